@@ -55,6 +55,7 @@ class Wish:
             BASE,
             nodes=(nodes.with_values(count=self.nodes, nics=nics),),
             topology=topology.with_values(
+                tiers=2,
                 shape=self.shape,
                 planes=self.planes,
                 stripe=self.stripe,

@@ -1,6 +1,6 @@
 """The cable table: one row a cable, with the ports as people on site and as SONiC name them.
 
-The ``a`` end is the one nearer to the GPUs (GPU node or leaf), the ``b`` end the other (leaf or spine).
+The ``a`` end is the one nearer to the GPUs (GPU node, leaf or spine), the ``b`` end the other, one tier above.
 """
 
 import csv
@@ -15,7 +15,7 @@ from railweave.wording import natural_key
 class CableRow(NamedTuple):
     """A row of ``cables.csv``; the field names are its columns.
 
-    An alias is the label on a switch's front panel, empty for a GPU node; ``rail`` is None between leaf and spine.
+    An alias is the label on a switch's front panel, empty for a GPU node; ``rail`` is None between switches.
     """
 
     a_device: str

@@ -41,12 +41,13 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
         return Design(None, None, in_order(diagnostics))
-    media, media_diagnostics = choose_media(intent, hardware, catalog)
     layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
+    built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
+    media, media_diagnostics = choose_media(intent, built, catalog)
     diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
         return Design(None, None, in_order(diagnostics))
-    panels, panel_diagnostics = _panels(intent, layout.tiers, hardware)
+    panels, panel_diagnostics = _panels(intent, layout.tiers, built)
     sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
     found = in_order(sizing.diagnostics)
     sizing = sizing._replace(diagnostics=found)
@@ -73,4 +74,4 @@ def _panel(intent: Intent, tier: TierLayout, model: SwitchModel | None) -> Panel
     panel = build_panel(model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in tier.ports.groups])
     if not isinstance(panel, Blocker):
         return panel
-    return error("P-3", panel.message, intent.where(f"topology.{tier.name}"), fix=panel.fix)
+    return error("P-3", panel.message, intent.where(f"topology.{tier.name.replace('-', '_')}"), fix=panel.fix)

@@ -19,11 +19,16 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
     """Return a fabric as ``fabric.json`` holds it.
 
     Ports are named as the device names them, addresses are dotted without a length (every link is a /31), ``a`` is the
-    end nearer to the GPUs. GPU nodes are devices too, with null for what only switches have.
+    end nearer to the GPUs. GPU nodes are devices too, with null for what only switches have. In three tiers every
+    device has its pod, and super-spines their group; both are null where a device has none.
     """
+    places = ("pod", "group") if fabric.has_pods else ()
     return {
         **size_json(fabric.sizing),
-        "devices": [*map(_switch_json, fabric.switches), *map(_host_json, fabric.hosts)],
+        "devices": [
+            *(_switch_json(one) | members(one, *places) for one in fabric.switches),
+            *(_host_json(one) | ({"pod": fabric.pod_of(one), "group": None} if places else {}) for one in fabric.hosts),
+        ],
         "links": [*_links_json(fabric)],
     }
 

@@ -23,22 +23,22 @@ from railweave.intent.model import Intent, Shape
 
 
 class Uplink(NamedTuple):
-    """An uplink of every switch of a tier: its port, the place of its upper switch, and that one's port as ``base`` +
-    ``step`` × the lower switch's place."""
+    """An uplink of every switch of a tier: its port, the index of its upper switch in the group that it joins, and that
+    one's port as ``base`` + ``step`` × the lower switch's index below that group."""
 
     port: int
     upper: int
     base: int
     step: int
 
-    def upper_port(self, place: int) -> int:
-        """Return the upper port that this uplink of the switch at ``place`` meets."""
-        return self.base + self.step * place
+    def upper_port(self, index: int) -> int:
+        """Return the upper port that this uplink of the switch with ``index`` below the group meets."""
+        return self.base + self.step * index
 
 
 def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
     """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports."""
-    block, count, uppers = lower.ports.block, lower.links_per_pair, upper.count
+    block, count, uppers = lower.ports.block, lower.links_per_pair, upper.group_size
     if lower.fixed_pair:
         return tuple(
             Uplink(block + one * count + link, one, link, count) for one in range(uppers) for link in range(count)
@@ -50,20 +50,23 @@ def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
 def count_moves(old: Layout, new: Layout) -> int:
     """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
     return old.planes * sum(
-        _moves(before, after) for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=True)
+        _moves(before, after) for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False)
     )
 
 
 def _moves(old: tuple[TierLayout, TierLayout], new: tuple[TierLayout, TierLayout]) -> int:
-    ends = {uplink.port: uplink for uplink in wire(*new)}
-    moved = 0
-    for before in wire(*old):
-        after = ends.get(before.port)
-        if after is None or after.upper != before.upper:
-            moved += old[0].count
-        elif (after.base, after.step) != (before.base, before.step):
-            moved += sum(before.upper_port(place) != after.upper_port(place) for place in old[0].places)
-    return moved
+    after = {uplink.port: uplink for uplink in wire(*new)}
+    return sum(
+        before.port not in after or _upper_end(old, before, place) != _upper_end(new, after[before.port], place)
+        for before in wire(*old)
+        for place in old[0].places
+    )
+
+
+def _upper_end(tiers: tuple[TierLayout, TierLayout], uplink: Uplink, place: int) -> tuple[int, int]:
+    """Return the place of the upper switch and its port."""
+    group, index = tiers[0].joins(place)
+    return group * tiers[1].stride + uplink.upper, uplink.upper_port(index)
 
 
 def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media: Media, sizing: Sizing) -> Fabric:
@@ -89,7 +92,9 @@ def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media:
 def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> Iterator[Switch]:
     addressing, tier = intent.policies.addressing, own.tier
     railed = tier.attaches_nodes and layout.shape is Shape.RAIL_OPTIMIZED
+    joins_pods, in_pods = tier.level > 1, layout.super_spines is not None and tier.level <= 1
     for place in own.places:
+        group, _ = own.group_of(place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
             yield Switch(
@@ -100,9 +105,11 @@ def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> 
                 plane=plane,
                 stripe=place // layout.stripe_leaves if tier.attaches_nodes else None,
                 rail=place % layout.stripe_leaves if railed else None,
-                asn=asn(addressing, tier.level, number, plane),
+                asn=asn(addressing, tier.level, number, plane, group),
                 loopback=loopback(addressing, tier.level, number),
                 panel=panel,
+                pod=group if in_pods else None,
+                group=group if joins_pods else None,
             )
 
 
@@ -130,7 +137,7 @@ def _links(
     in the order of its ports."""
     access = _AccessLinks(intent, layout, media, hosts)
     wires = [
-        _Uplinks(intent, layout, media.uplinks[lower.level], (lower, upper), tiers[upper.level])
+        _Uplinks(intent, media.uplinks[lower.level], (lower, upper), tiers[upper.level])
         for lower, upper in pairwise(layout.tiers)
     ]
     for switch in tiers[0]:
@@ -207,21 +214,22 @@ class _Uplinks:
     def __init__(
         self,
         intent: Intent,
-        layout: Layout,
         medium: str,
         tiers: tuple[TierLayout, TierLayout],
         uppers: Iterable[Switch],
     ) -> None:
-        self._addressing, self._layout = intent.policies.addressing, layout
-        self._length_m, self._medium = intent.cabling.leaf_spine.length_m, medium
-        self._lower, self._level = tiers[0], tiers[1].level
+        self._addressing = intent.policies.addressing
+        self._lower, self._level, self._stride = tiers[0], tiers[1].level, tiers[1].stride
+        self._length_m, self._medium = (*intent.cabling.by_level.values(),)[self._level].length_m, medium
         self._wires = wire(*tiers)
         self._upper = {(one.plane, one.place): one.name for one in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
         """Return the uplinks of ``switch`` in the order of its ports; without addresses where none are numbered."""
         numbered = not self._addressing.unnumbered
-        zero = link_network(self._addressing, self._layout, switch.number, 0) if numbered else 0
+        zero = link_network(self._addressing, self._lower, switch.number, 0) if numbered else 0
+        group, index = self._lower.joins(switch.place)
+        first = group * self._stride
         step = 2 if numbered else 0
         level, plane, name, speed_gbps = self._level, switch.plane, switch.name, self._lower.up.speed_gbps
         return [
@@ -231,8 +239,8 @@ class _Uplinks:
                 None,
                 name,
                 uplink.port,
-                self._upper[plane, uplink.upper],
-                uplink.base + uplink.step * switch.place,
+                self._upper[plane, first + uplink.upper],
+                uplink.base + uplink.step * index,
                 zero + step * uplink.port,
                 speed_gbps,
                 self._length_m,

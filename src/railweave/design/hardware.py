@@ -12,6 +12,7 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import logical_ports_per_cage, no_such_speed
 from railweave.design.split import NO_UPLINKS, Breakout
 from railweave.diagnostics import Blocker, Diagnostic, error
+from railweave.fabric.model import TIER_NAMES
 from railweave.intent.model import InlineModel, Intent, TierIntent
 from railweave.units import format_speed
 
@@ -35,23 +36,38 @@ class TierHardware(NamedTuple):
 
 
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
-    """Return the hardware of each tier that the intent names, the lowest first, or none and why.
+    """Return the hardware of three tiers, the lowest first, whether or not the third is built, or none and why.
 
-    A model that the catalog does not have is no error here: check_intent tells it.
+    Super-spines that the intent does not name are switches like the spines. All links between switches run at one
+    speed. A model that the catalog does not have is no error here: check_intent tells it.
     """
     diagnostics = _node_speed_diagnostics(intent)
-    leaf, spine = _model(intent.topology.leaf, catalog), _model(intent.topology.spine, catalog)
-    if leaf is None or spine is None:
-        return (), tuple(diagnostics)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
+    models = [_model(tier, catalog) for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine)]
     up_gbps = tiers.leaf.uplink_gbps or nic
-    down, one = _breakout(intent, leaf, tiers.leaf.downlink_gbps or nic, "leaf", "downlink_speed")
-    up, two = _breakout(intent, leaf, up_gbps, "leaf", "uplink_speed")
-    below, three = _breakout(intent, spine, up_gbps, "spine", "model")
-    diagnostics += [*one, *two, *three]
-    if down is None or up is None or below is None or diagnostics:
+    asked = (
+        (0, tiers.leaf.downlink_gbps or nic, "leaf.downlink_speed"),
+        (0, up_gbps, "leaf.uplink_speed"),
+        (1, up_gbps, "spine.model"),
+        (2, up_gbps, "super_spine.model" if tiers.super_spine else "spine.model"),
+    )
+    breakouts = []
+    for level, speed_gbps, key in asked:
+        model = models[level]
+        if model is None:
+            return (), tuple(diagnostics)
+        breakout, missing = _breakout(intent, model, speed_gbps, f"topology.{key}")
+        breakouts.append(breakout)
+        diagnostics += missing
+    if diagnostics:
         return (), tuple(dict.fromkeys(diagnostics))
-    return (_tier("leaf", leaf, down, up), _tier("spine", spine, below, NO_UPLINKS)), ()
+    down, up, spine, top = (one for one in breakouts if one is not None)
+    directions = ((down, up), (spine, spine), (top, NO_UPLINKS))
+    return tuple(
+        _tier(name, model, *each)
+        for name, model, each in zip(TIER_NAMES, models, directions, strict=True)
+        if model is not None
+    ), ()
 
 
 def _tier(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
@@ -67,13 +83,13 @@ def _cages(model: SwitchModel | InlineModel) -> int:
 
 
 def _breakout(
-    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, role: str, key: str
+    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, path: str
 ) -> tuple[Breakout | None, tuple[Diagnostic, ...]]:
     per_cage = _per_cage(model, speed_gbps)
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
     missing = _no_such_speed(model, speed_gbps) if isinstance(model, InlineModel) else no_such_speed(model, speed_gbps)
-    return None, (error("P-3", missing.message, intent.where(f"topology.{role}.{key}"), fix=missing.fix),)
+    return None, (error("P-3", missing.message, intent.where(path), fix=missing.fix),)
 
 
 def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
@@ -128,13 +144,15 @@ def choose_media(
         return None, ()
     down = [switch_end(model, tier.down.speed_gbps) for model, tier in zip(models, hardware, strict=True)]
     up = [switch_end(model, tier.up.speed_gbps) for model, tier in zip(models[:-1], hardware[:-1], strict=True)]
+    host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
     for entry in intent.nodes:
         nic = catalog.find_nic(entry.nics.model)
         end = None if nic is None else nic_end(nic, entry.nics.ports, entry.nics.speed_gbps)
-        access[entry.name] = _choose(intent, end, down[0], "cabling.host", catalog)
+        access[entry.name] = _choose(intent, end, down[0], host, catalog)
     uplinks = [
-        _choose(intent, lower, upper, "cabling.leaf_spine", catalog) for lower, upper in zip(up, down[1:], strict=True)
+        _choose(intent, lower, upper, key, catalog)
+        for lower, upper, key in zip(up, down[1:], between[: len(up)], strict=True)
     ]
     chosen = (*access.values(), *uplinks)
     if all(isinstance(one, str) for one in chosen):
@@ -144,9 +162,9 @@ def choose_media(
 
 
 def _choose(
-    intent: Intent, lower: LaneEnd | Blocker | None, upper: LaneEnd | Blocker, path: str, catalog: Catalog
+    intent: Intent, lower: LaneEnd | Blocker | None, upper: LaneEnd | Blocker, layer: str, catalog: Catalog
 ) -> str | Diagnostic | None:
-    cable = intent.cabling.host if path.endswith("host") else intent.cabling.leaf_spine
+    cable = intent.cabling.by_level[layer]
     intended = None if cable.media is None else catalog.find_medium(cable.media)
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
         return None
@@ -155,4 +173,4 @@ def _choose(
         return medium.id
     links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))
     key = "media" if cable.media else "length_m"
-    return error("P-4" if links else "P-3", medium.message, intent.where(f"{path}.{key}"), fix=medium.fix)
+    return error("P-4" if links else "P-3", medium.message, intent.where(f"cabling.{layer}.{key}"), fix=medium.fix)

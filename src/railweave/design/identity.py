@@ -1,10 +1,11 @@
 """Identities: numbers, names, AS numbers and addresses, each a pure function of a device's place.
 
-No identity depends on a count of today, so growth renumbers nothing (design rule "Identity"). A leaf number is
-leaf index × planes + plane, a spine number spine index × planes + plane; names carry the number + 1.
+No identity depends on a count of today, so growth renumbers nothing (design rule "Identity"). A number is
+index × planes + plane, where the index of a spine counts through all pods with a fixed stride, and that of a
+super-spine through all groups; names carry the number + 1.
 """
 
-from railweave.design.layout import Layout
+from railweave.design.layout import Layout, TierLayout
 from railweave.fabric.policy import Addressing
 
 PODS = 1000
@@ -17,19 +18,25 @@ def device_number(index: int, plane: int, planes: int) -> int:
 
 
 def device_name(fabric: str, role: str, number: int) -> str:
-    """Return a switch's name: ``pod1-leaf1``."""
-    return f"{fabric}-{role}{number + 1}"
+    """Return a switch's name: ``pod1-leaf1``, ``pod1-superspine1``."""
+    return f"{fabric}-{role.replace('-', '')}{number + 1}"
 
 
 def loopback(addressing: Addressing, level: int, number: int) -> int:
-    """Return a switch's loopback: of the lowest tier from the pool's second address upwards, above from its middle."""
+    """Return a switch's loopback: of the lowest tier from the pool's second address upwards, of the next from its
+    middle, of the third from its last address downwards."""
     pool = addressing.loopbacks
+    if level > 1:
+        return pool.first + pool.size - 1 - number
     return pool.first + number + (pool.size // 2 if level else 1)
 
 
-def asn(addressing: Addressing, level: int, number: int, plane: int) -> int:
-    """Return a switch's AS number: in the lowest tier each has its own (RFC 7938 section 5.2.1)."""
-    return spine_asn(addressing, plane) if level else addressing.leaf_asn + number
+def asn(addressing: Addressing, level: int, number: int, plane: int, pod: int) -> int:
+    """Return a switch's AS number: each of the lowest tier has its own, the spines of a pod and plane share one, and so
+    do the super-spines of a plane (RFC 7938 section 5.2.1)."""
+    if level > 1:
+        return addressing.super_spine_asn + plane
+    return spine_asn(addressing, plane, pod) if level else addressing.leaf_asn + number
 
 
 def spine_asn(addressing: Addressing, plane: int, pod: int = 0) -> int:
@@ -42,9 +49,10 @@ def host_block_size(layout: Layout) -> int:
     return 2 << (layout.lowest.ports.total - 1).bit_length()
 
 
-def link_network(addressing: Addressing, layout: Layout, leaf: int, port: int) -> int:
-    """Return the even address of the /31 at an uplink of the leaf with number ``leaf``."""
-    return addressing.links.first + 2 * (leaf * layout.lowest.ports.total + port)
+def link_network(addressing: Addressing, lower: TierLayout, number: int, port: int) -> int:
+    """Return the even address of the /31 at an uplink of the switch of ``lower`` with that number."""
+    pool = addressing.core if lower.level else addressing.links
+    return pool.first + 2 * (number * lower.ports.total + port)
 
 
 def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int:

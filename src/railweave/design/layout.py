@@ -3,6 +3,7 @@
 All counts are per plane unless a name says otherwise; indexes count from 0 within the plane.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -40,6 +41,11 @@ class TierLayout:
 
     ``fixed_pair`` tells that ``links_per_pair`` was given, which fixes where the cables of an upper switch go whatever
     their number; ``uplinks`` are those that are connected. ``reserve`` counts indexes, from 0.
+
+    A tier is divided into groups: leaves and spines into pods, super-spines into those that the same spine of every pod
+    joins. A place is group × ``stride`` + the index in the group, or just the index where ``stride`` is 0.
+    ``group_size`` is the switches of a group, of leaves as many as fit; ``groups`` and ``group_reserve`` are what the
+    reserve has of both.
     """
 
     name: str
@@ -52,6 +58,25 @@ class TierLayout:
     uplinks: int = 0
     links_per_pair: int = 0
     fixed_pair: bool = False
+    stride: int = 0
+    group_size: int = 0
+    groups: int = 1
+    group_reserve: int = 0
+
+    def group_of(self, place: int) -> tuple[int, int]:
+        """Return the group of the switch at ``place`` and its index there."""
+        return divmod(place, self.stride) if self.stride else (0, place)
+
+    def joins(self, place: int) -> tuple[int, int]:
+        """Return the group above that the switch at ``place`` is cabled to, and its index among the switches below
+        that group: leaves join the spines of their pod, spine s of every pod joins group s (RFC 7938 section 3.2)."""
+        group, index = self.group_of(place)
+        return (index, group) if self.level else (group, index)
+
+    @property
+    def stride_above(self) -> int:
+        """Return the numbers that a group of the tier above has: the ports of a switch that are no downlinks."""
+        return self.ports.total - self.ports.down
 
     @property
     def count(self) -> int:
@@ -91,6 +116,9 @@ class TierLayout:
             ports_up=self.uplinks,
             up_gbps=self.up.speed_gbps,
             links_per_pair=self.links_per_pair,
+            groups=self.groups,
+            group_reserve=self.group_reserve,
+            ports_above=self.stride_above,
         )
 
 
@@ -98,7 +126,8 @@ class Layout(NamedTuple):
     """A fabric in numbers: ``tiers`` from the one that attaches the nodes upwards.
 
     ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned); ``stripes`` are
-    the indexes of the stripes that have some. ``ratio`` is the oversubscription asked for.
+    the indexes of the stripes that have some. ``ratio`` is the oversubscription asked for, ``pod`` the stripes of a
+    pod, 0 where neither pods nor a reserve of them are laid out.
     """
 
     fabric: str
@@ -110,6 +139,7 @@ class Layout(NamedTuple):
     stripes: tuple[int, ...]
     ratio: Fraction
     tiers: tuple[TierLayout, ...]
+    pod: int = 0
 
     @property
     def lowest(self) -> TierLayout:
@@ -117,9 +147,24 @@ class Layout(NamedTuple):
         return self.tiers[0]
 
     @property
-    def top(self) -> TierLayout:
-        """Return the tier that has none above."""
-        return self.tiers[-1]
+    def spines(self) -> TierLayout:
+        """Return the tier that joins the switches of the lowest."""
+        return self.tiers[1]
+
+    @property
+    def super_spines(self) -> TierLayout | None:
+        """Return the tier that joins pods, None in two tiers."""
+        return self.tiers[2] if len(self.tiers) > 2 else None
+
+    @property
+    def pods(self) -> tuple[int, ...]:
+        """Return the indexes of the pods that have switches; one where there are only two tiers."""
+        return tuple(sorted({self.lowest.group_of(place)[0] for place in self.lowest.places}))
+
+    @property
+    def pod_leaves(self) -> int:
+        """Return the leaves that a pod has places for, 0 without pods."""
+        return self.pod * self.stripe_leaves
 
     @property
     def nodes(self) -> int:
@@ -133,5 +178,10 @@ class Layout(NamedTuple):
 
     def owner(self, stripe: int) -> NodeGroup:
         """Return the group whose nodes stand, or would stand, in ``stripe``: the last one to begin at or before it."""
-        before = [group for group in self.groups if group.first_stripe <= stripe]
-        return max(before or self.groups, key=lambda group: group.first_stripe)
+        return owner(self.groups, stripe)
+
+
+def owner(groups: Sequence[NodeGroup], stripe: int) -> NodeGroup:
+    """Return the one of ``groups`` whose nodes stand, or would stand, in ``stripe``."""
+    before = [group for group in groups if group.first_stripe <= stripe]
+    return max(before or groups, key=lambda group: group.first_stripe)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from railweave.design.identity import host_block_size, spine_asn
+from railweave.design.identity import PODS, host_block_size, spine_asn
 from railweave.design.layout import Layout
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import Addressing, Pool
@@ -26,37 +26,75 @@ class PoolNeed(NamedTuple):
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     """Return the need of every pool for the reserve."""
-    leaves, spines = layout.lowest.reserve * layout.planes, layout.top.reserve * layout.planes
-    ports, block = layout.lowest.ports.total, host_block_size(layout)
-    loopbacks, links, hosts = addressing.loopbacks, addressing.links, addressing.hosts
+    low, planes, loopbacks, hosts = layout.lowest, layout.planes, addressing.loopbacks, addressing.hosts
+    leaves, ports, block = low.reserve * planes, low.ports.total, host_block_size(layout)
+    upper, above = _upper_loopbacks(layout)
     needs = [
         PoolNeed(
             "loopbacks",
             loopbacks,
-            2 * max(leaves + 1, spines),
-            (loopbacks.size // 2 - 1) // layout.planes,
-            f"{leaves} leaves in its lower half and {spines} spines in its upper half",
+            2 * max(leaves + 1, upper),
+            (loopbacks.size // 2 - 1) // planes,
+            f"{leaves} leaves in its lower half and {above} in its upper half",
         ),
         PoolNeed(
             "hosts",
             hosts,
             leaves * block,
-            hosts.size // block // layout.planes,
+            hosts.size // block // planes,
             f"{leaves} leaves with {block} addresses each",
         ),
     ]
     if not addressing.unnumbered:
         networks = f"{leaves} leaves with {ports} networks of 2 addresses each"
-        needs.append(PoolNeed("links", links, 2 * leaves * ports, links.size // (2 * ports) // layout.planes, networks))
+        needs.append(
+            PoolNeed(
+                "links", addressing.links, 2 * leaves * ports, addressing.links.size // (2 * ports) // planes, networks
+            )
+        )
+    if layout.pod and not addressing.unnumbered:
+        needs.append(_core_need(layout, addressing.core))
     return tuple(needs)
+
+
+def _upper_loopbacks(layout: Layout) -> tuple[int, str]:
+    """Return the addresses that spines, and super-spines from the end down, have in the upper half; and for whom."""
+    spines = layout.spines
+    if not layout.pod:
+        return spines.reserve * layout.planes, f"{spines.reserve * layout.planes} spines"
+    numbers = spines.groups * spines.stride * layout.planes
+    supers = spines.group_reserve * spines.stride_above * layout.planes
+    return numbers + supers, f"{numbers} numbers of spines and {supers} of super-spines"
+
+
+def _core_need(layout: Layout, pool: Pool) -> PoolNeed:
+    spines, planes = layout.spines, layout.planes
+    of_pod = 2 * spines.stride * spines.ports.total * planes
+    numbers = spines.groups * spines.stride * planes
+    holds = f"{numbers} numbers of spines in {counted(spines.groups, 'pod')} with {spines.ports.total} networks of 2"
+    return PoolNeed(
+        "core", pool, of_pod * spines.groups, pool.size // of_pod * layout.pod_leaves, f"{holds} addresses each"
+    )
 
 
 def asn_leaves(layout: Layout, addressing: Addressing) -> int:
     """Return how many leaf indexes of a plane have AS numbers before they meet another tier's or the range's end."""
     first = addressing.leaf_asn
     end = next((last + 1 for low, last in PRIVATE_ASNS if low <= first <= last), first)
-    others = [spine_asn(addressing, plane) for plane in range(layout.planes)]
+    others = upper_asns(layout, addressing)
     return (min((asn for asn in (end, *others) if asn >= first), default=first) - first) // layout.planes
+
+
+def upper_asns(layout: Layout, addressing: Addressing) -> dict[int, str]:
+    """Return the AS numbers of spines and super-spines in the reserve, with whose they are."""
+    found = {
+        spine_asn(addressing, plane, pod): "spines"
+        for plane in range(layout.planes)
+        for pod in range(layout.spines.groups)
+    }
+    if layout.pod:
+        found |= {addressing.super_spine_asn + plane: "super-spines" for plane in range(layout.planes)}
+    return found
 
 
 def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...]:
@@ -71,12 +109,18 @@ def reserve_diagnostics(intent: Intent, layout: Layout) -> tuple[Diagnostic, ...
             if need.addresses > need.pool.size
         ),
         *_asn_diagnostics(intent, layout),
+        *_pod_diagnostics(intent, layout),
     )
 
 
 def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    low, top = layout.lowest, layout.top
-    pairs = (("leaves", low.reserve, low.indexes), ("spines", top.reserve, top.count))
+    low, spines = layout.lowest, layout.spines
+    triples = [
+        ("leaves", low.reserve, low.indexes),
+        ("spines", spines.reserve, spines.group_size * spines.groups if layout.pod else spines.count),
+    ]
+    if layout.pod and spines.groups <= layout.pods[-1]:  # which makes the others too small as well
+        triples = [("pods", spines.groups, layout.pods[-1] + 1)]
     return [
         error(
             "G-1",
@@ -84,32 +128,84 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
             intent.where(f"topology.reserve.{key}"),
             fix=f"reserve at least {today} {key}, or leave it out",
         )
-        for key, reserved, today in pairs
+        for key, reserved, today in triples
         if reserved < today
     ]
 
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    low, top = layout.lowest, layout.top
+    low, spines = layout.lowest, layout.spines
     needed = low.reserve * low.links_per_pair
-    if not low.fixed_pair or needed <= top.ports.total:
+    if layout.pod:
+        most = spines.groups * layout.pod_leaves
+        if low.reserve <= most:
+            return []
+        pods = -(-low.reserve // layout.pod_leaves)
+        return [
+            warning(
+                "T-3",
+                f"the reserve of {low.reserve} leaves does not fit into {counted(spines.groups, 'pod')} of"
+                f" {layout.pod_leaves}",
+                intent.where("topology.reserve.leaves"),
+                fix=f"reserve at most {most} leaves, or reserve.pods: {pods}",
+            )
+        ]
+    if not low.fixed_pair or needed <= spines.ports.total:
         return []
     return [
         warning(
             "T-3",
             f"the reserve of {low.reserve} leaves × {low.links_per_pair} links needs {needed} ports on"
-            f" every spine; a spine has {top.ports.total}",
+            f" every spine; a spine has {spines.ports.total}",
             intent.where("topology.reserve.leaves"),
-            fix=f"reserve at most {top.ports.total // low.links_per_pair} leaves, or use spines with more ports",
+            fix=f"reserve at most {spines.ports.total // low.links_per_pair} leaves, or use spines with more ports",
         )
     ]
+
+
+def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return what the pods of the reserve cannot have: AS numbers of their spines, and a pool of their own.
+
+    A pool or AS number of a third tier that the intent asks for is looked at by check_intent, not twice.
+    """
+    addressing, pods = intent.policies.addressing, layout.spines.groups
+    if not layout.pod:
+        return []
+    found = []
+    if pods > PODS:
+        message = f"{pods} pods need {pods} AS numbers of spines in a plane, which has {PODS}"
+        found.append(error("B-1", message, intent.where("topology.reserve.pods"), fix=f"reserve at most {PODS} pods"))
+    if not addressing.unnumbered and not intent.topology.asks_for_pods:
+        found += [
+            error(
+                "B-3",
+                f"the pools of core ({addressing.core}) and {key} ({pool}) overlap",
+                intent.where(f"addressing.{key}"),
+                fix="choose pools apart from each other; an address would be given twice",
+            )
+            for key, pool in addressing.pools.items()
+            if pool.meets(addressing.core)
+        ]
+    spines = range(addressing.spine_asn, spine_asn(addressing, layout.planes - 1, pods - 1) + 1)
+    if not any(low <= spines[0] and spines[-1] <= last for low, last in PRIVATE_ASNS):
+        message = (
+            f"the AS numbers of the spines of {counted(pods, 'pod')}, {spines[0]} to {spines[-1]}, are not all private"
+        )
+        fix = "begin them lower, or reserve fewer pods"
+        found.append(error("B-1", message, intent.where("addressing.asn.spine"), fix=fix))
+    if layout.planes * (pods + 1) > len(upper_asns(layout, addressing)):
+        message = f"the AS numbers of the super-spines, from {addressing.super_spine_asn}, meet those of the spines"
+        fix = f"begin them outside {spines[0]} to {spines[-1]}"
+        found.append(error("B-1", message, intent.where("addressing.asn.super_spine"), fix=fix))
+    return found
 
 
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
     length = 32 - (need.addresses - 1).bit_length()
     ways = f"use a /{length} or larger pool"
     if need.leaves >= layout.lowest.indexes and need.key != "loopbacks":
-        ways += f", or reserve.leaves: {need.leaves}"
+        pods = need.leaves // layout.pod_leaves if layout.pod else 0
+        ways += f", or reserve.pods: {pods}" if pods else f", or reserve.leaves: {need.leaves}"
     return error(
         "G-1",
         f"{need.key} {ipv4_text(need.pool.first)}/{need.pool.length} has {need.pool.size} addresses; the reserve needs"
@@ -120,18 +216,18 @@ def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnosti
 
 
 def _asn_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet the spines'.
+    """Return where the AS numbers of the leaves, with the reserve, leave the private numbers or meet those above.
 
     What the numbers of the intent show already is reported by check_intent, not twice.
     """
     first, count = intent.policies.addressing.leaf_asn, layout.lowest.reserve * layout.planes
-    spines = [spine_asn(intent.policies.addressing, plane) for plane in range(layout.planes)]
+    above = upper_asns(layout, intent.policies.addressing)
     room = asn_leaves(layout, intent.policies.addressing)
     stated = max(intent.topology.leaf.count or 1, intent.topology.reserve.leaves or 1)
     if not stated <= room < layout.lowest.reserve:
         return []
-    met = [asn for asn in spines if first <= asn < first + count]
-    obstacle = f"meet {min(met)} of the spines" if met else "are not all private"
+    met = [asn for asn in above if first <= asn < first + count]
+    obstacle = f"meet {min(met)} of the {above[min(met)]}" if met else "are not all private"
     return [
         error(
             "B-1",

@@ -25,7 +25,8 @@ ENDS = {
     "address_pool": "an address pool ends",
     "asn": "the AS numbers end",
 }
-"""What ends growth, as a clause; in the order in which a tie is decided."""
+"""What ends growth, as a clause; in the order in which a tie is decided. In three tiers spine ports are those of
+super-spines: the ports of the spines of a pod are all laid out."""
 
 
 class Growth(NamedTuple):
@@ -51,7 +52,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
     """
     leaf_indexes = {
-        "spine_ports": layout.top.ports.total // layout.lowest.links_per_pair,
+        "spine_ports": _leaves_by_ports(layout),
         "reserve": layout.lowest.reserve,
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
@@ -65,6 +66,13 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
         gpus=sum(group.stripe_nodes * group.entry.gpus for group in owners),
         first=first,
     )
+
+
+def _leaves_by_ports(layout: Layout) -> int:
+    """Return the leaf indexes of a plane that the top tier has ports for."""
+    if layout.super_spines is not None:
+        return layout.super_spines.ports.total // layout.spines.links_per_pair * layout.pod_leaves
+    return layout.pod_leaves or layout.spines.ports.down // layout.lowest.links_per_pair
 
 
 class Designed(NamedTuple):
@@ -81,11 +89,11 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     layout = designed.layout
     stripes = max(0, growth.stripes - len(layout.stripes))
     leaves = stripes * layout.stripe_leaves
-    spines = max(
-        0, min(layout.top.reserve, layout.lowest.ports.room // layout.lowest.links_per_pair) - layout.top.count
-    )
-    if not layout.lowest.fixed_pair:
-        spines = 0
+    spines = 0
+    if layout.lowest.fixed_pair:
+        above, most = layout.spines, layout.lowest.ports.room // layout.lowest.links_per_pair
+        of_pod = max(0, min(above.group_reserve, most) - above.group_size)
+        spines = of_pod * len(layout.pods)
     ways = list(_ways_with_room(layout, growth, spines))
     if not stripes:
         ways += _ways_beyond(designed, growth)
@@ -101,10 +109,12 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
         yield f"{counted(places, 'node')} on the leaves of today (no cable moves)"
     free = next((stripe for stripe in range(growth.stripes) if stripe not in set(layout.stripes)), None)
     if free is not None:
-        nodes = layout.owner(free).stripe_nodes
-        yield f"{counted(layout.stripe_leaves, 'leaf')} for {counted(nodes, 'node')} (no cable moves)"
+        nodes, leaves = layout.owner(free).stripe_nodes, counted(layout.stripe_leaves, "leaf")
+        pod = layout.lowest.group_of(free * layout.stripe_leaves)[0]
+        more = "" if pod in layout.pods else f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
+        yield f"{leaves}{more} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
-        ratio = layout.lowest.ratio * layout.top.count / (layout.top.count + spines)
+        ratio = layout.lowest.ratio * layout.spines.count / (layout.spines.count + spines)
         yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
@@ -113,22 +123,47 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     layout = designed.layout
     leaves = max(growth.stripes * layout.stripe_leaves, layout.lowest.indexes) + layout.stripe_leaves
     if growth.first == "reserve":
-        yield f"reserve.leaves: {leaves}"
+        in_pods = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
+        yield f"reserve.pods: {layout.spines.groups + 1}" if in_pods else f"reserve.leaves: {leaves}"
     elif growth.first == "asn":
         yield "AS numbers of the leaves that lie further from those of other tiers"
     elif growth.first == "address_pool":
         yield " and ".join(_larger_pools(designed, leaves))
+    elif layout.super_spines is not None:
+        yield from _more_super_spines(designed, layout.pods[-1] + 2)
+        yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
+    elif layout.pod:
+        yield f"a third tier, which joins {counted(layout.spines.groups, 'pod')} (no cable moves)"
     else:
         yield from _fewer_links(designed, leaves)
         yield f"spines with {leaves * layout.lowest.links_per_pair} ports"
 
 
 def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
-    lowest, *above = designed.layout.tiers
-    grown = designed.layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
+    layout = designed.layout
+    lowest, spines, *above = layout.tiers
+    pods = max(spines.groups, -(-leaves // layout.pod_leaves)) if layout.pod else 1
+    grown = layout._replace(tiers=(replace(lowest, reserve=leaves), replace(spines, groups=pods), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
             yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"
+
+
+def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:
+    """Yield the least number of super-spines that joins ``pods``, with the cables of today that move."""
+    layout, intent = designed.layout, designed.intent
+    topology = intent.topology
+    top = topology.super_spine
+    reserve = topology.reserve.with_values(pods=pods, leaves=None)
+    unset = None if top is None else top.with_values(count=None)
+    grown, _ = lay_out(
+        replace(intent, topology=topology.with_values(super_spine=unset, reserve=reserve)),
+        designed.node_ports,
+        designed.hardware,
+    )
+    if grown is not None and grown.super_spines is not None:
+        moved = counted(count_moves(layout, grown), "cable")
+        yield f"{counted(grown.super_spines.count, 'super-spine')} ({moved} move)"
 
 
 def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
@@ -137,7 +172,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
     unreserved = topology.reserve.with_values(spines=None)
     if layout.lowest.fixed_pair:
-        pair = layout.top.ports.total // leaves
+        pair = layout.spines.ports.total // leaves
         if pair == 0:
             return
         spines = -(-layout.lowest.uplinks // pair)
@@ -146,8 +181,8 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
         )
         words = f"links_per_pair: {pair} with {spines} spines"
     else:
-        more = (count for count in spine_counts(layout.lowest.uplinks) if count > layout.top.count)
-        fitting = (count for count in more if leaves * (layout.lowest.uplinks // count) <= layout.top.ports.total)
+        more = (count for count in spine_counts(layout.lowest.uplinks) if count > layout.spines.count)
+        fitting = (count for count in more if leaves * (layout.lowest.uplinks // count) <= layout.spines.ports.total)
         spines = next(fitting, 0)
         if spines == 0:
             return

@@ -20,7 +20,8 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     layout, intent = designed.layout, designed.intent
     growth = find_growth(layout, intent.policies.addressing)
     room = remaining_capacity(designed, growth)
-    after_loss = layout.lowest.ratio * layout.top.count / (layout.top.count - 1) if layout.top.count > 1 else None
+    low, spines, supers = layout.lowest, layout.spines, layout.super_spines
+    after_loss = low.ratio * spines.group_size / (spines.group_size - 1) if spines.group_size > 1 else None
     return Sizing(
         fabric=layout.fabric,
         tiers=len(layout.tiers),
@@ -29,19 +30,19 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
         stripes=len(layout.stripes),
         nodes=layout.nodes,
         gpus=sum(group.entry.count * group.entry.gpus for group in layout.groups),
-        leaves=layout.lowest.count * layout.planes,
-        spines=layout.top.count * layout.planes,
-        super_spines=0,
-        leaf=LeafSplit(layout.lowest.ports.down, layout.lowest.uplinks, layout.lowest.down_gbps, layout.lowest.up_gbps),
+        leaves=low.count * layout.planes,
+        spines=spines.count * layout.planes,
+        super_spines=supers.count * layout.planes if supers else 0,
+        leaf=LeafSplit(low.ports.down, low.uplinks, low.down_gbps, low.up_gbps),
         links=LinkCounts(
             host_leaf=layout.node_ports,
-            leaf_spine=layout.lowest.count * layout.lowest.uplinks * layout.planes,
-            spine_super_spine=0,
-            per_leaf_spine_pair=layout.lowest.links_per_pair,
+            leaf_spine=low.count * low.uplinks * layout.planes,
+            spine_super_spine=spines.count * spines.uplinks * layout.planes,
+            per_leaf_spine_pair=low.links_per_pair,
         ),
         oversubscription=Oversubscription(
             target=float(layout.ratio),
-            leaf=float(layout.lowest.ratio),
+            leaf=float(low.ratio),
             after_spine_loss=float("inf") if after_loss is None else float(after_loss),
         ),
         limits=growth.limits,
@@ -54,15 +55,15 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
 def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tuple[Diagnostic, ...]:
     """Return what an experienced reviewer would say about a layout that stands."""
     return (
-        *_unused_tier(intent),
+        *_unused_tier(intent, layout),
         *_ratio_advice(intent, layout),
         *_spine_advice(intent, layout),
         *_growth_faults(intent, layout, growth, room),
     )
 
 
-def _unused_tier(intent: Intent) -> list[Diagnostic]:
-    if intent.topology.super_spine is None:
+def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    if intent.topology.super_spine is None or layout.pod:
         return []
     where = intent.where("topology.super_spine")
     return [info("RW210", "two tiers are enough: no super-spine is built", where, fix="leave super_spine out")]
@@ -85,14 +86,15 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    top = layout.top
-    if top.count >= ADVISED_SPINES:
+    spines = layout.spines.group_size
+    if spines >= ADVISED_SPINES:
         return []
-    lost = f"takes {100 // top.count} % of every leaf's uplinks" if top.count > 1 else "cuts every leaf off"
+    lost = f"takes {100 // spines} % of every leaf's uplinks" if spines > 1 else "cuts every leaf off"
+    of = " a pod" if layout.super_spines else " a plane" if layout.planes > 1 else ""
     return [
         info(
             "T-7",
-            f"{counted(top.count, 'spine')}{' a plane' if layout.planes > 1 else ''}: losing one {lost}",
+            f"{counted(spines, 'spine')}{of}: losing one {lost}",
             intent.where("topology.spine"),
             fix=f"use {ADVISED_SPINES} spines or more where that matters",
         )

@@ -1,7 +1,7 @@
 """Spines: how many, and how many links each pair of leaf and spine has.
 
-Every leaf reaches every spine of its plane with the same number of links; uneven bundles would overload the spines
-that have fewer links towards a leaf (fabric-facts 2.1, rule 5).
+Every leaf reaches every spine of its plane, and in three tiers of its pod, with the same number of links; uneven
+bundles would overload the spines that have fewer links towards a leaf (fabric-facts 2.1, rule 5).
 """
 
 from fractions import Fraction
@@ -16,10 +16,36 @@ from railweave.wording import counted, either
 
 
 class SpineTier(NamedTuple):
-    """Spines of one plane and the links of one leaf-spine pair."""
+    """Spines of one plane, of each pod in three tiers, and the links of one leaf-spine pair."""
 
     spines: int
     links_per_pair: int
+
+
+class SpineRoom(NamedTuple):
+    """What spines are for: ``leaves`` indexes of a plane, or of a pod in three tiers, on ``ports`` of a spine.
+
+    ``given`` is how many of them the intent states, None for automatic; ``pods`` share the stated ones, None in two
+    tiers."""
+
+    leaves: int
+    ports: int
+    given: int | None
+    pods: int | None = None
+
+    @property
+    def each(self) -> str:
+        """Return what its numbers are of, for a message."""
+        return "" if self.pods is None else " of each pod"
+
+    @property
+    def down(self) -> str:
+        """Return which ports they are, for a message."""
+        return "" if self.pods is None else " down"
+
+    def stated(self, spines: int) -> int:
+        """Return as many spines as the intent would state them: those of all pods."""
+        return spines * (self.pods or 1)
 
 
 class UplinkDemand(NamedTuple):
@@ -48,38 +74,36 @@ def fitting_counts(uplinks: int, leaf_indexes: int, spine_ports: int) -> list[in
     return [count for count in spine_counts(uplinks) if leaf_indexes * (uplinks // count) <= spine_ports]
 
 
-def divide_uplinks(
-    intent: Intent, uplinks: int, leaf_indexes: int, spine_ports: int
-) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
+def divide_uplinks(intent: Intent, uplinks: int, room: SpineRoom) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
     """Return the spines that all ``uplinks`` of a leaf are divided among (``links_per_pair: auto``)."""
-    fitting = fitting_counts(uplinks, leaf_indexes, spine_ports)
-    given = intent.topology.spine.count
+    fitting = fitting_counts(uplinks, room.leaves, room.ports)
+    given = room.given
     if not fitting and given != 1:
         return None, (_single_uplink(intent, uplinks),)
     if given is None:
         return SpineTier(fitting[0], uplinks // fitting[0]), ()
     if uplinks % given:
-        return None, (_uneven(intent, given, uplinks, fitting),)
+        return None, (_uneven(intent, given, uplinks, [room.stated(one) for one in fitting], room),)
     pair = uplinks // given
-    if leaf_indexes * pair > spine_ports:
-        return None, (_spines_full(intent, leaf_indexes, pair, spine_ports, fitting),)
+    if room.leaves * pair > room.ports:
+        return None, (_spines_full(intent, pair, uplinks, fitting[0], room),)
     return SpineTier(given, pair), ()
 
 
 def multiply_pairs(
-    intent: Intent, leaf: TierPorts, demand: UplinkDemand, leaf_indexes: int, spine_ports: int
+    intent: Intent, leaf: TierPorts, demand: UplinkDemand, room: SpineRoom
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
     """Return the spines that a leaf reaches with the given ``links_per_pair`` each."""
     pair = intent.topology.links_per_pair or 1
     needed = demand.least_spines(pair)
-    spines = intent.topology.spine.count or needed
+    spines = room.given or needed
     diagnostics = []
     if spines * pair > leaf.room:
-        diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf))
+        diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf, room))
     if spines < needed:
-        diagnostics.append(_ratio_not_met(intent, spines, leaf, demand))
-    if leaf_indexes * pair > spine_ports:
-        diagnostics.append(_pairs_exceed_spine(intent, leaf_indexes, pair, spine_ports))
+        diagnostics.append(_ratio_not_met(intent, spines, leaf, demand, room))
+    if room.leaves * pair > room.ports:
+        diagnostics.append(_pairs_exceed_spine(intent, pair, room))
     return (None if diagnostics else SpineTier(spines, pair)), tuple(diagnostics)
 
 
@@ -92,59 +116,64 @@ def _single_uplink(intent: Intent, uplinks: int) -> Diagnostic:
     )
 
 
-def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int]) -> Diagnostic:
+def _uneven(intent: Intent, given: int, uplinks: int, fitting: list[int], room: SpineRoom) -> Diagnostic:
     return error(
         "T-2",
-        f"{counted(given, 'spine')} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given} is not"
-        " whole",
+        f"{counted(given, 'spine')}{room.each} cannot share the {uplinks} uplinks of a leaf evenly: {uplinks} ÷ {given}"
+        " is not whole",
         intent.where("topology.spine.count"),
         fix=f"use {either(fitting)} spines",
     )
 
 
-def _spines_full(intent: Intent, leaves: int, pair: int, ports: int, fitting: list[int]) -> Diagnostic:
-    more = fitting[0]
-    uplinks = pair * (intent.topology.spine.count or 0)
+def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: SpineRoom) -> Diagnostic:
     return error(
         "T-3",
-        f"{leaves} leaves × {pair} links need {leaves * pair} ports on every spine; a spine has {ports}",
+        _too_many_links(pair, room),
         intent.where("topology.spine.count"),
-        fix=f"use {more} spines ({counted(uplinks // more, 'link')} a pair; cables of a fabric that stands move),"
-        f" or spines with {leaves * pair} ports",
+        fix=f"use {room.stated(more)} spines ({counted(uplinks // more, 'link')} a pair; cables of a fabric that stands"
+        f" move), or spines with {room.leaves * pair} ports{room.down}",
     )
 
 
-def _pairs_exceed_spine(intent: Intent, leaves: int, pair: int, ports: int) -> Diagnostic:
-    fewer = ports // leaves
+def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
     return error(
         "T-3",
-        f"{leaves} leaves × {pair} links need {leaves * pair} ports on every spine; a spine has {ports}",
+        _too_many_links(pair, room),
         intent.where("topology.links_per_pair"),
-        fix=f"use at most {fewer} links_per_pair with more spines, or spines with {leaves * pair} ports",
+        fix=f"use at most {room.ports // room.leaves} links_per_pair with more spines, or spines with"
+        f" {room.leaves * pair} ports{room.down}",
     )
 
 
-def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkDemand) -> Diagnostic:
+def _too_many_links(pair: int, room: SpineRoom) -> str:
+    return (
+        f"{room.leaves} leaves{room.each} × {pair} links need {room.leaves * pair} ports on every spine; a spine has"
+        f" {room.ports}{room.down}"
+    )
+
+
+def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
     pair = intent.topology.links_per_pair or 1
     actual, needed = demand.ratio_with(spines * pair), demand.least_spines(pair)
-    ways = [f"use {needed} spines"] if needed * pair <= leaf.room else []
+    ways = [f"use {room.stated(needed)} spines"] if needed * pair <= leaf.room else []
     more = -(-needed * pair // spines)
     if more * spines <= leaf.room:
         ways.append(f"use links_per_pair: {more}")
     return error(
         "T-4",
-        f"{counted(spines, 'spine')} × {counted(pair, 'link')} a pair leave a leaf with {ratio_text(actual)};"
-        f" {ratio_text(demand.ratio)} is asked for",
+        f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf with"
+        f" {ratio_text(actual)}; {ratio_text(demand.ratio)} is asked for",
         intent.where("topology.spine.count"),
         fix=", or ".join([*ways, f"ask for oversubscription: {asking_text(actual)}"]),
     )
 
 
-def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts) -> Diagnostic:
+def _uplinks_exceeded(intent: Intent, spines: int, pair: int, leaf: TierPorts, room: SpineRoom) -> Diagnostic:
     return error(
         "RW207",
-        f"{counted(spines, 'spine')} × {counted(pair, 'link')} need {spines * pair} uplinks;"
+        f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} need {spines * pair} uplinks;"
         f" a leaf with {leaf.down} downlinks has {leaf.room} of its {leaf.total} ports for them",
-        intent.where("topology.spine.count" if intent.topology.spine.count else "topology.links_per_pair"),
-        fix=f"use at most {leaf.room // pair} spines, fewer links_per_pair or a smaller stripe",
+        intent.where("topology.spine.count" if room.given else "topology.links_per_pair"),
+        fix=f"use at most {room.stated(leaf.room // pair)} spines, fewer links_per_pair or a smaller stripe",
     )

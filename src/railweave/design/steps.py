@@ -6,8 +6,10 @@ from fractions import Fraction
 from railweave.design.hardware import TierHardware
 from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
+from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.room import ENDS, Growth
+from railweave.design.split import automatic_split
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent, Shape
@@ -21,7 +23,9 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
         *_node_steps(layout),
         *_leaf_steps(intent, layout, hardware),
         *_stripe_steps(intent, layout),
+        *_pod_steps(intent, layout, hardware),
         *_spine_steps(intent, layout, hardware),
+        *_super_spine_steps(intent, layout, hardware),
         *_ratio_steps(intent, layout),
         *_reserve_steps(intent, layout, growth),
     )
@@ -44,7 +48,7 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
 
 
 def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
-    low, top = layout.lowest, layout.top
+    low, top = layout.lowest, layout.spines
     ports, down, up = low.ports, low.down, low.up
     cages = " + ".join(
         f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
@@ -54,7 +58,7 @@ def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
     if low.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
-        formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.count, 'spine')}"
+        formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
     elif down.speed_gbps == up.speed_gbps:
         formula = f"down ÷ up ≤ {ratio_text(layout.ratio)}, down + up ≤ {ports.total}"
     else:
@@ -98,29 +102,72 @@ def _stripes_of(group: NodeGroup) -> str:
     return f"⌈{group.entry.count} nodes ÷ {group.stripe_nodes}⌉"
 
 
+def _pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+    """Yield why there is a third tier, or ports for one, and what a pod holds."""
+    if not layout.pod:
+        return
+    spines, topology, cages = layout.spines, intent.topology, hardware[1]
+    ratio = ratio_text(spine_ratio(intent))
+    if layout.super_spines is None:
+        why = "reserve.pods keeps the uplinks of spines free"
+    elif topology.tiers == 3:
+        why = "given"
+    elif topology.reserve.pods:
+        why = f"{counted(layout.lowest.indexes, 'leaf')} > {layout.pod_leaves} of one pod (reserve.pods)"
+    elif layout.lowest.indexes > cages.ports:
+        why = f"{layout.lowest.indexes} leaves > {cages.ports} ports of a spine: two tiers are too few"
+    else:
+        why = f"workload.growth needs more leaves than the {cages.ports} ports of a spine: two tiers are too few"
+    yield Step("tiers", why, str(len(layout.tiers)))
+    split = f"down ÷ up ≤ {ratio}, down + up ≤ {cages.ports}"
+    yield Step("split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up")
+    pair = intent.topology.links_per_pair or 1
+    formula = "given" if topology.pod else _pod_formula(layout, pair)
+    leaves = counted(layout.pod_leaves, "leaf")
+    yield Step("stripes of a pod", formula, f"{layout.pod}, {leaves}")
+    plane = " of a plane" if layout.planes > 1 else ""
+    yield Step(f"pods{plane}", f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods)))
+
+
+def _spine_uplinks(layout: Layout, hardware: Sequence[TierHardware], intent: Intent) -> int:
+    spine = hardware[1]
+    split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
+    return layout.spines.uplinks or (split.up if split else 0)
+
+
+def _pod_formula(layout: Layout, pair: int) -> str:
+    return (
+        f"⌊{layout.spines.ports.down} ports down ÷ ({counted(layout.stripe_leaves, 'leaf')} × {counted(pair, 'link')})⌋"
+    )
+
+
 def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
-    low, top = layout.lowest, layout.top
-    ports, leaves = top.ports.total, low.indexes
-    speed_gbps = hardware[1].down.speed_gbps
+    low, spines = layout.lowest, layout.spines
+    ports, leaves, down = spines.ports.down, layout.pod_leaves or low.indexes, " down" if layout.pod else ""
+    total, speed_gbps = spines.ports.total, hardware[1].down.speed_gbps
     yield Step(
         "spine ports",
         f"{hardware[1].cages} cages × {hardware[1].down.per_cage} × {format_speed(speed_gbps)}",
-        f"{ports} ports, {bandwidth_text(ports * speed_gbps)}",
+        f"{total} ports, {bandwidth_text(total * speed_gbps)}",
     )
-    plane = " of a plane" if layout.planes > 1 else ""
-    yield Step(f"spines{plane}", _spine_formula(intent, layout), str(top.count))
+    of = " of a pod" if layout.super_spines else " of a plane" if layout.planes > 1 else ""
+    yield Step(f"spines{of}", _spine_formula(intent, layout), str(spines.group_size))
+    if layout.super_spines:
+        planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
+        formula = f"{counted(len(layout.pods), 'pod')} × {spines.group_size}{planes}"
+        yield Step("spines", formula, str(spines.count * layout.planes))
     if not low.fixed_pair:
         yield Step(
             "links of a leaf-spine pair",
-            f"{low.uplinks} uplinks ÷ {top.count} spines",
+            f"{low.uplinks} uplinks ÷ {spines.group_size} spines",
             str(low.links_per_pair),
         )
     else:
         yield Step("links of a leaf-spine pair", "given", str(low.links_per_pair))
     used = leaves * low.links_per_pair
-    indexed = "leaves" if leaves == low.count else "leaf indexes"  # stripes left out cost ports too
+    indexed = "leaves" if layout.pod or leaves == low.count else "leaf indexes"  # stripes left out cost ports too
     yield Step(
-        "ports in use on a spine",
+        f"ports{down} in use on a spine",
         f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
@@ -133,30 +180,67 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
-    low, top = layout.lowest, layout.top
-    least = f"⌈{low.indexes} leaves × {low.uplinks} uplinks ÷ {top.ports.total} ports⌉"
-    needed = -(-low.indexes * low.uplinks // top.ports.total)
+    low, spines = layout.lowest, layout.spines
+    leaves, ports = layout.pod_leaves or low.indexes, f"{spines.ports.down} ports{' down' if layout.pod else ''}"
+    least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
+    needed = -(-leaves * low.uplinks // spines.ports.down)
     if low.fixed_pair:
         needed_gbps = Fraction(low.down_gbps) / layout.ratio
         asked = f"{low.links_per_pair} × spines × {format_speed(low.up.speed_gbps)} ≥ {float(needed_gbps):g} Gb/s"
         return f"given; {asked}" if intent.topology.spine.count else f"the least with {asked}"
     if intent.topology.spine.count:
-        return f"given; at least {least} = {needed}, {low.uplinks} mod {top.count} = 0"
+        return f"given; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
     return f"{least} = {needed}; the least divisor of {low.uplinks} from there on, at least 2"
 
 
+def _super_spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+    spines, top = layout.spines, layout.super_spines
+    if top is None:
+        return
+    ports, speed_gbps = top.ports.total, hardware[2].down.speed_gbps
+    yield Step(
+        "super-spine ports",
+        f"{hardware[2].cages} cages × {hardware[2].down.per_cage} × {format_speed(speed_gbps)}",
+        f"{ports} ports, {bandwidth_text(ports * speed_gbps)}",
+    )
+    pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
+    kept = "pods of the reserve" if pods == intent.topology.reserve.pods else "pods"
+    least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
+    given = intent.topology.super_spine is not None and intent.topology.super_spine.count is not None
+    rule = f"given; at least {least}" if given else f"{least}; the least divisor of {spines.uplinks} from there on"
+    yield Step("super-spines of a group", rule, str(top.group_size))
+    planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
+    groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{planes}"
+    yield Step("super-spines", groups, str(top.count * layout.planes))
+    yield Step(
+        "links of a spine-super-spine pair",
+        f"{spines.uplinks} uplinks ÷ {top.group_size} super-spines of its group",
+        str(spines.links_per_pair),
+    )
+    yield Step(
+        "spine-super-spine cables",
+        f"{spines.count * layout.planes} spines × {spines.uplinks} uplinks",
+        str(spines.count * spines.uplinks * layout.planes),
+    )
+    yield Step(
+        "oversubscription of a spine",
+        f"{bandwidth_text(spines.down_gbps)} down ÷ {bandwidth_text(spines.up_gbps)} up",
+        ratio_text(spines.ratio),
+    )
+
+
 def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
-    low, top = layout.lowest, layout.top
+    low, top = layout.lowest, layout.spines
     yield Step(
         "oversubscription",
         f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
         ratio_text(low.ratio),
     )
-    if top.count > 1:
-        lost = low.ratio * top.count / (top.count - 1)
+    if top.group_size > 1:
+        lost = low.ratio * top.group_size / (top.group_size - 1)
         yield Step(
             "with one spine lost",
-            f"{ratio_text(low.ratio)} × {top.count} ÷ {top.count - 1}",
+            f"{ratio_text(low.ratio)} × {top.group_size} ÷ {top.group_size - 1}",
             ratio_text(lost),
         )
     pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
@@ -169,31 +253,42 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[Step]:
     plane = " of a plane" if layout.planes > 1 else ""
+    pods = f"{counted(layout.spines.groups, 'pod')}, " if layout.pod else ""
     yield Step(
         f"reserve{plane}",
         _reserve_formula(intent, layout),
-        f"{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.top.reserve, 'spine')}",
+        f"{pods}{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}",
     )
     yield Step(
         "host block of a leaf",
         f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
         f"/{32 - (host_block_size(layout) - 1).bit_length()}",
     )
+    super_ports = growth.first == "spine_ports" and layout.super_spines is not None
+    end = "super-spine ports end" if super_ports else ENDS[growth.first]
     yield Step(
         "most nodes without moving a cable",
-        f"{counted(growth.stripes, 'stripe')}; {ENDS[growth.first]} first",
+        f"{counted(growth.stripes, 'stripe')}; {end} first",
         str(growth.nodes),
     )
 
 
 def _reserve_formula(intent: Intent, layout: Layout) -> str:
-    low, top = layout.lowest, layout.top
+    low, top = layout.lowest, layout.spines
     reserve, pair = intent.topology.reserve, counted(low.links_per_pair, "link")
-    leaves = "given" if reserve.leaves else f"⌊{top.ports.total} spine ports ÷ {pair}⌋"
+    if layout.pod:
+        leaves = "given" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
+    else:
+        leaves = "given" if reserve.leaves else f"⌊{top.ports.total} spine ports ÷ {pair}⌋"
     if reserve.spines:
         spines = "given"
     elif low.fixed_pair:
         spines = f"⌊{low.ports.room} uplink ports ÷ {pair}⌋"
     else:
         spines = "today's, all uplinks are connected"
-    return f"leaves {leaves}; spines {spines}"
+    if layout.super_spines is None or reserve.pods:
+        pods = "pods given; " if layout.pod else ""
+    else:
+        link = counted(top.links_per_pair, "link")
+        pods = f"pods ⌊{layout.super_spines.ports.total} super-spine ports ÷ {link}⌋; "
+    return f"{pods}leaves {leaves}; spines {spines}"

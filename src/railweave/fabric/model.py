@@ -67,7 +67,9 @@ class Tier:
     ``name`` is the role of its switches, for people, for names and for SONiC's ``type``. ``count`` and ``reserve``
     (what ports, addresses and AS numbers are laid out for) are of one plane, and everything below is of one switch:
     its ports in use towards the tier below and above with their speeds, and the parallel links to each switch above.
-    A top tier has none above. A tier is the same in two designs of a fabric, whatever its size.
+    A top tier has none above. The reserve is of ``groups`` (pods, and above them groups of super-spines) of
+    ``group_reserve`` switches; ``ports_above`` of a switch are no downlinks, whether cabled or not. A tier is the same
+    in two designs of a fabric, whatever its size.
     """
 
     name: str
@@ -79,6 +81,9 @@ class Tier:
     ports_up: int = field(default=0, compare=False)
     up_gbps: int = field(default=0, compare=False)
     links_per_pair: int = field(default=0, compare=False)
+    groups: int = field(default=1, compare=False)
+    group_reserve: int = field(default=0, compare=False)
+    ports_above: int = field(default=0, compare=False)
 
     @property
     def attaches_nodes(self) -> bool:
@@ -98,7 +103,8 @@ class Tier:
 class Switch(NamedTuple):
     """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
     and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
-    also where racks are aligned."""
+    also where racks are aligned. ``pod`` is None in two tiers and of super-spines, of which each joins the spine with
+    the index ``group`` of every pod."""
 
     name: str
     tier: Tier
@@ -110,6 +116,8 @@ class Switch(NamedTuple):
     asn: int
     loopback: int
     panel: Panel
+    pod: int | None = None
+    group: int | None = None
 
 
 class HostPort(NamedTuple):
@@ -272,6 +280,15 @@ class Fabric:
     def top(self) -> Tier:
         """Return the tier that has none above."""
         return self.tiers[-1]
+
+    @property
+    def has_pods(self) -> bool:
+        """Tell whether a third tier joins pods."""
+        return len(self.tiers) > 2
+
+    def pod_of(self, host: Host) -> int | None:
+        """Return the pod of a GPU node, None in two tiers."""
+        return self.switch_of[self.uplinks_of[host.name][0].upper].pod
 
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
         """Return a switch's links to other switches; none for a device that is not there."""

@@ -88,19 +88,22 @@ class Pool(NamedTuple):
 
 
 class Addressing(NamedTuple):
-    """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count)."""
+    """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count).
+
+    ``core`` holds the /31s between spines and super-spines, ``links`` those below them."""
 
     unnumbered: bool
     loopbacks: Pool
     links: Pool
     hosts: Pool
+    core: Pool
     leaf_asn: int
     spine_asn: int
     super_spine_asn: int
 
     @property
     def pools(self) -> dict[str, Pool]:
-        """Return the pools in use by their keys."""
+        """Return the pools that every fabric uses by their keys."""
         links = {} if self.unnumbered else {"links": self.links}
         return {"loopbacks": self.loopbacks, **links, "hosts": self.hosts}
 

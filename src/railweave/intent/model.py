@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
-from railweave.fabric.policy import Policies
+from railweave.fabric.policy import Policies, Pool
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
 from railweave.intent.paths import parent
 
@@ -161,11 +161,22 @@ class LeafIntent(TierIntent):
     uplink_gbps: AutoSpeed = default("auto", "speed of the ports to the spines; auto is the NIC's", "uplink_speed")
 
 
+class SuperSpineIntent(TierIntent):
+    """The super-spines, which join pods."""
+
+    oversubscription: Annotated[Fraction | None, Ratio(auto=True)] = default(
+        "auto", "downlink to uplink bandwidth of a spine; auto is that of a leaf"
+    )
+
+
 class Reserve(Keys):
     """How many switches of one plane ports, addresses and AS numbers are laid out for."""
 
-    leaves: AutoCount = default("auto", "leaves of one plane that there is room for")
-    spines: AutoCount = default("auto", "spines of one plane that there is room for")
+    leaves: AutoCount = default("auto", "leaves of one plane that there is room for, in all pods")
+    spines: AutoCount = default("auto", "spines of one plane that there is room for, in all pods")
+    pods: AutoCount = default(
+        "auto", "pods that there is room for; given, spines keep ports for super-spines free while there is one pod"
+    )
 
 
 class Topology(Keys):
@@ -191,13 +202,24 @@ class Topology(Keys):
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
     spine: TierIntent = key("the switches that join the leaves")
-    super_spine: TierIntent | None = unset("the switches that join pods, in three tiers")
+    super_spine: SuperSpineIntent | None = unset(
+        "the switches that join pods, in three tiers; by default the switch that the spines are"
+    )
+    pod: Annotated[int | None, Whole(least=1, most=4096, auto=True)] = default(
+        "auto",
+        "three tiers: stripes (rack-aligned: leaves) of one pod; auto is as many as the spines' down ports hold",
+    )
     reserve: Reserve = section(Reserve, "what ports, addresses and AS numbers are laid out for")
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
         """Return the tiers that the file names, each with its path."""
         tiers = (("leaf", self.leaf), ("spine", self.spine), ("super_spine", self.super_spine))
         return tuple((f"topology.{name}", tier) for name, tier in tiers if tier is not None)
+
+    @property
+    def asks_for_pods(self) -> bool:
+        """Tell whether it states anything of a third tier, so that its pool and AS numbers have to be sound."""
+        return self.tiers == 3 or self.super_spine is not None or self.reserve.pods is not None
 
 
 class Cable(Keys):
@@ -213,11 +235,25 @@ class LeafSpineCable(Cable):
     length_m: LengthM = default(30, "longest cable in metres")
 
 
+class SpineSuperSpineCable(Cable):
+    """The cables between spines and super-spines."""
+
+    length_m: LengthM = default(100, "longest cable in metres")
+
+
 class Cabling(Keys):
     """Lengths and media of the cables."""
 
     host: Cable = section(Cable, "cables between nodes and leaves")
     leaf_spine: LeafSpineCable = section(LeafSpineCable, "cables between leaves and spines")
+    spine_super_spine: SpineSuperSpineCable = section(
+        SpineSuperSpineCable, "cables between spines and super-spines, in three tiers"
+    )
+
+    @property
+    def by_level(self) -> Mapping[str, Cable]:
+        """Return the cables by their key, in the order of the level of their upper ends."""
+        return {"host": self.host, "leaf_spine": self.leaf_spine, "spine_super_spine": self.spine_super_spine}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +270,13 @@ class Intent:
     places: Mapping[str, Where] = field(repr=False)
     file: str
     sha256: str
+
+    @property
+    def pools(self) -> Mapping[str, Pool]:
+        """Return the address pools that are in use, or would be with the third tier that is asked for, by key."""
+        addressing = self.policies.addressing
+        core = {"core": addressing.core} if self.topology.asks_for_pods and not addressing.unnumbered else {}
+        return addressing.pools | core
 
     def where(self, path: str) -> Where:
         """Return the place of ``path``, or of its nearest parent that stands in the file."""

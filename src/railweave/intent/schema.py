@@ -107,10 +107,13 @@ class AddressingKeys(Keys):
         "numbered", "numbered: a /31 a link (RFC 3021); unnumbered: IPv6 next hops (RFC 8950)"
     )
     loopbacks: Annotated[Pool, Prefix()] = default(
-        "10.255.0.0/16", "loopbacks: leaves in the lower half, spines in the upper"
+        "10.255.0.0/16", "loopbacks: leaves in the lower half, spines in the upper, super-spines from its end down"
     )
     links: Annotated[Pool, Prefix()] = default("10.192.0.0/11", "a /31 for every leaf-spine link")
     hosts: Annotated[Pool, Prefix()] = default("10.32.0.0/11", "a block a leaf, a /31 a host link")
+    core: Annotated[Pool, Prefix()] = default(
+        "10.224.0.0/12", "three tiers: a /31 for every link between spines and super-spines"
+    )
     asn: AsnKeys = section(AsnKeys, "the first AS number of each tier")
 
     def policy(self) -> Addressing:
@@ -120,6 +123,7 @@ class AddressingKeys(Keys):
             loopbacks=self.loopbacks,
             links=self.links,
             hosts=self.hosts,
+            core=self.core,
             leaf_asn=self.asn.leaf,
             spine_asn=self.asn.spine,
             super_spine_asn=self.asn.super_spine,

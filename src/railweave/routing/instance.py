@@ -1,6 +1,7 @@
 """The BGP speaker of one switch as plain values: identity, timers, announcements and what its policy lets through.
 
-RFC 7938: eBGP on every link, an AS number for each leaf and one for all spines of a plane. What a switch says depends
+RFC 7938: eBGP on every link, an AS number for each leaf, one for all spines of a pod and plane, and one for all
+super-spines of a plane. What a switch says depends
 on its own links, the pools and the reserve alone, so that a fabric grows without touching it.
 """
 
@@ -131,7 +132,9 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
 def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
     """Return the peer groups of the switches of a tier."""
     adjacent = [one for one in fabric.tiers if abs(one.level - tier.level) == 1]
-    groups = (PeerGroup(group_name(one), one.level > tier.level, maximum_prefixes(fabric, one)) for one in adjacent)
+    groups = (
+        PeerGroup(group_name(one), one.level > tier.level, maximum_prefixes(fabric, tier, one)) for one in adjacent
+    )
     return tuple(sorted(groups, key=lambda one: one.name))
 
 
@@ -144,13 +147,20 @@ def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
     )
 
 
-def maximum_prefixes(fabric: Fabric, neighbor: Tier) -> int:
+def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
     """Return the most prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
 
-    A switch of the lowest tier announces two prefixes, its loopback and its host block. One above passes on those of
-    all others of its plane and adds its own loopback.
+    A leaf announces two prefixes, its loopback and its host block. A spine passes up those of its pod and its own
+    loopback. Down come those of all leaves of the plane, of the spine with the same index in every pod, and of the
+    super-spines that these join: as many as a spine has ports for.
     """
-    expected = 2 if neighbor.attaches_nodes else 2 * fabric.lowest.reserve + 1
+    leaves, spines = fabric.tiers[:2]
+    if neighbor.attaches_nodes:
+        expected = 2
+    elif neighbor.level < own.level:
+        expected = 2 * leaves.group_reserve + 1
+    else:
+        expected = 2 * leaves.reserve + spines.groups + spines.ports_above
     return -(-expected * 3 // 2)
 
 

@@ -74,7 +74,7 @@ def fabric() -> Fabric:
             (),
             Mtu(9100, 9000),
             BgpPolicy(3, 9),
-            Addressing(False, pool, pool, pool, 4210000000, 4200001000, 4200000000),
+            Addressing(False, pool, pool, pool, pool, 4210000000, 4200001000, 4200000000),
             Overrides({}),
         ),
         sizing=Sizing(

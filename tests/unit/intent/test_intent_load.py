@@ -81,6 +81,7 @@ def test_everything_left_out_has_its_default() -> None:
     assert (intent.nodes[0].nics.ports, intent.nodes[0].nics.pcie, intent.nodes[0].first_stripe) == (1, None, 0)
     assert (intent.cabling.host.length_m, intent.cabling.host.media) == (20, None)
     assert (intent.cabling.leaf_spine.length_m, intent.cabling.leaf_spine.media) == (30, None)
+    assert (intent.cabling.spine_super_spine.length_m, intent.cabling.spine_super_spine.media) == (100, None)
     policies = intent.policies
     assert policies.mtu == Mtu(9100, 9000)
     assert policies.bgp == BgpPolicy(3, 9)
@@ -90,6 +91,7 @@ def test_everything_left_out_has_its_default() -> None:
         loopbacks=Pool(parse_ipv4("10.255.0.0"), 16),
         links=Pool(parse_ipv4("10.192.0.0"), 11),
         hosts=Pool(parse_ipv4("10.32.0.0"), 11),
+        core=Pool(parse_ipv4("10.224.0.0"), 12),
         leaf_asn=4_210_000_000,
         spine_asn=4_200_001_000,
         super_spine_asn=4_200_000_000,

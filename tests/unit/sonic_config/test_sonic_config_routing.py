@@ -142,12 +142,12 @@ def test_the_host_block_has_a_route_that_gives_way_to_every_other(lab_fabric: La
 
 def test_the_prefix_limit_follows_the_reserve_and_not_the_leaves_of_today(lab_fabric: Lab) -> None:
     fabric = lab_fabric()
-    assert maximum_prefixes(fabric, fabric.top) == 14
-    assert maximum_prefixes(fabric, fabric.lowest) == 3
+    assert maximum_prefixes(fabric, fabric.lowest, fabric.top) == 14
+    assert maximum_prefixes(fabric, fabric.top, fabric.lowest) == 3
     grown = replace(fabric, tiers=(replace(fabric.lowest, reserve=64), fabric.top))
-    assert maximum_prefixes(grown, grown.top) == 194
+    assert maximum_prefixes(grown, grown.lowest, grown.top) == 194
     fullest = 2 * (fabric.lowest.reserve - 1) + 1
-    assert fullest < maximum_prefixes(fabric, fabric.top)
+    assert fullest < maximum_prefixes(fabric, fabric.lowest, fabric.top)
 
 
 def test_bgp_names_its_dscp_only_where_it_is_not_frrs_own(lab_fabric: Lab) -> None:

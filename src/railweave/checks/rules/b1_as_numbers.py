@@ -51,6 +51,6 @@ def _ranges(intent: Intent) -> dict[str, range]:
         "leaf": range(addressing.leaf_asn, addressing.leaf_asn + leaves),
         "spine": range(spine, spine + (topology.planes - 1) * PODS + 1, PODS),
     }
-    if topology.super_spine is not None:
+    if topology.asks_for_pods:
         ranges["super_spine"] = range(addressing.super_spine_asn, addressing.super_spine_asn + topology.planes)
     return ranges

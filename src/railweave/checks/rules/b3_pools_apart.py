@@ -16,7 +16,7 @@ RULE = rule(
 @RULE.on_intent
 def apart(intent: Intent) -> Breaches:
     """Look for pools that overlap; the one in the file is named, the other may be a default."""
-    for (one, first), (other, second) in combinations(intent.policies.addressing.pools.items(), 2):
+    for (one, first), (other, second) in combinations(intent.pools.items(), 2):
         if first.meets(second):
             paths = [f"addressing.{name}" for name in (other, one)]
             path = next((path for path in paths if path in intent.places), paths[0])

@@ -21,7 +21,7 @@ def ids(intent: Intent) -> Breaches:
     for path, tier in intent.topology.named_tiers():
         yield from _known(f"{path}.model", "switch model", tier.model, catalog.switch_ids())
     media = [medium.id for medium in catalog.media()]
-    for name, cable in (("host", intent.cabling.host), ("leaf_spine", intent.cabling.leaf_spine)):
+    for name, cable in intent.cabling.by_level.items():
         yield from _known(f"cabling.{name}.media", "media", cable.media, [*media, "auto"])
     for index, entry in enumerate(intent.nodes):
         path = f"nodes[{index}].nics"

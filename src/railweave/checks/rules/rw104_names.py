@@ -19,7 +19,7 @@ def names(intent: Intent) -> Breaches:
             fix = f"give `nodes[{second}]` another name than `nodes[{first}]`, not one that only adds a number"
             yield Breach(f"nodes[{second}].name", message, fix)
     for index, entry in enumerate(intent.nodes):
-        if entry.name in {f"{intent.fabric}-{role}" for role in TIER_NAMES}:
+        if entry.name in {f"{intent.fabric}-{role.replace('-', '')}" for role in TIER_NAMES}:
             message = f"hosts `{entry.name}1` … would be named like switches"
             yield Breach(f"nodes[{index}].name", message, "choose a name that says what the servers are, like gpu")
 

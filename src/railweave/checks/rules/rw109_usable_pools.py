@@ -20,7 +20,7 @@ RULE = rule("RW109", "address pools hold only addresses that can be used", __doc
 @RULE.on_intent
 def usable(intent: Intent) -> Breaches:
     """Look for blocks that no device can have."""
-    for name, pool in intent.policies.addressing.pools.items():
+    for name, pool in intent.pools.items():
         if blocks := unusable_blocks(pool):
             message = f"the pool of {name} {pool} holds addresses that cannot be used: {', '.join(blocks)}"
             yield Breach(f"addressing.{name}", message, "choose a private pool, like 10.0.0.0/8 or a part of it")

@@ -9,7 +9,7 @@ from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
 from railweave.wording import suggestion
 
-_ROLES = ("leaf", "spine")
+_ROLES = ("leaf", "spine", "super-spine")
 
 RULE = rule(
     "RW110",
@@ -23,7 +23,7 @@ RULE = rule(
 def scopes(intent: Intent) -> Breaches:
     """Look whom overrides are for."""
     for scope in intent.policies.overrides.rows:
-        device = re.fullmatch(rf"{re.escape(intent.fabric)}-(leaf|spine)([1-9][0-9]{{0,8}})", scope)
+        device = re.fullmatch(rf"{re.escape(intent.fabric)}-(leaf|spine|superspine)([1-9][0-9]{{0,8}})", scope)
         path = path_text(("overrides", scope))
         if device is None and scope not in _ROLES:
             names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
@@ -31,9 +31,18 @@ def scopes(intent: Intent) -> Breaches:
             known = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
             yield Breach(path, message, f"{suggestion(scope, names)}{known}")
         elif device is not None:
-            tier = intent.topology.leaf if device[1] == "leaf" else intent.topology.spine
-            count = None if tier.count is None else tier.count * intent.topology.planes
+            count = _numbered(intent, device[1])
             if count is not None and int(device[2]) > count:
                 message = f"overrides for `{scope}`, but there are {count} switches of that role"
                 fix = "take them out, or keep them for a fabric that has grown"
                 yield Breach(path, message, fix, Severity.WARNING)
+
+
+def _numbered(intent: Intent, role: str) -> int | None:
+    """Return how many switches of a role have the numbers from 1 on, None where that is not given: with pods the
+    numbers of spines and super-spines have gaps."""
+    topology = intent.topology
+    if role != "leaf" and (topology.asks_for_pods or role != "spine"):
+        return None
+    count = topology.leaf.count if role == "leaf" else topology.spine.count
+    return None if count is None else count * topology.planes

@@ -15,7 +15,7 @@ RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 
 @RULE.on_intent
 def private(intent: Intent) -> Breaches:
     """Look for public pools."""
-    for name, pool in intent.policies.addressing.pools.items():
+    for name, pool in intent.pools.items():
         network = IPv4Network((pool.first, pool.length))
         if not unusable_blocks(pool) and not any(network.subnet_of(private) for private in _PRIVATE):
             fix = "choose a pool of RFC 1918 or RFC 6598, or be sure that these addresses are yours"

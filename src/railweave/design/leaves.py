@@ -1,0 +1,160 @@
+"""The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
+
+from fractions import Fraction
+from itertools import count as numbers
+from itertools import islice
+from typing import NamedTuple
+
+from railweave.design.hardware import TierHardware
+from railweave.design.layout import NodeGroup
+from railweave.design.nodes import NodePorts, place_groups, rail_count
+from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
+from railweave.design.split import TierPorts, automatic_split, place_ports
+from railweave.diagnostics import Diagnostic, error
+from railweave.intent.model import Intent, Shape
+from railweave.units import format_speed
+from railweave.wording import counted
+
+Faults = tuple[Diagnostic, ...]
+
+
+class Leaves(NamedTuple):
+    """The leaves of a plane: their downlinks, the groups of nodes and the stripes that have leaves.
+
+    ``uplinks`` are those of the automatic split, all of them connected, or None with ``links_per_pair`` given.
+    """
+
+    down: int
+    uplinks: int | None
+    groups: tuple[NodeGroup, ...]
+    stripes: tuple[int, ...]
+    rails: int
+    per_stripe: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Return the indexes of the leaves within a plane."""
+        return tuple(stripe * self.per_stripe + rail for stripe in self.stripes for rail in range(self.per_stripe))
+
+    @property
+    def indexes(self) -> int:
+        """Return the highest index + 1."""
+        return (self.stripes[-1] + 1) * self.per_stripe
+
+
+def asked_ratio(intent: Intent) -> Fraction:
+    """Return the oversubscription asked for, by the workload where it is automatic."""
+    given = intent.topology.oversubscription
+    return AUTOMATIC_RATIO[intent.workload.kind] if given is None else given
+
+
+def count_leaves(
+    intent: Intent, node_ports: tuple[NodePorts, ...], hardware: TierHardware
+) -> tuple[Leaves | None, Faults]:
+    """Return the leaves that the nodes need, or why there are none."""
+    split = automatic_split(hardware.cages, hardware.down, hardware.up, asked_ratio(intent))
+    down = split.down if split else 0
+    uplinks = split.up if split and intent.topology.links_per_pair is None else None
+    if intent.topology.links_per_pair is not None and intent.topology.stripe is not None:
+        down = intent.topology.stripe * max(node.per_leaf for node in node_ports)
+    if down == 0:
+        return None, (_no_split(intent, hardware),)
+    groups, diagnostics = place_groups(intent, node_ports, down)
+    if diagnostics:
+        return None, diagnostics
+    rails = rail_count(intent)
+    per_stripe = rails if intent.topology.shape is Shape.RAIL_OPTIMIZED else 1
+    stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
+    return (None if diagnostics else Leaves(down, uplinks, groups, stripes, rails, per_stripe)), diagnostics
+
+
+def place_leaf_ports(
+    intent: Intent, hardware: TierHardware, leaves: Leaves, spines: int | None
+) -> TierPorts | Diagnostic:
+    """Return where the ports of a leaf lie; with given ``links_per_pair`` its uplinks have room for ``spines``."""
+    cages, down, up = hardware.cages, hardware.down, hardware.up
+    pair = intent.topology.links_per_pair
+    block = None if spines is None or pair is None else pair * spines
+    ports = place_ports(cages, down, up, leaves.down, block)
+    return _no_room(intent, hardware, leaves.down, block) if ports is None else ports
+
+
+def _no_split(intent: Intent, hardware: TierHardware) -> Diagnostic:
+    return error(
+        "RW203",
+        f"{counted(hardware.cages, 'cage')} of a leaf cannot be split into downlinks and uplinks at"
+        f" {ratio_text(asked_ratio(intent))}",
+        intent.where("topology.leaf"),
+        fix="use a leaf with more ports or another oversubscription",
+    )
+
+
+def _no_room(intent: Intent, hardware: TierHardware, down: int, block: int | None) -> Diagnostic:
+    ports = hardware.cages * hardware.up.per_cage
+    if block is None:
+        return error(
+            "RW204",
+            f"a stripe needs {counted(down, 'downlink')} of {format_speed(hardware.down.speed_gbps)} on a leaf,"
+            f" which has {counted(hardware.cages * hardware.down.per_cage, 'port')} in all",
+            intent.where("topology.stripe"),
+            fix="use a smaller stripe or a leaf with more ports",
+        )
+    return error(
+        "RW207",
+        f"{counted(down, 'downlink')} and {counted(block, 'reserved uplink')} do not fit on a leaf with"
+        f" {counted(ports, 'port')} of {format_speed(hardware.up.speed_gbps)}",
+        intent.where("topology.reserve.spines"),
+        fix="reserve fewer spines, use fewer links_per_pair or a smaller stripe",
+    )
+
+
+def _place_leaves(
+    intent: Intent, groups: tuple[NodeGroup, ...], per_stripe: int
+) -> tuple[tuple[int, ...], tuple[Diagnostic, ...]]:
+    """Return the indexes of the stripes that have leaves.
+
+    A given count beyond what the nodes need adds stripes without nodes, from the lowest free index on.
+    """
+    used = sorted(stripe for group in groups for stripe in range(group.first_stripe, group.end_stripe))
+    count = intent.topology.leaf.count
+    if count is None:
+        return tuple(used), ()
+    if count % per_stripe:
+        better = max(len(used), count // per_stripe + 1) * per_stripe
+        return (), (_not_whole_stripes(intent, count, better, per_stripe),)
+    if count < len(used) * per_stripe:
+        return (), (_too_few(intent, groups, count, len(used), per_stripe),)
+    taken = set(used)
+    free = count // per_stripe - len(used)
+    extra = islice((stripe for stripe in numbers() if stripe not in taken), free)
+    return tuple(sorted((*used, *extra))), ()
+
+
+def _not_whole_stripes(intent: Intent, count: int, better: int, rails: int) -> Diagnostic:
+    return error(
+        "RW206",
+        f"{counted(count, 'leaf')} cannot be shared out over {rails} rails: every stripe has one leaf a rail",
+        intent.where("topology.leaf.count"),
+        fix=f"use a multiple of {rails}, such as {better}",
+    )
+
+
+def _too_few(intent: Intent, groups: tuple[NodeGroup, ...], count: int, stripes: int, per_stripe: int) -> Diagnostic:
+    nodes = sum(group.entry.count for group in groups)
+    needed = stripes * per_stripe
+    if len(groups) > 1:
+        return error(
+            "T-1",
+            f"{nodes} nodes in {stripes} stripes need {needed} leaves; {counted(count, 'leaf')} cannot hold them",
+            intent.where("topology.leaf.count"),
+            fix=f"use {needed} leaves, or leave the count to auto",
+        )
+    (group,) = groups
+    room = count // per_stripe * group.stripe_nodes
+    return error(
+        "T-1",
+        f"{nodes} nodes need {needed} leaves: {counted(count, 'leaf')} have ports for {room}"
+        f" nodes, {group.stripe_nodes} in a stripe of {counted(per_stripe, 'leaf')}",
+        intent.where("topology.leaf.count"),
+        fix=f"use {needed} leaves, or at most {room} nodes",
+    )

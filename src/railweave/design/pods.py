@@ -1,0 +1,255 @@
+"""Pods: whether a fabric has two tiers or three, and how three divide its leaves, spines and super-spines.
+
+A pod is a fabric of two tiers against the down ports of its spines. Spine s of every pod joins group s of super-spines
+(RFC 7938 section 3.2), so that a plane has as many groups as a pod has spines.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from railweave.design.hardware import TierHardware
+from railweave.design.layout import owner
+from railweave.design.leaves import Faults, Leaves, asked_ratio
+from railweave.design.ratios import ratio_text
+from railweave.design.spines import fitting_counts
+from railweave.design.split import Split, TierPorts, all_down, automatic_split, place_ports
+from railweave.diagnostics import Diagnostic, error
+from railweave.intent.model import Intent, Shape
+from railweave.wording import counted, either
+
+
+class Pods(NamedTuple):
+    """The pods of a plane: each of ``size`` stripes, 0 where two tiers keep no ports for a third; ``indexes`` are
+    those that have switches. ``ports`` are those of a spine, with ``uplinks`` to super-spines, today or later."""
+
+    tiers: int
+    size: int
+    indexes: tuple[int, ...]
+    ports: TierPorts
+    uplinks: int
+
+    @property
+    def end(self) -> int:
+        """Return the highest index + 1: pods left out cost ports of super-spines too."""
+        return self.indexes[-1] + 1
+
+
+def spine_ratio(intent: Intent) -> Fraction:
+    """Return the oversubscription of a spine that is asked for."""
+    top = intent.topology.super_spine
+    return asked_ratio(intent) if top is None or top.oversubscription is None else top.oversubscription
+
+
+def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
+    """Return the pods of a plane, one where two tiers are enough, or why there are none."""
+    topology, spine = intent.topology, hardware[1]
+    if topology.shape is Shape.RAIL_ONLY:
+        return None, (_rail_only(intent),)
+    if topology.tiers == 3 or topology.reserve.pods is not None:
+        return _split_spines(intent, leaves, spine)
+    if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine)):
+        return Pods(2, 0, (0,), all_down(spine.cages, spine.down), 0), ()
+    if leaves.indexes > spine.ports >= len(leaves.stripes) * leaves.per_stripe:
+        return None, (_gap_exceeds_spine(intent, leaves, spine.ports),)
+    if topology.tiers == 2:
+        return None, (_two_are_too_few(intent, leaves, spine.ports),)
+    return _split_spines(intent, leaves, spine)
+
+
+def _split_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[Pods | None, Faults]:
+    """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
+    topology = intent.topology
+    split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
+    ports = place_ports(spine.cages, spine.down, spine.up, split.down, None) if split else None
+    if split is None or ports is None:
+        return None, (_no_pod(intent, leaves, spine, None),)
+    largest = split.down // (leaves.per_stripe * (topology.links_per_pair or 1))
+    if largest == 0:
+        return None, (_no_pod(intent, leaves, spine, split),)
+    if topology.pod is not None and topology.pod > largest:
+        return None, (_pod_too_large(intent, leaves, split, largest),)
+    size = topology.pod or _automatic_size(intent, leaves, split, largest)
+    indexes = _pods_of(leaves, size)
+    tiers = 2 if topology.tiers != 3 and indexes == (0,) else 3
+    if topology.tiers == 2 and tiers == 3:
+        return None, (_two_are_too_few(intent, leaves, size * leaves.per_stripe),)
+    return Pods(tiers, size, indexes, ports, split.up), ()
+
+
+def _pods_of(leaves: Leaves, size: int) -> tuple[int, ...]:
+    return tuple(sorted({stripe // size for stripe in leaves.stripes}))
+
+
+def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) -> int:
+    """Return the largest pod that the spines' down ports hold, with the number of spines where it is given."""
+    given = intent.topology.spine.count
+    if given is None or leaves.uplinks is None:
+        return largest
+    for size in range(largest, 0, -1):
+        spines, rest = divmod(given, len(_pods_of(leaves, size)))
+        if rest == 0 and spines in fitting_counts(leaves.uplinks, size * leaves.per_stripe, split.down):
+            return size
+    return largest
+
+
+def _holds_growth(intent: Intent, leaves: Leaves, spine: TierHardware) -> bool:
+    """Tell whether two tiers have ports for the growth that is stated, whatever cables it moves."""
+    growth = intent.workload.growth
+    owners = [owner(leaves.groups, stripe) for stripe in range(spine.ports // leaves.per_stripe)]
+    return growth is None or growth.gpus <= sum(group.stripe_nodes * group.entry.gpus for group in owners)
+
+
+class GroupTier(NamedTuple):
+    """Super-spines of one group and the links of a spine to each."""
+
+    members: int
+    links_per_pair: int
+
+
+def join_pods(
+    intent: Intent, leaves: Leaves, pods: Pods, spines: int, top: TierHardware
+) -> tuple[GroupTier | None, Faults]:
+    """Return the super-spines of a group, where every pod has ``spines``."""
+    reserved, given = intent.topology.reserve.pods or 0, _given_super_spines(intent)
+    most = max(pods.end, reserved)
+    if most > top.ports:
+        return None, (_too_many_pods(intent, leaves, pods, top),)
+    fitting = [one for one in range(1, pods.uplinks + 1) if pods.uplinks % one == 0]
+    fitting = [one for one in fitting if most * (pods.uplinks // one) <= top.ports]
+    if given is None:
+        return GroupTier(fitting[0], pods.uplinks // fitting[0]), ()
+    members, rest = divmod(given, spines)
+    counts = either([one * spines for one in fitting])
+    where = intent.where("topology.super_spine.count")
+    if rest or members == 0:
+        message = (
+            f"{counted(given, 'super-spine')} cannot be shared out over {spines} groups: one for each spine of a pod"
+        )
+        return None, (error("RW211", message, where, fix=f"use {counts} super-spines"),)
+    if pods.uplinks % members:
+        message = (
+            f"{counted(members, 'super-spine')} of a group cannot share the {pods.uplinks} uplinks of a spine evenly:"
+            f" {pods.uplinks} ÷ {members} is not whole"
+        )
+        return None, (error("T-2", message, where, fix=f"use {counts} super-spines"),)
+    pair = pods.uplinks // members
+    if most * pair > top.ports:
+        message = (
+            f"{counted(most, 'pod')} × {counted(pair, 'link')} need {most * pair} ports on every super-spine; one has"
+            f" {top.ports}"
+        )
+        ways = f"use {counts} super-spines, or super-spines with {most * pair} ports"
+        return None, (error("T-3", message, where, fix=ways),)
+    return GroupTier(members, pair), ()
+
+
+def _given_super_spines(intent: Intent) -> int | None:
+    top = intent.topology.super_spine
+    return None if top is None else top.count
+
+
+def share_out(intent: Intent, what: str, given: int | None, pods: int) -> tuple[int | None, Faults]:
+    """Return the spines of each pod where those of a plane are given by the intent path ``what``, None where not."""
+    if given is None:
+        return None, ()
+    each, rest = divmod(given, pods)
+    if rest == 0:
+        return each, ()
+    counts = [one for one in (each * pods, (each + 1) * pods) if one]
+    return None, (
+        error(
+            "RW211",
+            f"{counted(given, 'spine')} cannot be shared out over {counted(pods, 'pod')}: every pod has as many",
+            intent.where(f"topology.{what}"),
+            fix=f"use {either(counts)} spines",
+        ),
+    )
+
+
+def _rail_only(intent: Intent) -> Diagnostic:
+    return error(
+        "RW202",
+        "rail-only fabrics are not designed in this version",
+        intent.where("topology.shape"),
+        fix="use rail-optimized: its spines join the rails",
+    )
+
+
+def _two_are_too_few(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
+    has, held = _held(intent, leaves, ports // leaves.per_stripe, "two tiers", ", one link a leaf-spine pair")
+    if intent.topology.reserve.pods is not None:
+        fix = "use tiers: auto for a third tier, whose ports reserve.pods keeps free"
+    else:
+        ways = f"spines with at least {leaves.indexes} ports, larger leaves, or more planes"
+        fix = f"use tiers: auto for a third tier, {ways}"
+    return error("T-1", f"{has}; {held}", intent.where("topology.tiers"), fix=fix)
+
+
+def _held(intent: Intent, leaves: Leaves, stripes: int, tiers: str, how: str) -> tuple[str, str]:
+    """Return what the nodes have, and what ``tiers`` with so many stripes hold, as clauses."""
+    planes, group = intent.topology.planes, leaves.groups[-1]
+    nodes = sum(each.entry.count for each in leaves.groups)
+    endpoints = sum(each.entry.count * each.ports_per_plane for each in leaves.groups) * planes
+    most = stripes * group.stripe_nodes
+    ceiling = most * group.ports_per_plane * planes
+    return (
+        f"{counted(nodes, 'node')} have {endpoints:,} endpoints",
+        f"{tiers} of these switches hold at most {ceiling:,} endpoints ({most:,} nodes{how})",
+    )
+
+
+def _gap_exceeds_spine(intent: Intent, leaves: Leaves, ports: int) -> Diagnostic:
+    last = max(leaves.groups, key=lambda group: group.first_stripe)
+    return error(
+        "T-3",
+        f"stripes up to {leaves.stripes[-1]} have {leaves.indexes} leaf indexes; a spine has {ports} ports",
+        intent.where(f"{last.path}.first_stripe"),
+        fix=f"begin {last.entry.name!r} in a lower stripe: every stripe left out costs spine ports",
+    )
+
+
+def _no_pod(intent: Intent, leaves: Leaves, spine: TierHardware, split: Split | None) -> Diagnostic:
+    ratio = ratio_text(spine_ratio(intent))
+    needed = leaves.per_stripe * (intent.topology.links_per_pair or 1)
+    if split is None:
+        message = f"{counted(spine.cages, 'cage')} of a spine cannot be split into ports down and up at {ratio}"
+    else:
+        message = (
+            f"a spine with {split.down} ports down and {split.up} up ({ratio}) has no room for one stripe, which needs"
+            f" {needed} down"
+        )
+    fix = f"use spines with more ports, or super_spine.oversubscription higher than {ratio}"
+    return error("RW212", message, intent.where("topology.spine"), fix=fix)
+
+
+def _pod_too_large(intent: Intent, leaves: Leaves, split: Split, largest: int) -> Diagnostic:
+    pair = intent.topology.links_per_pair or 1
+    size = intent.topology.pod or 0
+    count = size * leaves.per_stripe
+    return error(
+        "T-3",
+        f"a pod of {counted(size, 'stripe')} has {counted(count, 'leaf')} × {counted(pair, 'link')};"
+        f" a spine has {split.down} ports down",
+        intent.where("topology.pod"),
+        fix=f"use pod: {largest} or less, or spines with more ports",
+    )
+
+
+def _too_many_pods(intent: Intent, leaves: Leaves, pods: Pods, top: TierHardware) -> Diagnostic:
+    reserved = intent.topology.reserve.pods
+    if reserved is not None and reserved > pods.end:
+        return error(
+            "T-3",
+            f"the reserve of {reserved} pods needs {reserved} ports on every super-spine; one has {top.ports}",
+            intent.where("topology.reserve.pods"),
+            fix=f"reserve at most {top.ports} pods, or use super-spines with more ports",
+        )
+    has, held = _held(intent, leaves, top.ports * pods.size, "three tiers", f", {top.ports} pods")
+    path = "topology.super_spine" if intent.topology.super_spine else "nodes"
+    return error(
+        "T-1",
+        f"{has}; {held}",
+        intent.where(path),
+        fix=f"use super-spines with at least {pods.end} ports, larger pods, larger leaves, or more planes",
+    )

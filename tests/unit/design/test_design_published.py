@@ -1,0 +1,75 @@
+"""Published designs: the sizes that their sources state, from the numbers that they give (fabric-facts section 13)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railweave.design.build import Design
+
+Designer = Callable[..., Design]
+
+PORTS_64 = "{ports: 64, speed: 400G}"
+
+
+@pytest.mark.parametrize(
+    ("units", "tiers", "leaves", "spines", "super_spines", "links"),
+    [(2, 2, 16, 8, 0, 512), (4, 2, 32, 16, 0, 1024), (8, 2, 64, 32, 0, 2048), (16, 3, 128, 128, 64, 4096)],
+)
+def test_a_dgx_superpod_of_b200(
+    designed: Designer, units: int, tiers: int, leaves: int, spines: int, super_spines: int, links: int
+) -> None:
+    """NVIDIA DGX SuperPOD reference architecture (docs.nvidia.com, scalable-infrastructure-b200): a scalable unit is
+    32 nodes of 8 × 400G, rail-optimized and non-blocking, every switch has 64 ports of 400G."""
+    sizing = designed(
+        nodes=32 * units, nics="{count: 8, speed: 400G, model: connectx-7}", leaf=PORTS_64, spine=PORTS_64
+    ).sizing
+    assert sizing is not None
+    assert (sizing.tiers, sizing.leaves, sizing.spines, sizing.super_spines) == (tiers, leaves, spines, super_spines)
+    assert (sizing.links.host_leaf, sizing.links.leaf_spine) == (links, links)
+    assert sizing.links.spine_super_spine == (links if tiers == 3 else 0)
+
+
+def test_a_pod_of_alibaba_hpn_with_a_third_tier_at_15_to_1(designed: Designer) -> None:
+    """Alibaba HPN 7.0 (SIGCOMM 2024, 10.1145/3651890.3672265): two planes, NICs of 2 × 200G, 15 segments of 128 nodes
+    and 8 spares, leaves with 60 uplinks of 400G to as many spines, 1.0667:1; 15:1 above.
+
+    Each plane of it here has one leaf a rail and segment: 240 leaves and 120 spines, 14,400 links."""
+    sizing = designed(
+        nodes=15 * 128,
+        nics="{count: 8, speed: 200G, ports: 2, model: connectx-7}",
+        leaf="{ports: 128, speed: 400G, downlink_speed: 200G, uplink_speed: 400G}",
+        spine="{ports: 128, speed: 400G, count: 60}",
+        topology='planes: 2\nstripe: 128\nlinks_per_pair: 1\noversubscription: "1.07:1"',
+    ).sizing
+    assert sizing is not None
+    assert (sizing.tiers, sizing.leaves, sizing.spines) == (2, 240, 120)
+    assert (sizing.links.leaf_spine, sizing.links.per_leaf_spine_pair) == (14_400, 1)
+    assert sizing.oversubscription.leaf == pytest.approx(1.0667, abs=1e-4)
+    pods = designed(
+        nodes=4 * 15 * 128,
+        nics="{count: 8, speed: 200G, ports: 2, model: connectx-7}",
+        leaf="{ports: 128, speed: 400G, downlink_speed: 200G, uplink_speed: 400G}",
+        spine="{ports: 128, speed: 400G, count: 240}",
+        topology='planes: 2\nstripe: 128\nlinks_per_pair: 1\noversubscription: "1.07:1"\npod: 15\n'
+        'super_spine: {ports: 128, speed: 400G, oversubscription: "15:1"}',
+    ).sizing
+    assert pods is not None
+    assert (pods.tiers, pods.leaves, pods.spines) == (3, 4 * 240, 4 * 120)
+    # 120 ports down and 8 up on each spine, in 60 groups of a plane.
+    assert (pods.super_spines, pods.links.spine_super_spine) == (2 * 60, 4 * 120 * 8)
+
+
+def test_a_zone_of_meta(designed: Designer) -> None:
+    """RDMA over Ethernet for distributed training at Meta scale (SIGCOMM 2024): 192 racks of 16 × 400G with 18
+    uplinks each, 3,456 links, 0.889:1, which tolerates two of 18 spines lost at 1:1."""
+    sizing = designed(
+        shape="rack-aligned",
+        nodes=192 * 2,
+        nics="{count: 8, speed: 400G, model: connectx-7}",
+        leaf="{ports: 64, speed: 400G}",
+        spine="{ports: 192, speed: 400G, count: 18}",
+        topology="stripe: 2\nlinks_per_pair: 1",
+    ).sizing
+    assert sizing is not None
+    assert (sizing.tiers, sizing.leaves, sizing.spines, sizing.links.leaf_spine) == (2, 192, 18, 3456)
+    assert sizing.oversubscription.leaf == pytest.approx(16 / 18)
