@@ -87,6 +87,16 @@ class Observed:
             raise CommandErrorException(f"{self.hostname}: bgpd does not answer")
         return bgp_of(self.shown["bgp"])
 
+    @decodes("what BFD shows")
+    def bfd(self) -> dict[str, str]:
+        """Return the state of BFD of the sessions of the default VRF that have it, as FRR names it in lower case."""
+        peers = (self.shown["bgp"] or {}).get("default", {})
+        return {
+            name: str(one["peerBfdInfo"].get("status", "down")).lower()
+            for name, one in peers.items()
+            if isinstance(one, Mapping) and "peerBfdInfo" in one
+        }
+
 
 @decodes("what its daemons apply")
 def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:

@@ -27,7 +27,7 @@ COUNTERS = "COUNTERS:oid:0x1????????????"
 _LINK = ("ifname", "flags", "mtu", "address", "ifalias", "addr_info")
 _ADDRESS = ("family", "local", "prefixlen")
 _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "adminShutDown", "nbrDesc",
-         "bgpTimerUpMsec")  # fmt: skip
+         "bgpTimerUpMsec", "peerBfdInfo")  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
 _IMAGE = re.compile(r"^(release|branch|build_version): *'?([^'\n]*)'?$", re.MULTILINE)

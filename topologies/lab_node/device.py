@@ -158,6 +158,12 @@ class NodeDevice(Device):
             self.on_services(self)
         self.start_frr()
 
+    def start_frr(self) -> None:
+        """Start FRR, and bfdd after its configuration is loaded, as bgpcfgd does."""
+        super().start_frr()
+        if self.bfdd:
+            frr.supervisorctl("start", "bfdd")
+
     def frr_answers(self) -> bool:
         """Tell whether vtysh reaches the daemons now."""
         return frr.answers()

@@ -30,7 +30,7 @@ def start(text: str) -> None:
 
 def stop() -> None:
     """Stop the daemons."""
-    supervisorctl("stop", *reversed(DAEMONS))
+    supervisorctl("stop", "bfdd", *reversed(DAEMONS))
 
 
 def answers() -> bool:

@@ -129,6 +129,7 @@ class Device:
         self.times = Times()
         self.locks = Locks()
         self.faults = Faults()
+        self.bfdd = False
         self.guard: Guard | None = None
         self.processes: set[int] = set()
         self.links: dict[str, Link] = {}
@@ -257,6 +258,8 @@ class Device:
     def start_frr(self) -> None:
         """Start the bgp container."""
         now = self.clock.now()
+        # bgpcfgd starts it, from 202505 (sonic-bgpcfgd managers_bfd.py)
+        self.bfdd = self.db.get("SYSTEM_DEFAULTS|software_bfd").get("status") == "enabled"
         text, keep_file = boot_configuration(self.routing_mode(), self.db, self.files, self.hostname, now)
         if not keep_file and self.files.exists(FRR_FILE):
             self.files.remove(FRR_FILE)

@@ -15,6 +15,7 @@ class FaultKind(StrEnum):
     DROP_SESSION = "drop-session"
     LOSE_CONFIG = "lose-config"
     BGP_DOWN = "bgp-down"
+    SILENT = "silent"
     WRONG_HOST_KEY = "wrong-host-key"
     POWER_CYCLE = "power-cycle"
     ERRORS = "errors"
@@ -31,7 +32,8 @@ class Fault:
     ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
     commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
     ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
-    ``port`` and ``rate``: of errors, the port (empty: all) and how many errors and discards it counts a second.
+    ``port`` and ``rate``: of errors, the port (empty: all) and how many errors and discards it counts a second;
+    ``since``: when it was armed, in seconds since 1970.
     """
 
     kind: FaultKind
@@ -42,6 +44,7 @@ class Fault:
     moment: str = "after"
     port: str = ""
     rate: float = 100.0
+    since: float = 0.0
 
 
 _DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1}
@@ -84,6 +87,10 @@ class Faults:
     def has(self, kind: FaultKind) -> bool:
         """Tell whether a fault of this kind is armed."""
         return any(one.kind is kind for one in self.armed)
+
+    def since(self, kind: FaultKind) -> float | None:
+        """Return when a fault of this kind was armed, None where none is."""
+        return next((one.since for one in self.armed if one.kind is kind), None)
 
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""

@@ -39,7 +39,12 @@ def device_to_json(device: Device) -> dict[str, Any]:
         "initialized": device.initialized,
         "other": {str(number): rows for number, rows in device.other.items()},
         "hostname": device.hostname,
-        "frr": {"running": device.frr.running, "hostname": device.frr.hostname, "text": device.frr.kept_text()},
+        "frr": {
+            "running": device.frr.running,
+            "hostname": device.frr.hostname,
+            "text": device.frr.kept_text(),
+            "bfdd": device.bfdd,
+        },
         "files": {path: _file_to_json(one) for path, one in device.files.files.items()},
         "directories": {path: [one.mode, one.owner] for path, one in device.files.directories.items()},
         "times": asdict(device.times),
@@ -78,6 +83,7 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     device.files.directories = {path: Directory(*one) for path, one in value["directories"].items()}
     device.frr.start(value["frr"]["text"], value["frr"]["hostname"])
     device.frr.running = value["frr"]["running"]
+    device.bfdd = value["frr"].get("bfdd", False)
     device.times = Times(**value["times"])
     device.faults = faults_from_json(value["faults"])
     if value["guard"] is not None:

@@ -8,6 +8,7 @@ from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import equal_paths, local_routes, ribs_of
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
+from sonic_sim.faults import FaultKind
 
 _HOPS = 64
 
@@ -63,6 +64,8 @@ def hops_to(device: Device, net: Fabric, target: str) -> int | None:
     wanted = ipaddress.ip_address(target)
     here = device
     for passed in range(_HOPS):
+        if here.faults.has(FaultKind.SILENT):
+            return None
         if any(one.address == target for one in net.addresses(here)):
             return passed
         if any(one.address == target for one in neighbors(here, net)):

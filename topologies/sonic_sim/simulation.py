@@ -224,7 +224,7 @@ class Simulation:
             device.lose_power(with_configuration=kind == FaultKind.LOSE_CONFIG)
         else:
             try:
-                device.faults.add(kind, **details)
+                device.faults.add(kind, **{"since": device.clock.now(), **details})
             except ValueError as error:
                 raise SimulatorError(str(error)) from error
         if kind in _RESTARTS_LISTENER:

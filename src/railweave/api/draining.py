@@ -19,7 +19,7 @@ from railweave.plan.manual_drain import (
 )
 from railweave.plan.outcome import VerifyResult
 
-_OF_TRAFFIC = ("reachable", "link", "bgp", "prefixes")
+_OF_TRAFFIC = ("reachable", "link", "bgp", "bfd", "prefixes")
 """The kinds of checks that show whether traffic can flow."""
 
 

@@ -139,7 +139,8 @@ def fault(
 ) -> None:
     """Inject a fault.
 
-    Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, wrong-host-key, power-cycle, errors.
+    Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, silent, wrong-host-key, power-cycle,
+    errors.
     """
     details = {"command": command, "after": after, "seconds": seconds, "moment": moment, "port": port, "rate": rate}
     api.sim.fault(api.open_project(option), device, kind, **details, **({} if times is None else {"times": times}))

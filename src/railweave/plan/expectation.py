@@ -25,13 +25,14 @@ class ExpectedNeighbor:
 class ExpectedSession:
     """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
 
-    ``port`` is our interface of the link.
+    ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session.
     """
 
     peer: str
     device: str
     remote_asn: int
     port: str = ""
+    bfd: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
     """Return the BGP session of ``switch`` over one of its fabric links."""
     far = fabric.switch_of[link.far(switch.name)]
     port = _own_port(switch, link).name
-    return ExpectedSession(session_peer(fabric, link, far.name, port), far.name, far.asn, port)
+    peer = session_peer(fabric, link, far.name, port)
+    return ExpectedSession(peer, far.name, far.asn, port, fabric.policies.bgp.bfd)
 
 
 def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:

@@ -71,6 +71,7 @@ class CheckKind(StrEnum):
     ADDRESS = "address"
     LLDP = "lldp"
     BGP = "bgp"
+    BFD = "bfd"
     APPLIED = "applied"
     PREFIXES = "prefixes"
     ERRORS = "errors"

@@ -66,7 +66,8 @@ class Counters:
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
-    or by interface for an unnumbered session. ``unapplied`` says what the switch's daemons apply that differs from its
+    or by interface for an unnumbered session, and so is ``bfd``, the state of BFD of the sessions that have it (``up``,
+    ``down``), None where that is not known. ``unapplied`` says what the switch's daemons apply that differs from its
     configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
     that is not known."""
 
@@ -76,6 +77,7 @@ class Observation:
     bgp: Mapping[str, BgpSession] = field(default_factory=dict)
     unapplied: tuple[Unapplied, ...] | None = None
     release: str = ""
+    bfd: Mapping[str, str] | None = None
 
 
 class _Everyone:
@@ -159,6 +161,8 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
         if session.device in settled:
             expected = f"AS {session.remote_asn} established"
             yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
+            if session.bfd and seen.bfd is not None:
+                yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
 
 
 def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:

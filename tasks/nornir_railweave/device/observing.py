@@ -100,6 +100,7 @@ def _observation(shown: Any) -> Observation:
             bgp=_sessions(instances),
             unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
             release=running_release(shown.image()) if isinstance(shown, Observed) else "",
+            bfd=shown.bfd() if isinstance(shown, Observed) else None,
         )
 
 

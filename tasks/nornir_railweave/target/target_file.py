@@ -67,7 +67,7 @@ class _Target(BaseModel):
     options: dict[str, Option | SecretName] = {}
     timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
-    skip_checks: dict[Literal["lldp", "applied"], Text] = {}
+    skip_checks: dict[Literal["lldp", "applied", "bfd"], Text] = {}
     hosts: HostsKeys | None = None
     secrets: dict[str, SecretSource] = {}
     allowed_signers: File | None = None

@@ -18,8 +18,9 @@ BETWEEN_RAILS = tuple(
     if one != other
 )
 """From rail 0 of every node to rail 1 of every other: flows that cross the spines, each by its own hash."""
-LINK_S, HOLD_S = 2.0, 12.0
-"""Longest outages: a link that goes down is seen at once; a silent spine when the hold time of 9 s is over."""
+LINK_S, HOLD_S, BFD_S = 2.0, 12.0, 2.0
+"""Longest outages: a link that goes down is seen at once; a silent spine when the hold time of 9 s is over, or when BFD
+missed three packets (0.9 s)."""
 
 SWAP = """
 ip link set {a} down; ip link set {b} down
@@ -74,7 +75,8 @@ def test_traffic_goes_on_when_a_link_goes_down_and_the_verification_names_it(
     proves(f"link down: traffic back after {seconds:.2f} s; the verification names {LEAF} {UPLINK} - {SPINE} Ethernet0")
 
 
-def test_traffic_goes_on_when_a_spine_stops(fabric: Any, streams: Any, proves: Any) -> None:
+def outage_of_a_silent_spine(fabric: Any, streams: Any) -> tuple[float, list[dict[str, Any]]]:
+    """Return for how many seconds flows were lost while a spine was silent, and what the verification said then."""
     container = f"clab-{fabric.name}-{SPINE}"
     running = streams(fabric, *BETWEEN_RAILS)
     time.sleep(1)
@@ -89,10 +91,35 @@ def test_traffic_goes_on_when_a_spine_stops(fabric: Any, streams: Any, proves: A
     finally:
         fabric.docker("unpause", container)
         fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=1")
-    assert 1 < seconds <= HOLD_S, "some flows went through this spine"
     assert (SPINE, "reachable") in {(check["device"], check["kind"]) for check in faults}
     assert LEAF in {check["device"] for check in faults if check["kind"] == "bgp"}
+    return seconds, faults
+
+
+def test_traffic_goes_on_when_a_spine_stops(fabric: Any, streams: Any, proves: Any) -> None:
+    seconds, _ = outage_of_a_silent_spine(fabric, streams)
+    assert 1 < seconds <= HOLD_S, "some flows went through this spine"
     proves(f"spine stopped without a word: traffic back after {seconds:.1f} s (hold time 9 s)")
+
+
+def test_bfd_notices_a_spine_that_stops_in_a_second(fabric: Any, streams: Any, proves: Any) -> None:
+    text = fabric.intent.read_text()
+    fabric.intent.write_text(f"{text}bgp: {{bfd: true}}\n")
+    try:
+        assert fabric.deploy()["result"] == "done"
+        assert fabric.plan()["changes"] == [], "what FRR prints is what was asked for"
+        checks = fabric.verify("--wait", "30")["checks"]
+        assert len({check["subject"] for check in checks if check["kind"] == "bfd"}) == 8
+        seconds, faults = outage_of_a_silent_spine(fabric, streams)
+        assert 0.3 < seconds <= BFD_S
+        assert {check["actual"] for check in faults if check["kind"] == "bfd"} == {"down"}
+        assert fabric.verify("--wait", "60")["ok"] is True
+    finally:
+        fabric.intent.write_text(text)
+        fabric.mend()
+        for switch in ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"):
+            fabric.on(switch, "sonic-db-cli CONFIG_DB DEL 'SYSTEM_DEFAULTS|software_bfd'; supervisorctl stop bfdd")
+    proves(f"the same with BFD: traffic back after {seconds:.2f} s (3 packets, 300 ms apart)")
 
 
 def established(rig: Any, switch: str) -> int:

@@ -184,6 +184,21 @@ def test_a_wrong_session_is_told(
     assert words in check.actual
 
 
+def test_bfd_is_up_where_the_intent_asks_for_it(lab: Fabric, healthy: Observation) -> None:
+    policies = lab.policies._replace(bgp=lab.policies.bgp._replace(bfd=True))
+    watched = expect(replace(lab, policies=policies), lab.switch_of["lab-leaf1"])
+    first, second = (one.peer for one in watched.sessions)
+    assert failed(check_device(watched, replace(healthy, bfd={first: "up", second: "up"}))) == []
+    wrong = [one for one in check_device(watched, replace(healthy, bfd={first: "down"})) if not one.ok]
+    assert [(one.kind.value, one.subject, one.expected, one.actual) for one in wrong] == [
+        ("bfd", first, "up", "down"),
+        ("bfd", second, "up", "none"),
+    ]
+    # Another driver does not tell, and a neighbor that is still to change has no BFD yet.
+    assert failed(check_device(watched, healthy)) == []
+    assert failed(check_device(watched, replace(healthy, bfd={}), settled=())) == []
+
+
 def test_nothing_is_expected_of_a_far_end_that_is_not_settled(leaf: Expectation) -> None:
     dark = Observation(
         ports={one.port: PortState(True, False, one.mtu_bytes) for one in leaf.ports},

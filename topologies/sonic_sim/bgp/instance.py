@@ -20,6 +20,7 @@ class Neighbor:
     description: str = ""
     shutdown: bool = False
     interface: bool = False
+    bfd: bool = False
     keepalive_s: int = DEFAULT_KEEPALIVE_S
     hold_s: int = DEFAULT_HOLD_S
     active: bool = True
@@ -132,6 +133,10 @@ def _take_shutdown(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.shutdown = True
 
 
+def _take_bfd(neighbor: Neighbor, words: list[str]) -> None:
+    neighbor.bfd = True
+
+
 def _take_description(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.description = " ".join(words[1:])
 
@@ -158,6 +163,7 @@ _TAKERS: dict[str, Callable[[Neighbor, list[str]], None]] = {
     "timers": _take_timers,
     "activate": _take_activate,
     "shutdown": _take_shutdown,
+    "bfd": _take_bfd,
     "description": _take_description,
     "remote-as": _take_remote_as,
     "local-as": _take_local_as,

@@ -9,6 +9,7 @@ from sonic_sim.bgp.instance import Instance, Neighbor
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Policies, Route, network
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
 from sonic_sim.device import Device, Fabric
+from sonic_sim.faults import FaultKind
 
 _REST = 4.0
 """A new calculation waits for so many times the length of the last: convergence takes time in large fabrics."""
@@ -67,7 +68,16 @@ def _signature(net: Fabric) -> object:
     ]
     # While sessions are still coming up every look differs from the one before.
     settling = max((one.times.frr_up + one.clock.real_s(6.0) - one.clock.now() for one in devices), default=0.0)
-    return (net.version, tuple(parts), max(0.0, settling))
+    return (net.version, tuple(parts), max(0.0, settling), tuple(map(_unnoticed, devices)))
+
+
+def _unnoticed(device: Device) -> float:
+    """Return for how long a switch that is silent may have neighbors that did not notice it yet."""
+    since, instance = device.faults.since(FaultKind.SILENT), bgp_of(device)
+    if since is None or instance is None:
+        return -1.0
+    longest = max((one.hold_s for one in instance.neighbors.values()), default=0)
+    return max(0.0, since + device.clock.real_s(longest) - device.clock.now())
 
 
 def _underlay(net: Fabric, device: Device) -> int:

@@ -8,6 +8,8 @@ from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 
 _CONVERGENCE_S = 5.0
+BFD_DETECTS_S = 0.9
+"""FRR's defaults: three packets, 300 ms apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Session:
     port: str = ""
     remote: str = ""
     remote_peer: str = ""
+    bfd_up: bool = False
 
     @property
     def established(self) -> bool:
@@ -69,9 +72,19 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     why = _mismatch(_Side(device, instance, neighbor), _Side(way.remote, remote_instance, back))
     if why or back is None:
         return Session(device.name, neighbor, "Active", why, way.port, way.remote.name)
+    watched = neighbor.bfd and back.bfd and device.bfdd and way.remote.bfdd
     ready = max(device.times.frr_up, way.remote.times.frr_up) + device.clock.real_s(_CONVERGENCE_S)
+    if _lost(device, way.remote, BFD_DETECTS_S if watched else neighbor.hold_s):
+        return Session(device.name, neighbor, "Active", "one end is silent", way.port, way.remote.name)
     state = "Established" if device.clock.now() >= ready else "Connect"
-    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer)
+    up = watched and state == "Established"
+    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer, up)
+
+
+def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
+    """Tell whether an end has been silent for so long that the other noticed."""
+    since = [one.faults.since(FaultKind.SILENT) for one in (device, remote)]
+    return any(device.clock.now() >= at + device.clock.real_s(detected_after_s) for at in since if at is not None)
 
 
 def _way(device: Device, neighbor: Neighbor) -> _Way | Session:

@@ -10,6 +10,7 @@ from sonic_sim.bgp.paths import bgp_table, rib_of, table_text
 from sonic_sim.bgp.policy import network
 from sonic_sim.bgp.routes import Rib, equal_paths, local_routes
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
+from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
 from sonic_sim.network import Address
 
@@ -109,11 +110,28 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
         if one.established:
             entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, one)) * 1000)
             entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, one))
+        if one.neighbor.bfd:
+            entry["peerBfdInfo"] = {"type": "single hop", "detectMultiplier": 3, "rxMinInterval": 300,
+                                    "txMinInterval": 300, "status": "Up" if one.bfd_up else "Down"}  # fmt: skip
         if one.neighbor.active:
             family = {"sentPrefixCounter": sent if one.established else 0, "acceptedPrefixCounter": received}
             entry["addressFamilyInfo"] = {"ipv4Unicast": family}
         peers[peer] = entry
     return {"default": {"vrfId": 0, "vrfName": "default", **peers}} if every_vrf else peers
+
+
+def bfd_peers(device: Device) -> str:
+    """Return ``show bfd peers json``."""
+    if not device.bfdd:
+        return "bfdd is not running\n"
+    found = []
+    for peer, one in sessions_of(device).items():
+        if one.neighbor.bfd:
+            address = _link_local(device, one.port) if one.neighbor.interface else peer
+            times = {"receive-interval": 300, "transmit-interval": 300, "detect-multiplier": 3}
+            state = {"multihop": False, "vrf": "default", "interface": one.port, "passive-mode": False}
+            found.append({"peer": address, **state, "status": "up" if one.bfd_up else "down", **times})
+    return to_json(found, step="  ") + "\n"
 
 
 _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
@@ -275,6 +293,7 @@ JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {
     "show version": lambda device, every_vrf: {"version": device.frr.build.version},
 }
 TEXT_VIEWS: dict[str, Callable[[Device], str]] = {
+    "show bfd peers json": bfd_peers,
     "show bgp": table_text,
     "show bgp summary": summary_text,
     "show ip route": route_text,

@@ -17,7 +17,7 @@ def view(device: Device, command: str) -> str | None:
     frr, kernel = device.frr, device.image().kernel
     fixed = {
         "show version": f"FRRouting {frr.build.version} ({device.hostname}) on Linux({kernel}).\n",
-        "show daemons": f" {' '.join(frr.daemons)}\n",
+        "show daemons": f" {' '.join((*frr.daemons, *(('bfdd',) if device.bfdd else ())))}\n",
     }
     if command in fixed:
         return fixed[command]
@@ -28,7 +28,8 @@ def view(device: Device, command: str) -> str | None:
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
     plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
     every_vrf = " vrf all" in command
-    if plain.endswith(" json"):
+    text = TEXT_VIEWS.get(plain)
+    if text is None and plain.endswith(" json"):
         shown = _json_view(device, plain.removesuffix(" json"), every_vrf)
         if shown is None:
             return None
@@ -36,7 +37,6 @@ def view(device: Device, command: str) -> str | None:
             # asked for one address family, FRR leaves out the level of families (seen on 8.4)
             shown = shown.get("ipv4Unicast", {})
         return to_json(shown, step="  ") + "\n"
-    text = TEXT_VIEWS.get(plain)
     return None if text is None else text(device)
 
 
