@@ -97,14 +97,14 @@ def test_an_intent_by_which_pfc_would_fire_before_ecn_is_refused_with_the_number
         file.write(
             "traffic_classes:\n"
             "  - {name: roce, dscp: [26], lossless: true, priority: 3, share: 90,\n"
-            "     ecn: {min_kb: 40000, max_kb: 50000}}\n"
+            "     ecn: {min_kb: 20000, max_kb: 24000}}\n"
             "  - {name: cnp, dscp: [48], priority: 6, strict: true}\n"
             "  - {name: best-effort, dscp: default, priority: 0, share: 10}\n"
         )
     found = project.json("check", status=1)["diagnostics"]
     told = [one for one in found if one["code"] == "E-2" and "pod1-leaf1" in one["devices"]]
     assert (
-        "marking starts at 40000000 bytes, a single congested priority group pauses at 32369506" in told[0]["message"]
+        "marking starts at 20000000 bytes, a single congested priority group pauses at 16184753" in told[0]["message"]
     )
     project.run("render", "--out", "out", status=1)
 

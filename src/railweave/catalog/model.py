@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from railweave.diagnostics import Blocker
-from railweave.fabric.buffers import BufferPool, HeadroomChip, PgProfile, ShippedBuffers
+from railweave.fabric.buffers import BufferPool, BufferSlices, HeadroomChip, PgProfile, ShippedBuffers
 from railweave.units import format_speed
 from railweave.wording import either
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Asic(NamedTuple):
     """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
     ``logical_ports`` the most fabric ports, however its lanes are split, ``lossless_classes`` the most priorities that
-    it keeps headroom for; None where no source states it. ``headroom`` is what its vendor computes headroom from,
-    ``hash_fields`` tells that SONiC sets the fields of its ECMP hash (Broadcom's SAI has hashes by IP version alone,
-    which orchagent does not set: sonic-swss issue 3986)."""
+    it keeps headroom for, ``slices`` how its buffer is divided; None where no source states it. ``headroom`` is what
+    its vendor computes headroom from, ``hash_fields`` tells that SONiC sets the fields of its ECMP hash (Broadcom's SAI
+    has hashes by IP version alone, which orchagent does not set: sonic-swss issue 3986)."""
 
     vendor: str
     family: str
@@ -37,6 +37,7 @@ class Asic(NamedTuple):
     source: str
     lossless_classes: int | None = None
     headroom: HeadroomChip | None = None
+    slices: BufferSlices | None = None
     hash_fields: bool = False
 
     def __str__(self) -> str:

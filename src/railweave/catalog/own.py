@@ -53,6 +53,8 @@ def switch_faults(model: SwitchModel) -> Found:
     if not model.hwskus or not model.cages:
         yield (), "a switch has at least one cage and one HWSKU"
         return
+    if model.asic.slices and not 1 <= model.asic.slices.of_port <= model.asic.slices.total:
+        yield ("asic", "slices"), "a port uses at least one slice of the buffer and at most all"
     yield from _cage_faults(model)
     unread = list(_unread_modes(model))
     yield from unread

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from railweave.catalog.model import BreakoutMode, Cage, Hwsku, SwitchModel
 from railweave.diagnostics import Blocker
-from railweave.fabric.buffers import Buffers
+from railweave.fabric.buffers import Buffers, BufferSlices
 from railweave.fabric.model import Panel, SwitchPort
 from railweave.units import format_speed
 from railweave.wording import compact
@@ -131,6 +131,7 @@ def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
         pg_profiles=hwsku.pg_profiles,
         chip=model.asic.headroom,
         lossless_classes=model.asic.lossless_classes,
+        slices=model.asic.slices or BufferSlices(),
     )
 
 

@@ -12,7 +12,7 @@ from railweave.checks.buffer_facts import VIRTUAL, lossless_names, unproven
 from railweave.checks.registry import rule
 from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
-from railweave.fabric.buffers import Division
+from railweave.fabric.buffers import BufferSlices, Division
 from railweave.fabric.model import Fabric, Panel, Switch, Tier
 from railweave.fabric.policy import BufferModel, Marking, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
@@ -159,7 +159,8 @@ def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagn
     text = f"{'; '.join(parts)}: {needed} bytes for {counted(plan.limits.lossless_classes, 'lossless class')}"
     place, fix = where("cabling"), "use shorter cables, fewer ports or fewer lossless classes"
     if found.is_pooled:
-        yield from _pooled(found, f"{text}, {needed / found.budget_bytes:.2f} times", kind, place, fix)
+        text = f"{text}, {needed / found.budget_bytes:.2f} times"
+        yield from _pooled(found, plan.buffers.slices, text, kind, place, fix)
     elif plan.model is BufferModel.TRADITIONAL and found.chip_bytes is not None:
         pools = found.stated_bytes - needed
         message = f"{text}, and the pools of {hwsku} take {pools}: {found.stated_bytes} of {found.chip_bytes} bytes"
@@ -175,14 +176,18 @@ def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagn
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
-def _pooled(found: Division, text: str, kind: SwitchKind, place: Where, fix: str) -> Iterator[Diagnostic]:
-    """Compare the headroom of all groups with the pool that they share."""
+def _pooled(
+    found: Division, slices: BufferSlices, text: str, kind: SwitchKind, place: Where, fix: str
+) -> Iterator[Diagnostic]:
+    """Compare the headroom of all groups with the pool that they share, each slice its part."""
     ratio = found.headroom_bytes / found.budget_bytes
     message = f"{text} the {found.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
     if ratio > POOL_EXHAUSTED:
         message = f"{message}: it does not last where a quarter of the groups is paused at once"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
-    elif ratio > _POOL_SHARED_WIDELY:
+    elif ratio > min(_POOL_SHARED_WIDELY, POOL_EXHAUSTED / slices.total):
+        if slices.total > 1:
+            message = f"{message}{slices}: one slice's part does not last where a quarter of the groups is paused in it"
         yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
     elif ratio > 1:
         message = f"{message}: it lasts unless all ports are paused at once"

@@ -22,6 +22,26 @@ class BufferPool(NamedTuple):
     xoff_bytes: int | None
 
 
+class BufferSlices(NamedTuple):
+    """How a chip divides its buffer: into ``total`` slices of one size (Broadcom: ITM, XPE), each with its own pools,
+    and ``of_port`` of them store what a port receives, which depends on where it leaves."""
+
+    total: int = 1
+    of_port: int = 1
+
+    def share(self, size_bytes: int) -> int:
+        """Return what one slice has of ``size_bytes`` of the chip."""
+        return size_bytes // self.total
+
+    def feeding(self, ports: int) -> int:
+        """Return how many of ``ports`` ports of the chip can store packets in one slice."""
+        return -(-ports * self.of_port // self.total)
+
+    def __str__(self) -> str:
+        """Return what stands after a size of the chip: nothing, or `` in 2 slices``."""
+        return f" in {self.total} slices" if self.total > 1 else ""
+
+
 class BufferProfile(NamedTuple):
     """A default BUFFER_PROFILE row: ``size_bytes`` is reserved; ``threshold`` is an exponent of two of the pool's free
     part where it is ``dynamic``, else bytes."""
@@ -40,7 +60,7 @@ class BufferProfile(NamedTuple):
     def limit_bytes(self, pool_bytes: int | None) -> int | None:
         """Return the most that its only user may hold of a pool of ``pool_bytes``; None where that is not known."""
         if not self.is_dynamic:
-            return self.threshold
+            return self.threshold if pool_bytes is None else min(self.threshold, pool_bytes)
         alpha = 2.0**self.threshold
         return None if pool_bytes is None else int(alpha * pool_bytes / (1 + alpha))
 
@@ -95,7 +115,7 @@ class Buffers(ShippedBuffers):
 
     ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1`` spine). ``chip`` is None where headroom
     is only known from ``pg_profiles``, and ``lossless_classes``, the most that the chip carries, where no source states
-    it.
+    it. Pool sizes are those of the whole chip, over all ``slices``.
     """
 
     hwsku: str
@@ -104,6 +124,7 @@ class Buffers(ShippedBuffers):
     pg_profiles: tuple[PgProfile, ...]
     chip: HeadroomChip | None
     lossless_classes: int | None
+    slices: BufferSlices
 
 
 class Division(NamedTuple):

@@ -59,11 +59,10 @@ class BufferPlan(NamedTuple):
         full = divide(self.buffers, model, tuple(pools.values()), self.queues, self.uses)
         # A pool with a size keeps it in the dynamic model too (buffer_pool_mellanox.lua).
         shared = full.shared_bytes if size is None or model is BufferModel.TRADITIONAL else size
-        pool_bytes = pools[queue.pool].size_bytes if queue and queue.pool in pools else None
         return self.limits._replace(
             shared_bytes=max(0, shared),
             dynamic_th=dynamic_th,
-            queue_bytes=queue.limit_bytes(pool_bytes) if queue else None,
+            queue_bytes=_alone(self.buffers, queue, pools.values()) if queue else None,
             lossy_bytes=_lossy_bytes(self.buffers, full),
             shared=full.shared,
         )
@@ -110,27 +109,28 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
             dynamic_th=min((one.room.dynamic_th for one in each if isinstance(one.room, Headroom)), default=0),
             ports=len(panel.ports),
             lossless_classes=len(lossless),
-            queue_bytes=_alone(buffers, buffers.lossless_queue, pools),
+            queue_bytes=_alone(buffers, _profile(buffers, buffers.lossless_queue), pools),
             lossy_bytes=_lossy_bytes(buffers, full),
             shared=full.shared,
+            slices=buffers.slices,
         ),
     )
 
 
-def _alone(buffers: Buffers, name: str, pools: Iterable[BufferPool]) -> int | None:
-    """Return the most bytes that one user of a profile may hold; None where the size of its pool is not known."""
-    profile = _profile(buffers, name)
+def _alone(buffers: Buffers, profile: BufferProfile, pools: Iterable[BufferPool]) -> int | None:
+    """Return the most bytes that one user of a profile may hold in a slice; None where its pool's size is not known."""
     size = next((pool.size_bytes for pool in pools if pool.name == profile.pool), None)
-    return profile.limit_bytes(size)
+    return profile.limit_bytes(None if size is None else buffers.slices.share(size))
 
 
 def _lossy_bytes(buffers: Buffers, full: Division) -> int:
-    """Return what one full lossy queue takes of the buffer that lossless groups share; 0 where it has its own pool."""
+    """Return what one full lossy queue takes of the buffer that lossless groups share, in one slice; 0 where it has its
+    own pool."""
     group = _profile(buffers, buffers.lossy_group)
     if group.pool != INGRESS_LOSSLESS:
         return 0
-    queue = _alone(buffers, buffers.lossy_queue, full.pools)
-    held = [full.shared_bytes, group.limit_bytes(full.shared_bytes), queue]
+    shared = buffers.slices.share(full.shared_bytes)
+    held = [shared, group.limit_bytes(shared), _alone(buffers, _profile(buffers, buffers.lossy_queue), full.pools)]
     return min(one for one in held if one is not None)
 
 

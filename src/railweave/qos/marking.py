@@ -67,10 +67,15 @@ def choose_marking(
     found = ecn_thresholds(speed_gbps, limits)
     rule = f"100 KB for each 25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN)"
     if limits is not None and found != ecn_thresholds(speed_gbps):
+        start_kb, bound = found.minimum_bytes // _KB, limits.conservative_bytes
+        below = f"below {bound} bytes, at which PFC may pause one ingress port that feeds all egress ports"
+        half = (
+            f"at no more than half of the {limits.all_bytes} bytes at which {limits.groups} congested priority groups"
+        )
         rule += (
-            f", lowered to {found.minimum_bytes // _KB} KB so that marking starts at no more than half of the"
-            f" {limits.all_bytes} bytes at which {limits.groups} congested priority groups pause (alpha"
-            f" {limits.alpha:g}, shared buffer {limits.shared_bytes} bytes: {limits.shared})"
+            f", lowered to {start_kb} KB so that marking starts"
+            f" {below if start_kb == (bound - 1) // _KB else f'{half} pause'} (alpha {limits.alpha:g}, shared buffer"
+            f" {limits.shared_bytes} bytes{limits.slices}: {limits.shared})"
         )
     return ChosenMarking(found, rule)
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.catalog.model import NicModel
+from railweave.catalog.model import Asic, NicModel
 from railweave.checks.capability import Models, SpeedUse, SwitchCapability
 from railweave.jsonable import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
@@ -27,6 +27,7 @@ def _switch_json(found: SwitchCapability) -> dict[str, Any]:
         **members(model, "id", "title", "source", "platform"),
         "asic": str(model.asic),
         "buffer_bytes": model.asic.buffer_bytes,
+        "buffer_slices": model.asic.slices and model.asic.slices.total,
         "cages": len(model.cages),
         "form_factor": model.cage_type.form_factor,
         "speeds": [members(one, *one._fields) for one in found.speeds],
@@ -63,7 +64,7 @@ def models_view(found: Models) -> RenderableType:
 
 def _switch_parts(found: SwitchCapability) -> list[RenderableType]:
     model = found.model
-    about = f"{model.title} ({model.id}): {_cages(found)}, {model.asic}"
+    about = f"{model.title} ({model.id}): {_cages(found)}, {_chip(model.asic)}"
     service = ", ".join(f"{one.name} {format_speed(one.speed_gbps)}" for one in model.service_ports)
     rows = [(*_speed_row(one), _lossless(one) or "no") for one in found.speeds]
     return [
@@ -75,6 +76,10 @@ def _switch_parts(found: SwitchCapability) -> list[RenderableType]:
         *(Text(f"not lossless at {_at(speeds)}: {why}") for why, speeds in _missing(found).items()),
         *(Text(one) for one in found.notes),
     ]
+
+
+def _chip(asic: Asic) -> str:
+    return f"{asic}, buffer{asic.slices}" if asic.slices and asic.slices.total > 1 else str(asic)
 
 
 def _nic_parts(nic: NicModel) -> list[RenderableType]:
@@ -95,7 +100,7 @@ def models_page(found: Models) -> str:
         notes = [f"- {cell(note.rstrip('.'))}." for note in one.notes]
         parts += [
             f"## {cell(model.title)}\n",
-            f"{code(model.id)}, {cell(_cages(one))}, {cell(str(model.asic))}. Source: {code(model.source)}; "
+            f"{code(model.id)}, {cell(_cages(one))}, {cell(_chip(model.asic))}. Source: {code(model.source)}; "
             f"cages: {cell(model.cage_type.source)}.\n",
             markdown_table(("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to"), rows),
             *(["\n".join([*missing, *notes]) + "\n"] if missing or notes else []),

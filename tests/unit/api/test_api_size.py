@@ -60,7 +60,7 @@ def test_the_buffers_of_the_reference_fabric_are_sized_with_their_thresholds() -
     (roce,) = spines.marking
     assert (roce.minimum_bytes, roce.maximum_bytes, roce.probability_percent) == (398_000, 1_592_000, 20)
     assert roce.at_pause["one congested port"] == 100
-    assert leaves.pause_bytes["all 64 ports congested and one lossy queue full"] == 944_789
+    assert leaves.pause_bytes["all 64 ports congested and one lossy queue full"] == 930_474
 
 
 def test_buffers_show_the_ports_in_use_apart_from_all_ports(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.catalog.model import BreakoutMode, Hwsku, Medium, SwitchModel
 from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel, lane_rates
+from railweave.fabric.buffers import BufferSlices
 from railweave.fabric.model import Panel
 
 CATALOG = load_catalog()
@@ -140,6 +141,24 @@ def test_buffers_are_plausible_sizes_in_bytes(model_id: str) -> None:
             assert row.size_bytes > 0
             assert 5 <= row.cable_m <= 2000
     assert model.asic.buffer_bytes is None or model.asic.buffer_bytes >= 16_000_000
+
+
+HALF_OF_THE_LANES = {*range(1, 129), *range(385, 513)}
+"""Lanes of pipes 0-3 and 12-15, all that half of a Tomahawk 4 or 5 has."""
+SLICES = {
+    "Tomahawk2": BufferSlices(4, 2),
+    **dict.fromkeys(("Tomahawk3", "Tomahawk4", "Tomahawk5", "Trident4"), BufferSlices(2)),
+    **dict.fromkeys(("Tomahawk6", "Trident3"), BufferSlices(1)),
+}
+
+
+@SWITCHES
+def test_the_slices_of_the_buffer_are_those_of_the_chip_and_half_of_a_chip_has_one(model_id: str) -> None:
+    model = CATALOG.switch(model_id)
+    lanes = {lane for cage in model.cages for lane in cage.lanes}
+    is_half = model.asic.family in ("Tomahawk4", "Tomahawk5") and lanes == HALF_OF_THE_LANES
+    assert model.asic.slices == (BufferSlices(1) if is_half else SLICES.get(model.asic.family))
+    assert ("slices: " in model.asic.source) == (model.asic.slices is not None)
 
 
 @SWITCHES

@@ -150,6 +150,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], None], str, str]] = {
     "missing": (lambda d: d.pop("platform"), "platform", "platform: the field is missing"),
     "unknown": (lambda d: d.__setitem__("lane", 8), "lane", "lane: there is no such field"),
     "row": (lambda d: d["cages"][0].append(1), "cages[0]", "should have at most 4 items"),
+    "slices": (
+        lambda d: d["asic"].update(slices={"total": 1, "of_port": 2}),
+        "asic.slices",
+        "a port uses at least one slice",
+    ),
 }
 
 

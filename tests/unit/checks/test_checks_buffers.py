@@ -259,16 +259,18 @@ def test_headroom_that_ports_share_is_told_where_all_at_once_would_exceed_it(
     told = [one for one in found if "pod-leaf1" in one.devices]
     assert [one.severity for one in told] == ([severity] if severity else [])
     assert all("headroom pool" in one.message for one in told)
+    if severity is Severity.WARNING:
+        assert "in 2 slices: one slice's part does not last where a quarter of the groups is paused" in told[0].message
 
 
 @pytest.mark.parametrize(
     ("ecn", "code", "severity", "number"),
     [
-        ("min_kb: 33000, max_kb: 34000", "E-2", Severity.ERROR, "32369506"),
-        ("min_kb: 900, max_kb: 33000", "E-3", Severity.WARNING, "32369506"),
-        ("min_kb: 1000, max_kb: 4000", "E-4", Severity.WARNING, "995985"),
-        ("min_kb: 900, max_kb: 4000", "E-5", Severity.INFO, "505774"),
-        ("min_kb: 60000, max_kb: 90000", "E-1", Severity.ERROR, "50286129"),
+        ("min_kb: 17000, max_kb: 18000", "E-2", Severity.ERROR, "16184753"),
+        ("min_kb: 900, max_kb: 17000", "E-3", Severity.WARNING, "16184753"),
+        ("min_kb: 1000, max_kb: 4000", "E-4", Severity.WARNING, "980894"),
+        ("min_kb: 900, max_kb: 4000", "E-5", Severity.INFO, "252887"),
+        ("min_kb: 60000, max_kb: 90000", "E-1", Severity.ERROR, "25143064"),
     ],
 )
 def test_thresholds_that_let_pfc_come_first_are_told_with_the_numbers(
@@ -281,7 +283,7 @@ def test_thresholds_that_let_pfc_come_first_are_told_with_the_numbers(
 
 
 def test_thresholds_that_fit_are_not_told(findings: Findings) -> None:
-    found = [one for one in findings(classes("min_kb: 400, max_kb: 900")) if one.code.startswith("E-")]
+    found = [one for one in findings(classes("min_kb: 250, max_kb: 900")) if one.code.startswith("E-")]
     assert not found
 
 

@@ -1,7 +1,8 @@
 """What `check` says of ECN and PFC, against a fluid model of the buffer: senders at line rate that nothing slows.
 
 Buffered bytes are counted for their ingress group and their egress queue; a group pauses at alpha times what is free of
-the shared buffer, a queue marks from its lower threshold on.
+the shared buffer, a queue marks from its lower threshold on. Where the chip divides its buffer, each slice has its part
+and counts groups for itself; neighboring ports share slices, which is the worst case of an incast.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,23 +43,35 @@ def all_to_all(ports: int, fan: int = 2) -> Traffic:
     return Traffic(tuple(flows), 0.5)
 
 
+def slice_of(limits: PauseLimits, ingress: int, egress: int) -> int:
+    """Return where a packet is stored: a port's slices are those of its part of the panel, by where the packet goes."""
+    slices, ports = limits.slices, max(limits.ports, ingress + 1, egress + 1)
+    first = ingress * (slices.total // slices.of_port) // ports * slices.of_port
+    return first + egress * slices.of_port // ports
+
+
 def first_pause(limits: PauseLimits, traffic: Traffic, taken_bytes: int = 0) -> tuple[float, ...]:
     """Return the depth of every queue that the first paused group feeds, at the moment of the pause."""
+    slice_bytes = limits.shared_bytes / limits.slices.total
     step = limits.shared_bytes / _STEPS / sum(rate for _, _, rate in traffic.flows)
     held = [0.0] * len(traffic.flows)
+    slices = [slice_of(limits, ingress, egress) for ingress, egress, _ in traffic.flows]
     while True:
         queues: dict[int, float] = {}
         for index, (_, egress, rate) in enumerate(traffic.flows):
             held[index] += rate * step
             queues[egress] = queues.get(egress, 0.0) + held[index]
-        groups: dict[int, float] = {}
+        groups: dict[tuple[int, int], float] = {}
         for index, (ingress, egress, _) in enumerate(traffic.flows):
             held[index] *= max(0.0, 1 - traffic.drain * step / queues[egress])
-            groups[ingress] = groups.get(ingress, 0.0) + held[index]
-        free = limits.shared_bytes - taken_bytes - sum(groups.values())
-        paused = next((one for one, size in groups.items() if size >= limits.alpha * free), None)
+            groups[slices[index], ingress] = groups.get((slices[index], ingress), 0.0) + held[index]
+        free = dict.fromkeys(slices, slice_bytes - taken_bytes)
+        for (one, _), size in groups.items():
+            free[one] -= size
+        paused = next((key for key, size in groups.items() if size >= limits.alpha * free[key[0]]), None)
         if paused is not None:
-            return tuple(queues[egress] for ingress, egress, _ in traffic.flows if ingress == paused)
+            keys = zip(slices, traffic.flows, strict=True)
+            return tuple(queues[flow[1]] for one, flow in keys if (one, flow[0]) == paused)
 
 
 def plan_of(fabric: Fabric, name: str) -> BufferPlan:
@@ -126,7 +139,7 @@ def test_where_check_refuses_pfc_comes_first(pod: Pods, findings: Findings) -> N
 
 def test_a_full_lossy_queue_makes_pfc_come_first_where_check_says_so(pod: Pods) -> None:
     plan = plan_of(pod(), "pod-leaf1")
-    limits = plan.limits._replace(lossy_bytes=plan.limits.shared_bytes // 2)
+    limits = plan.limits._replace(lossy_bytes=plan.limits.slices.share(plan.limits.shared_bytes) // 2)
     (roce,) = [one for one in pod().policies.classes if one.lossless]
     marking = choose_marking(roce, 400, None, plan).thresholds._replace(minimum_bytes=limits.all_bytes * 3 // 4)
     assert {one.code for one in marking_rules(marking, limits) if not one.holds} >= {"E-6"}

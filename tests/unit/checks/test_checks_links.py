@@ -32,7 +32,7 @@ WRONG = {
                              "gpu1:rail0 take 330200"),
     "H-headroom cable": (f"CABLE_LENGTH: {{AZURE: {{{FABRIC}: 5m}}}}", "H-headroom", "30 m lead to pod-spine1:Eth"),
     "E-1": ("WRED_PROFILE: {roce-400g: {green_min_threshold: '8000000'}}", "E-1", "gpu1:rail0"),
-    "E-2": ("WRED_PROFILE: {roce-400g: {green_min_threshold: '33000000', green_max_threshold: '40000000'}}", "E-2",
+    "E-2": ("WRED_PROFILE: {roce-400g: {green_min_threshold: '17000000', green_max_threshold: '18000000'}}", "E-2",
             "gpu1:rail0"),
     "M-1": (f"PORT: {{{HOST}: {{mtu: '1500'}}}}", "M-1", "gpu1:rail0 has an MTU of 9000 bytes"),
     "M-2": (f"PORT: {{{FABRIC}: {{mtu: '9000'}}}}", "M-2", "pod-spine1:Ethernet0 of 9100"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from railweave.fabric.buffers import BufferSlices
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass, WatchdogAction, WatchdogPolicy
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.qos.buffering import ranges
@@ -24,6 +25,24 @@ def test_the_worked_example_of_a_tomahawk_5_is_reproduced() -> None:
     assert Z9864F.all_bytes == 1_987_155
     assert Z9864F.conservative_bytes == 1_009_102
     assert PauseLimits(Z9864F.shared_bytes, 0, 64, 2).conservative_bytes == 672_735
+
+
+def test_in_two_slices_a_port_has_half_of_it_and_competes_with_at_most_half_of_the_ports() -> None:
+    halved = Z9864F._replace(slices=BufferSlices(2))
+    half = Z9864F.shared_bytes // 2
+    assert halved.single_bytes == half // 2
+    assert halved.congested_bytes(16) == half // 17  # all 16 may be in one slice
+    assert [halved.congested_bytes(32), halved.all_bytes] == [round(half / 33)] * 2
+    assert halved.conservative_bytes == round(half / (64 * 2))
+    assert marking_rules(Marking(1, 2, 5), halved)[1].numbers.endswith("(alpha 1, shared buffer 129165096 in 2 slices)")
+
+
+def test_in_four_slices_of_which_a_port_uses_two_half_of_the_ports_compete_for_a_quarter() -> None:
+    quarter = Z9864F._replace(slices=BufferSlices(4, 2))
+    assert quarter.single_bytes == Z9864F.shared_bytes // 8
+    assert quarter.all_bytes == round(Z9864F.shared_bytes // 4 / 33)
+    assert quarter.conservative_bytes == round(Z9864F.shared_bytes // 4 / (32 * 2))
+    assert quarter._replace(lossy_bytes=1_000_000).lossy_all_bytes == round((Z9864F.shared_bytes // 4 - 1_000_000) / 33)
 
 
 def test_sonics_default_thresholds_hold_on_it_but_for_the_conservative_bound() -> None:

@@ -115,10 +115,10 @@ def test_a_dynamic_switch_computes_headroom_from_the_cables_own_length() -> None
     assert not [name for name in found["BUFFER_PROFILE"] if name.startswith("pg_lossless")]
 
 
-def test_the_reason_of_a_shared_pool_says_that_slices_are_not_known() -> None:
+def test_the_reason_of_a_shared_pool_says_how_many_slices_share_it() -> None:
     rows = leaf("nokia-ixr7220-h4-64d").rows
     (reason,) = [row.reason for row in rows if (row.table, row.key) == ("BUFFER_POOL", "ingress_lossless_pool")]
-    assert "into how many slices (ITMs) a Tomahawk divides it" in reason
+    assert reason.endswith("(ingress_lossless_pool 113143792 less its headroom pool 48404780) in 2 slices.")
 
 
 @pytest.mark.parametrize(("release", "percent"), [("202305", "100"), ("202405", "100"), ("202411", "50")])
@@ -182,9 +182,10 @@ def test_thresholds_say_where_they_come_from() -> None:
     def reason(extra: str) -> str:
         return next(row.reason for row in leaf("nokia-ixr7220-h4-64d", extra).rows if row.table == "WRED_PROFILE")
 
-    assert "995985" in reason("")
-    assert "lowered to 472 KB so that marking starts at no more than half" in reason("")
-    assert "7.4 % with all 64 ports congested" in reason("")
+    assert "980894" in reason("")
+    assert "lowered to 252 KB so that marking starts below 252887 bytes, at which PFC may pause" in reason("")
+    assert "shared buffer 64739012 bytes in 2 slices" in reason("")
+    assert "19.3 % with all 64 ports congested" in reason("")
     assert "preset nvidia" in reason("preset: nvidia\n")
 
 
@@ -237,7 +238,7 @@ def test_a_published_headroom_tells_that_the_next_longer_row_was_taken_and_what_
     row = next(one for one in leaf("nokia-ixr7220-h4-64d").rows if (one.table, one.key) == ("BUFFER_PG", "Ethernet0|3"))
     assert "xoff 330200 bytes as published for 400G and 40 m, the next length to 20 m" in row.reason
     assert "20202 of them are on the cable, both ways: 2 x 40 m x 400G / (8 x 198 m/us)" in row.reason
-    assert "paused at 32369506 bytes where it alone is congested, at 995985 with all 64 ports" in row.reason
+    assert "paused at 16184753 bytes where it alone is congested, at 980894 with all 64 ports" in row.reason
 
 
 def test_the_watchdogs_time_is_told_with_its_rule() -> None:

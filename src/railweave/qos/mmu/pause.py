@@ -5,17 +5,22 @@ settles at alpha B / (1 + alpha n) (Choudhury and Hahne, dynamic queue length th
 queue, or PFC is what slows the senders, and pauses spread. The conservative bound asks that one ingress which feeds
 all egress ports is never paused before they mark (Zhu et al., Congestion Control for Large-Scale RDMA Deployments,
 SIGCOMM 2015, section 4).
+
+Broadcom's Tomahawk chips divide the buffer into slices with pools and thresholds of their own: a group competes with
+the groups of its slice for that slice's part. As many congested ports as one slice can have are taken to share it.
 """
 
 from typing import NamedTuple
 
+from railweave.fabric.buffers import BufferSlices
 from railweave.fabric.policy import Marking
 
 
 class PauseLimits(NamedTuple):
     """What decides when a group pauses: the shared buffer in bytes, the exponent of alpha, the ports of the switch, its
     lossless classes, the most that one egress queue may hold (None: not limited), and what one full lossy queue takes
-    of the shared buffer. ``shared`` tells in words what the shared buffer is made of."""
+    of the shared buffer, both in one slice. ``shared`` tells in words what the shared buffer is made of, ``slices`` how
+    the chip divides it."""
 
     shared_bytes: int
     dynamic_th: int
@@ -24,6 +29,12 @@ class PauseLimits(NamedTuple):
     queue_bytes: int | None = None
     lossy_bytes: int = 0
     shared: str = ""
+    slices: BufferSlices = BufferSlices()
+
+    @property
+    def buffer(self) -> str:
+        """Return the shared buffer in words."""
+        return f"shared buffer {self.shared_bytes}{self.slices}"
 
     @property
     def alpha(self) -> float:
@@ -51,13 +62,18 @@ class PauseLimits(NamedTuple):
         return self.congested_bytes(self.groups, self.lossy_bytes)
 
     def congested_bytes(self, groups: int, taken_bytes: int = 0) -> int:
-        """Return where each of ``groups`` congested groups pauses while ``taken_bytes`` are taken otherwise."""
-        return round(self.alpha * (self.shared_bytes - taken_bytes) / (1 + self.alpha * groups))
+        """Return where each of ``groups`` congested groups pauses while ``taken_bytes`` are taken otherwise, with as
+        many of them in one slice as it can have."""
+        together = min(groups, self.slices.feeding(self.ports) * self.lossless_classes)
+        free_bytes = self.slices.share(self.shared_bytes) - taken_bytes
+        return round(self.alpha * free_bytes / (1 + self.alpha * together))
 
     @property
     def conservative_bytes(self) -> int:
         """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
-        return round(self.alpha * self.shared_bytes / (self.ports * (1 + self.alpha * self.lossless_classes)))
+        fed = -(-self.ports // self.slices.of_port)  # egress ports that one slice can hold packets of this ingress for
+        shared_bytes = self.slices.share(self.shared_bytes)
+        return round(self.alpha * shared_bytes / (fed * (1 + self.alpha * self.lossless_classes)))
 
     @property
     def patterns(self) -> tuple[tuple[str, int], ...]:
@@ -111,7 +127,7 @@ def broken_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ..
 def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
     """Return the rules of "ECN before PFC" for one queue."""
     low, high = marking.minimum_bytes, marking.maximum_bytes
-    formula = f"alpha {limits.alpha:g}, shared buffer {limits.shared_bytes}"
+    formula = f"alpha {limits.alpha:g}, {limits.buffer}"
     queue = limits.queue_bytes
     within = queue is None or high <= queue
     end = "" if queue is None else f", the last within the queue's {queue} bytes"

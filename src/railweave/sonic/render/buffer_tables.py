@@ -58,14 +58,8 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
         f"{reason} With all {plan.limits.ports} ports in use over the tier's longest cables, lossless groups take"
         f" {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
         f"{' that ports share' if full.is_pooled else ''}{_reserved(full)}; left to share:"
-        f" {full.shared_bytes} bytes ({full.shared}).{_SLICES if full.is_pooled else ''}"
+        f" {full.shared_bytes} bytes ({full.shared}){plan.limits.slices}."
     )
-
-
-_SLICES = (
-    " The buffer is taken as one: no platform file states into how many slices (ITMs) a Tomahawk divides it, and a port"
-    " of a divided one shares less."
-)
 
 
 def _reserved(full: Division) -> str:
@@ -92,7 +86,8 @@ def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
     else:
         limit = f"{2.0**profile.threshold:g} times what is free of {profile.pool} (alpha 2^{profile.threshold})"
         if size is not None:
-            limit += f": alone {profile.limit_bytes(size)} bytes of its {size}"
+            alone = profile.limit_bytes(plan.limits.slices.share(size))
+            limit += f": alone {alone} bytes of its {size}{plan.limits.slices}"
     return (
         f"Who uses it may hold {limit}, and {profile.size_bytes} bytes in any case; as {plan.buffers.hwsku} ships it"
         f" ({plan.buffers.source})."
@@ -157,8 +152,8 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
     limits = plan.limits
     reason = (
         f"Headroom of lossless priorities: {room.formula}; {by}. A group is paused at {limits.single_bytes} bytes where"
-        f" it alone is congested, at {limits.all_bytes} with all {limits.ports} ports (alpha {limits.alpha:g}, shared"
-        f" buffer {limits.shared_bytes}); checks H-headroom, E-2."
+        f" it alone is congested, at {limits.all_bytes} with all {limits.ports} ports (alpha {limits.alpha:g},"
+        f" {limits.buffer}); checks H-headroom, E-2."
     )
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
