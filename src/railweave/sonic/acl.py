@@ -8,8 +8,8 @@ is left out: it may match or not.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from railweave.sonic.resolved import ResolvedTables, number, text
-from railweave.sonic.rows import Fields
+from railweave.sonic.resolved import ResolvedTables, text
+from railweave.sonic.rows import Fields, number
 
 ROCE_PORT = 4791
 BGP_PORT = 179

@@ -10,8 +10,8 @@ from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel
 from railweave.qos.mapping import DSCP_COUNT
 from railweave.sonic.ownership import RENDERED_TABLES
-from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, number, text
-from railweave.sonic.rows import ConfigDb, Value
+from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, text
+from railweave.sonic.rows import ConfigDb, Value, number
 
 _READ_BESIDE = frozenset({"ACL_RULE", "ACL_TABLE", "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"})
 """Tables that railweave renders no rows of and that decide what a link does."""
@@ -191,7 +191,7 @@ def _metres(value: Value | None) -> int | None:
 
 def _numbers(value: Value | None) -> frozenset[int]:
     members = value.split(",") if isinstance(value, str) else value or ()
-    return frozenset(int(one) for one in members if one.strip().isdigit())
+    return frozenset(found for one in members if (found := number(one.strip())) is not None)
 
 
 def _gbps(value: Value | None) -> int | None:

@@ -13,7 +13,7 @@ from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel, Marking
 from railweave.qos.mmu.pools import INGRESS_LOSSLESS
 from railweave.sonic.ownership import CABLE_LENGTH, OWNED, PRIORITY_GROUPS, is_left_by_sonic, numbers_of
-from railweave.sonic.rows import ConfigDb, Fields, Table, Value
+from railweave.sonic.rows import ConfigDb, Fields, Table, Value, number
 
 COMPUTED = "NULL"
 """The profile of a priority group whose headroom the switch computes."""
@@ -30,7 +30,6 @@ QOS_TABLES = frozenset(
 ) | {CABLE_LENGTH}
 """The tables that decide how traffic classes are treated."""
 
-_NUMBER = re.compile(r"[0-9]{1,18}")
 _EXPONENT = re.compile(r"-[1-8]|[0-7]")
 _MOST_NUMBERS = 64
 """Queues and groups that a row may name; no chip has more."""
@@ -287,11 +286,6 @@ def _color(row: Fields, color: str) -> Marking | None:
         return None
     percent = number(row.get(f"{color}_drop_probability"))
     return Marking(low, high, _SAI_PROBABILITY if percent is None else percent)
-
-
-def number(value: Value | None) -> int | None:
-    """Return a number that is not negative, None where the field is none."""
-    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None
 
 
 def _exponent(value: Value | None) -> int | None:

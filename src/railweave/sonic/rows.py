@@ -1,5 +1,6 @@
 """Typed rows of CONFIG_DB tables, each able to say why it is there."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,13 @@ Fields = Mapping[str, Value]
 Table = Mapping[str, Fields]
 ConfigDb = Mapping[str, Table]
 """``{table: {key: {field: value}}}``, the shape of ``sonic-cfggen -d --print-data`` with lists as tuples."""
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def number(value: Value | None) -> int | None:
+    """Return a number that is not negative, None where the field is none."""
+    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None
 
 
 class Row(NamedTuple):

@@ -207,6 +207,13 @@ def test_a_watchdog_is_set_again_where_its_action_or_the_lossless_priorities_cha
     assert apply_steps(merge, device) == (LoadStep({"PFC_WD": {"Ethernet0": {"detection_time": "500"}}}),)
 
 
+@pytest.mark.parametrize("odd", ["9" * 5000, "²"])
+def test_priorities_on_a_switch_that_are_no_numbers_are_replaced(odd: str) -> None:
+    device = running(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": odd}})
+    merge = {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}}}
+    assert apply_steps(merge, device) == (LoadStep(merge),)
+
+
 def test_a_rate_goes_with_the_scheduler_which_its_queues_let_go_of() -> None:
     device = running(
         SCHEDULER={"cnp": {"type": "STRICT", "cir": "1000", "pir": "1000"}},

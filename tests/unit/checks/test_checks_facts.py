@@ -173,6 +173,14 @@ def test_a_switch_left_at_sonics_defaults_is_found_from_both_ends(pod: Pod) -> N
     assert "AZURE" in trap.message
 
 
+@pytest.mark.parametrize("odd", ["9" * 5000, "²", "3,²", ""])
+def test_a_list_of_priorities_that_holds_no_number_is_judged(pod: Pod, odd: str) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["PORT_QOS_MAP"]["Ethernet0"] |= {"pfc_enable": odd, "pfcwd_sw_enable": odd}
+    codes = {one.code for one in found(pod(), pod_leaf1=leaf)}
+    assert ("Q-3" in codes) == (odd != "3,²")
+
+
 def set_mtu(leaf: dict[str, Any]) -> None:
     leaf["PORT"]["Ethernet0"]["mtu"] = "1500"
 

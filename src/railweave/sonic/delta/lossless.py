@@ -10,7 +10,7 @@ from functools import cached_property
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.spans import SPANNED, overlap
 from railweave.sonic.ownership import numbers_of
-from railweave.sonic.rows import ConfigDb, Fields, Value
+from railweave.sonic.rows import ConfigDb, Fields, Value, number
 
 PFC_FIELDS = ("pfc_enable", "pfcwd_sw_enable")
 _BY_PRIORITY = frozenset(
@@ -25,7 +25,8 @@ _BY_PRIORITY = frozenset(
 
 def priorities(value: Value | Fields | None) -> frozenset[int]:
     """Return the priorities of ``pfc_enable``; none where it is not there."""
-    return frozenset(int(one) for one in value.split(",") if one.isdigit()) if isinstance(value, str) else frozenset()
+    members = value.split(",") if isinstance(value, str) else ()
+    return frozenset(found for one in members if (found := number(one)) is not None)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class LosslessChange:
         if edit.op is Op.ADD or not self.lost:
             return False
         if edit.table in _BY_PRIORITY:
-            return (edit.field or "").isdigit() and int(edit.field or "") in self.lost
+            return number(edit.field) in self.lost
         return edit.table in SPANNED and not self.lost.isdisjoint(numbers_of(edit.key))
 
     def splits(self, edit: Edit, rows: Collection[str]) -> bool:
