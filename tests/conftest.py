@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from no_skips import pytest_runtest_makereport
+from short_reports import pytest_runtest_protocol
 
-__all__ = ["pytest_runtest_makereport"]
+__all__ = ["pytest_runtest_makereport", "pytest_runtest_protocol"]
 
 # How many examples a property is tried on: few in `make test`, many in `make properties`. The health checks left out
 # measure the load of the machine, and how many intents the design refuses.
