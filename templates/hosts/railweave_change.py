@@ -314,7 +314,7 @@ def restore(
 
 
 def rollback(machine: node.Machine, files: Files, snapshots: Snapshots, *, dry_run: bool) -> Answer:
-    """Go back to the snapshot; ``changes`` is empty where there is none."""
+    """Go back to the snapshot; ``changes`` is empty where there is none. A change that did not end is interrupted."""
     snapshot = snapshots.load()
     if snapshot is None:
         return {"changes": [], "problems": []}
@@ -327,7 +327,7 @@ def rollback(machine: node.Machine, files: Files, snapshots: Snapshots, *, dry_r
             changes[one["subject"], one["what"]] = one
     if not dry_run:
         problems = restore(machine, files, snapshots, snapshot["layers"])
-    return {"changes": list(changes.values()), "problems": problems}
+    return {"changes": list(changes.values()), "problems": problems, "interrupted": snapshot["state"] == OPEN}
 
 
 def _live(found: Sequence[node.Difference]) -> list[dict[str, str]]:

@@ -86,17 +86,19 @@ def apply(
         )
         raise RefusedError([refused])
     project.operator.require_answer("hosts apply")
-    if values is None and not (single_step or load_target(find_target(target)).rollout.single_step):
-        _refuse_shared(nodes.plan())
+    if values is None:
+        _refuse_shared(nodes, target, single_step)
     return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
 
 
-def rollback(project: Project, target: str, *, limit: str = "") -> HostsRun | None:
+def rollback(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:
     """Return the nodes that ``limit`` names to their snapshots, which each takes before a change; None if the operator
-    declined. Nodes without one stay as they are. Raises as `plan` does.
+    declined. Nodes without one stay as they are. Raises as `plan` does, and RefusedError if a marking or an MTU that
+    others share would go back with a change that had ended, and neither ``single_step`` nor the target allows it.
     """
     nodes = replace(live_nodes(project, target, limit), is_rollback=True)
     project.operator.require_answer("hosts rollback")
+    _refuse_shared(nodes, target, single_step)
     return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
 
 
@@ -110,19 +112,29 @@ def managed(project: Project, target: str) -> bool:
     return True
 
 
-def _refuse_shared(run: HostsRun) -> None:
-    if found := changed_values(run):
+def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
+    """Raise RefusedError (RW808) where nodes would change what others rely on; a change that did not end goes back."""
+    if single_step or load_target(find_target(target)).rollout.single_step:
+        return
+    run = nodes.plan()
+    found = changed_values(run)
+    if nodes.is_rollback:
+        found = {one.name: found[one.name] for one in run.hosts if one.name in found and not one.interrupted}
+    if found:
         names = tuple(found)
         text = f"{', '.join(found[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
-        refused = error(
-            "RW808",
-            f"{text} changed yet would be lost",
-            devices=names,
-            fix=f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
+        fix = (
+            f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
             f" runs, or nodes alone with `{command_line('hosts', 'apply', '--from', 'REV', '--phase', 'N')}`; or, where"
-            " nothing uses the fabric, apply with --single-step",
+            " nothing uses the fabric, "
         )
-        raise RefusedError([refused])
+        if nodes.is_rollback:
+            fix = f"write the old values into the intent and {fix}or others never left the old values, roll back"
+        else:
+            fix = f"{fix}apply"
+        raise RefusedError(
+            [error("RW808", f"{text} changed yet would be lost", devices=names, fix=f"{fix} with --single-step")]
+        )
 
 
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:

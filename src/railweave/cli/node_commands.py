@@ -47,6 +47,11 @@ def register(app: typer.Typer) -> None:
     facts.command()(collect)
 
 
+SingleStep = Annotated[
+    bool, typer.Option("--single-step", help="Change in one step what live traffic would need phases for.")
+]
+
+
 def _group() -> None:
     """Keep ``collect`` a command of a group, though it is the only one."""
 
@@ -82,9 +87,7 @@ def apply(
     base: From = "",
     phase: PhaseNumber = None,
     nodes_done: NodesDone = False,
-    single_step: Annotated[
-        bool, typer.Option("--single-step", help="Change in one step what live traffic would need phases for.")
-    ] = False,
+    single_step: SingleStep = False,
     yes: Yes = False,
     if_managed: Annotated[
         bool, typer.Option("--if-managed", help="Do nothing if the intent or the target does not manage the nodes.")
@@ -120,13 +123,15 @@ def rollback(
     option: IntentOption = None,
     target: TargetOption = "sim",
     limit: Limit = "",
+    single_step: SingleStep = False,
     yes: Yes = False,
     json: AsJson = False,
 ) -> int:
     """Return the nodes to their snapshots of before their last change, batch by batch."""
     from railweave.report.hosts import hosts_json, hosts_view
 
-    run = api.hosts.rollback(api.open_project(intent or option, Terminal(yes=yes, quiet=json)), target, limit=limit)
+    project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
+    run = api.hosts.rollback(project, target, limit=limit, single_step=single_step)
     if run is None:
         return 1
     print_result(run, hosts_json, hosts_view, as_json=json)

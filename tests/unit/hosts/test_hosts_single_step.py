@@ -27,11 +27,14 @@ class Nodes:
     """Nodes of a live target whose run finds or makes ``changes``."""
 
     changes: tuple[HostChange, ...]
+    is_rollback: bool = False
+    interrupted: bool = False
     applied: list[bool] = field(default_factory=list)
     designed: Any = field(default_factory=lambda: MANAGED)
 
     def plan(self) -> HostsRun:
-        return HostsRun("pod", "live", False, (HostResult("gpu1", HostState.CHANGED, self.changes),))
+        found = HostResult("gpu1", HostState.CHANGED, self.changes, interrupted=self.interrupted)
+        return HostsRun("pod", "live", False, (found,))
 
     def apply(self) -> HostsRun:
         self.applied.append(True)
@@ -40,13 +43,20 @@ class Nodes:
 
 @pytest.fixture
 def apply(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def made(changes: tuple[HostChange, ...], *, allowed: bool = False, **options: Any) -> Nodes:
-        nodes = Nodes(changes)
+    def made(
+        changes: tuple[HostChange, ...],
+        *,
+        command: Any = hosts.apply,
+        allowed: bool = False,
+        interrupted: bool = False,
+        **options: Any,
+    ) -> Nodes:
+        nodes = Nodes(changes, interrupted=interrupted)
         monkeypatch.setattr(hosts, "live_nodes", lambda *_: nodes)
         monkeypatch.setattr(hosts, "find_target", lambda name: name)
         target = SimpleNamespace(rollout=SimpleNamespace(single_step=allowed))
         monkeypatch.setattr(hosts, "load_target", lambda file: target)
-        hosts.apply(Project(Path("pod.yml"), Operator()), "live", **options)
+        command(Project(Path("pod.yml"), Operator()), "live", **options)
         return nodes
 
     return made
@@ -59,6 +69,24 @@ def test_another_marking_of_live_nodes_is_refused_in_one_step(apply: Any) -> Non
     assert (found.code, found.devices) == ("RW808", ("gpu1",))
     assert found.message.startswith("dscp to priority would change on gpu1")
     assert "hosts apply --from REV --phase N" in found.fix
+
+
+def test_a_rollback_of_another_marking_is_refused_but_where_its_change_did_not_end(apply: Any) -> None:
+    with pytest.raises(RefusedError) as refused:
+        apply(REMARKED, command=hosts.rollback)
+    (found,) = refused.value.diagnostics
+    assert (found.code, found.devices) == ("RW808", ("gpu1",))
+    assert found.fix.startswith("write the old values into the intent and change switches and nodes in phases")
+    assert found.fix.endswith("roll back with --single-step")
+    assert apply(REMARKED, command=hosts.rollback, interrupted=True).applied
+    assert apply(REMARKED, command=hosts.rollback, single_step=True).applied
+    assert apply(REMARKED, command=hosts.rollback, allowed=True).applied
+    assert apply(REMARKED[:1], command=hosts.rollback).applied
+
+
+def test_an_apply_is_refused_although_an_earlier_change_did_not_end(apply: Any) -> None:
+    with pytest.raises(RefusedError):
+        apply(REMARKED, interrupted=True)
 
 
 def test_consent_a_phase_or_a_rehearsal_allows_it(apply: Any) -> None:
