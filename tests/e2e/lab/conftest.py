@@ -180,8 +180,8 @@ class LabRig(CommandRig):
         return dict(told.get("peers", {}))
 
     def pings(self, source: str, line: str) -> bool:
-        """Tell whether one ping is answered."""
-        return "1 received" in self.on(source, f"ping -c1 -W2 {line}", status=None)
+        """Tell whether a ping is answered within 5 s: the first may be lost while ARP asks on a busy machine."""
+        return "1 received" in self.on(source, f"ping -c1 -w5 {line}", status=None)
 
     def running(self, switch: str) -> Any:
         return json.loads(self.on(switch, "show runningconfiguration all"))
