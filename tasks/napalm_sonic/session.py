@@ -41,6 +41,8 @@ LONGEST_ANSWER_BYTES = 32 * 1024 * 1024
 _CHUNK_BYTES = 65536
 _SILENT_S = 15.0
 """After so long without an answer a session is asked for a sign of life before it is used again."""
+_LOST_WITHIN_S = 2.0
+"""paramiko ends the channels of a lost session first and says that it is lost after that, from a thread of its own."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,9 +103,8 @@ class Session:
 
     def alive(self) -> bool:
         """Say whether the transport still stands; asks nothing of the device."""
-        client = getattr(self._connection, "remote_conn_pre", None)
-        transport = client.get_transport() if client is not None else None
-        return bool(transport is not None and transport.is_active())
+        transport = self._held_transport()
+        return transport is not None and transport.is_active()
 
     def answers(self) -> bool:
         """Say whether the session can be used; the far end of one that was silent for a while is asked.
@@ -179,19 +180,28 @@ class Session:
         return channel
 
     def _transport(self) -> "paramiko.Transport":
-        client = getattr(self._connection, "remote_conn_pre", None)
-        transport = client.get_transport() if client is not None else None
+        transport = self._held_transport()
         if transport is None or not transport.is_active():
             raise ConnectionClosedException(f"{self.hostname}: the SSH session is closed")
-        return transport  # type: ignore[no-any-return]
+        return transport
+
+    def _held_transport(self) -> "paramiko.Transport | None":
+        client = getattr(self._connection, "remote_conn_pre", None)
+        return client.get_transport() if client is not None else None
 
     def _exit_status(self, channel: "paramiko.Channel", deadline: float, command: str) -> int:
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{self.hostname}: no exit status in time from {command!r}")
         exit_status = channel.exit_status
-        if exit_status == -1 and not self.alive():
+        if exit_status == -1 and self._is_lost():
             raise ConnectionClosedException(f"{self.hostname}: the session was lost while {command!r} ran")
         return exit_status
+
+    def _is_lost(self) -> bool:
+        """Say whether a channel that ended without a word ended with its session: then paramiko's thread ends too."""
+        if (transport := self._held_transport()) is not None:
+            transport.join(_LOST_WITHIN_S)
+        return not self.alive()
 
     @contextmanager
     def _errors(self, what: str) -> "Iterator[None]":
@@ -201,7 +211,8 @@ class Session:
         try:
             yield
         except (paramiko.SSHException, EOFError, OSError) as error:
-            if not self.alive():
+            closed = isinstance(error, OSError) and not isinstance(error, TimeoutError)
+            if self._is_lost() if closed else not self.alive():
                 raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from error
             if isinstance(error, TimeoutError):
                 raise CommandTimeoutException(f"{self.hostname}: no answer in time during {what}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
+import paramiko
 import paramiko.pipe
 import pytest
 from driven_clock import DrivenClock
@@ -95,6 +96,34 @@ def test_a_silent_port_is_a_timeout(served: Any) -> None:
         silent.listen()
         with pytest.raises((ConnectTimeoutError, ConnectionException)):
             served.driver(port=silent.getsockname()[1], banner_timeout=0.3, conn_timeout=0.3).open()
+
+
+def test_a_lost_session_whose_channels_end_first_is_a_closed_connection(
+    driver: SonicDriver, switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread of paramiko that ends the channels may be held up before it says that the session is lost."""
+    judged, channels = threading.Event(), vars(paramiko.Channel)
+    end_channel, join, alive = channels["_unlink"], paramiko.Transport.join, session.Session.alive
+
+    def held_up(channel: paramiko.Channel) -> None:
+        end_channel(channel)
+        judged.wait(5)
+
+    def joined(transport: paramiko.Transport, timeout_s: float | None = None) -> None:
+        judged.set()
+        join(transport, timeout_s)
+
+    def said(one: session.Session) -> bool:
+        found = alive(one)
+        judged.set()
+        return found
+
+    monkeypatch.setattr(paramiko.Channel, "_unlink", held_up)
+    monkeypatch.setattr(paramiko.Transport, "join", joined)
+    monkeypatch.setattr(session.Session, "alive", said)
+    switch.cut_after = "echo"
+    with pytest.raises(ConnectionClosedException, match="was lost while"):
+        driver.device.run("echo on")
 
 
 def test_a_session_cut_in_a_command_is_a_closed_connection(driver: SonicDriver, switch: Any) -> None:
