@@ -8,12 +8,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from railweave.secrets import shown_text
-from railweave.sonic.frr import FrrDocument, parse_frr, render_frr
 from railweave.sonic.rows import ConfigDb, Fields, Value
 from railweave.wording import natural_key
+
+if TYPE_CHECKING:
+    from railweave.sonic.frr import FrrDocument
 
 BGPRAW = "bgpraw"
 """The key of the document under which FRR's text stands beside the tables."""
@@ -40,12 +42,16 @@ class RunningConfig:
     digest_key: str = field(default="", repr=False, compare=False)
 
     @cached_property
-    def frr_document(self) -> FrrDocument | None:
+    def frr_document(self) -> "FrrDocument | None":
         """Return FRR's configuration, parsed once; None where it is unknown."""
+        from railweave.sonic.frr import parse_frr
+
         return None if self.frr is None else parse_frr(self.frr)
 
-    def with_frr(self, config_db: ConfigDb, document: FrrDocument) -> "RunningConfig":
+    def with_frr(self, config_db: ConfigDb, document: "FrrDocument") -> "RunningConfig":
         """Return a configuration with other tables, whose FRR is known as lines; its text is written from them."""
+        from railweave.sonic.frr import render_frr
+
         made = replace(self, config_db=config_db, frr=render_frr(document))
         made.__dict__["frr_document"] = document  # what its text would be parsed to
         return made
@@ -56,13 +62,13 @@ class RunningConfig:
         made.__dict__.update({name: held for name, held in self.__dict__.items() if name == "frr_document"})
         return made
 
-    def parsed_as(self, document: FrrDocument) -> "RunningConfig":
+    def parsed_as(self, document: "FrrDocument") -> "RunningConfig":
         """Return the same configuration whose FRR is known as these lines, which its text would be parsed to."""
         made = replace(self)
         made.__dict__["frr_document"] = document
         return made
 
-    def known_frr(self, purpose: str) -> FrrDocument:
+    def known_frr(self, purpose: str) -> "FrrDocument":
         """Return FRR's configuration; raises DocumentError where it is unknown, so ``purpose`` cannot be served."""
         document = self.frr_document
         if document is None:

@@ -8,12 +8,14 @@ ACLs the edge guard alone.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.sonic.frr.document import FrrDocument
-from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
 from railweave.sonic.rows import ConfigDb, Fields
+
+if TYPE_CHECKING:
+    from railweave.sonic.frr.document import FrrDocument
+    from railweave.sonic.frr.ownership import FrrScope
 
 
 class OwnedTable(NamedTuple):
@@ -227,8 +229,10 @@ _SONIC_PEER_TABLES = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_MONITORS", "
                       "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_PEER_GROUP")  # fmt: skip
 
 
-def frr_scope(config_db: ConfigDb, running: FrrDocument, intended: FrrDocument) -> FrrScope:
+def frr_scope(config_db: ConfigDb, running: "FrrDocument", intended: "FrrDocument") -> "FrrScope":
     """Return what is ours of FRR's configuration on a switch with these tables; ``intended`` is our file."""
+    from railweave.sonic.frr.ownership import FrrScope
+
     return FrrScope(running, intended, _sonic_peers(config_db))
 
 

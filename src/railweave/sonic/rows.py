@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.secrets import shown_frr, shown_key, shown_row
-from railweave.sonic.frr import FrrDocument, parse_frr
+
+if TYPE_CHECKING:
+    from railweave.sonic.frr import FrrDocument
 
 FRR_TABLE = "frr"
 """The table name under which changes of FRR lines stand: key = context, field = line."""
@@ -77,8 +79,10 @@ class DeviceConfig:
     frr: str = field(repr=False)
 
     @cached_property
-    def frr_document(self) -> FrrDocument:
+    def frr_document(self) -> "FrrDocument":
         """Return the FRR file, parsed once."""
+        from railweave.sonic.frr import parse_frr
+
         return parse_frr(self.frr)
 
     def config_db(self) -> dict[str, dict[str, Fields]]:
