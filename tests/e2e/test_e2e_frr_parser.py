@@ -41,7 +41,8 @@ def write_texts(folder: Path) -> int:
             addressing = fabric.policies.addressing._replace(unnumbered=underlay == "unnumbered")
             for release in RELEASES:
                 sonic = fabric.policies.sonic._replace(release=release)
-                policies = fabric.policies._replace(addressing=addressing, sonic=sonic)
+                bgp = fabric.policies.bgp._replace(bfd=RELEASES[release].bfd)
+                policies = fabric.policies._replace(addressing=addressing, bgp=bgp, sonic=sonic)
                 configurator = Configurator(replace(fabric, policies=policies), find_templates())
                 for tier, switch in {one.tier.name: one for one in fabric.switches}.items():
                     text = configurator.frr(switch)

@@ -200,6 +200,20 @@ def withheld_routes(fabric: Fabric, expectation: Expectation, seen: Observation)
     return ""
 
 
+def missing_bfdd(expectation: Expectation, seen: Observation) -> str:
+    """Return in a sentence that bfdd does not run where BFD is to watch sessions, else "".
+
+    Of a session that bfdd never told of, bgpd says ``Unknown`` (run on FRR 8.4 and 10.3)."""
+    states = seen.bfd or {}
+    unknown = any(one.bfd and states.get(one.peer) == "unknown" for one in expectation.sessions)
+    if not unknown or CheckKind.BFD in expectation.skipped:
+        return ""
+    return (
+        f"{expectation.device} runs no bfdd, so BFD watches none of its sessions: bgpcfgd starts it"
+        " (`docker exec bgp supervisorctl restart bgpcfgd`)"
+    )
+
+
 def _check(expectation: Expectation, kind: CheckKind, subject: str, expected: str, actual: str) -> VerifyCheck:
     return VerifyCheck(expectation.device, kind, subject, expected, actual, expected == actual)
 

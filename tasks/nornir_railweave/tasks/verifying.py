@@ -21,6 +21,7 @@ from railweave.plan.verification import (
     Observation,
     check_device,
     misplugged_cables,
+    missing_bfdd,
     unreachable,
     with_port_names,
     withheld_routes,
@@ -52,17 +53,18 @@ def verify(
         return expecting(fabric, fabric.switch_of[name])
 
     releases: dict[str, OtherRelease | None] = {}
-    withheld: dict[str, str] = {}
+    told: dict[str, tuple[str, str]] = {}
 
     def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
         releases[name] = other_release(seen.release, fabric.policies.sonic.release)
-        withheld[name] = withheld_routes(fabric, expectation(name), seen)
-        return check_device(expectation(name), seen, settled)
+        expected = expectation(name)
+        told[name] = (withheld_routes(fabric, expected, seen), missing_bfdd(expected, seen))
+        return check_device(expected, seen, settled)
 
     found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
     checks = with_port_names(fabric, chain.from_iterable(found.values()))
     differing = {name: releases.get(name) for name in names}
-    warnings = (*release_warnings(differing), *(withheld[name] for name in names if withheld.get(name)))
+    warnings = (*release_warnings(differing), *(one for name in names for one in told.get(name, ()) if one))
     return VerifyResult(checks, tuple(str(cable) for cable in misplugged_cables(fabric, checks)), warnings)
 
 

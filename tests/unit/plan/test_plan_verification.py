@@ -17,6 +17,7 @@ from railweave.plan.verification import (
     Observation,
     PortState,
     check_device,
+    missing_bfdd,
     withheld_routes,
 )
 from railweave.report.verification import verify_json, verify_view
@@ -194,6 +195,11 @@ def test_bfd_is_up_where_the_intent_asks_for_it(lab: Fabric, healthy: Observatio
         ("bfd", first, "up", "down"),
         ("bfd", second, "up", "none"),
     ]
+    assert missing_bfdd(watched, replace(healthy, bfd={first: "down"})) == ""
+    assert missing_bfdd(watched, replace(healthy, bfd={first: "unknown"})) == (
+        "lab-leaf1 runs no bfdd, so BFD watches none of its sessions: bgpcfgd starts it"
+        " (`docker exec bgp supervisorctl restart bgpcfgd`)"
+    )
     # Another driver does not tell, and a neighbor that is still to change has no BFD yet.
     assert failed(check_device(watched, healthy)) == []
     assert failed(check_device(watched, replace(healthy, bfd={}), settled=())) == []

@@ -31,6 +31,9 @@ def test_bfd_comes_up_once_both_ends_have_it_and_the_session_stays(run: Run, fab
     assert run(leaf, "vtysh -c 'show bfd peers json'")[1] == "bfdd is not running\n"
     watch(run, fabric, "leaf1")
     assert seen(run, leaf, "10.0.0.0") == ("Established", "Down")
+    leaf.bfdd = False
+    assert seen(run, leaf, "10.0.0.0") == ("Established", "Unknown")
+    watch(run, fabric, "leaf1")
     watch(run, fabric, "spine1")
     assert seen(run, leaf, "10.0.0.0") == ("Established", "Up")
     (peer,) = json.loads(run(leaf, "vtysh -c 'show bfd peers json'")[1])

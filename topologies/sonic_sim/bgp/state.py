@@ -111,8 +111,9 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
             entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, one)) * 1000)
             entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, one))
         if one.neighbor.bfd:
-            entry["peerBfdInfo"] = {"type": "single hop", "detectMultiplier": 3, "rxMinInterval": 300,
-                                    "txMinInterval": 300, "status": "Up" if one.bfd_up else "Down"}  # fmt: skip
+            status = "Up" if one.bfd_up else "Down" if device.bfdd else "Unknown"
+            times = {"detectMultiplier": 3, "rxMinInterval": 300, "txMinInterval": 300}
+            entry["peerBfdInfo"] = {"type": "single hop", **times, "status": status}
         if one.neighbor.active:
             family = {"sentPrefixCounter": sent if one.established else 0, "acceptedPrefixCounter": received}
             entry["addressFamilyInfo"] = {"ipv4Unicast": family}
