@@ -350,3 +350,45 @@ def test_buffers_of_the_dynamic_model_are_set_as_by_sonic(
     status, _, err = run(dynamic, f"config {command}")
     assert (status, dynamic.db.get(key)) == (2 if said else 0, row)
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "out", "err"),
+    [
+        ("CONFIG_DB HSET 'PORT|Ethernet0' index -1", 255, "usage", "Unknown option without value: basic_string"),
+        ("CONFIG_DB -x HGETALL 'PORT|Ethernet0'", 255, "usage", "Command Line Error: Unknown argument:HGETALL\n"),
+        ("CONFIG_DB KEYS * -n", 255, "usage", "Command Line Error: namespace value is missing.\n"),
+        ("CONFIG_DB FLUSHDB -s", 0, "usage", ""),
+        ("NO_DB", 0, "usage", ""),
+        ("--unix CONFIG_DB HEXISTS 'PORT|Ethernet0' lanes", 0, "True\n", ""),
+        ("CONFIG_DB HEXISTS 'PORT|Ethernet0' none", 0, "False\n", ""),
+        ("CONFIG_DB SELECT 4", 0, "True\n", ""),
+        ("CONFIG_DB PING me", 0, "False\n", ""),
+        ("CONFIG_DB HGETALL 'PORT|Ethernet0' lanes", 1, "", "ERR wrong number of arguments for 'hgetall' command"),
+        ("CONFIG_DB HSTRLEN 'PORT|Ethernet0' lanes x", 1, "", "ERR wrong number of arguments for 'hstrlen' command"),
+        ("CONFIG_DB SELECT 24", 1, "", "ERR DB index is out of range"),
+        ("CONFIG_DB SELECT four", 1, "", "ERR invalid DB index"),
+        ("CONFIG_DB INCRBY none 9223372036854775808", 1, "", "ERR value is not an integer or out of range"),
+        ("CONFIG_DB HINCRBY 'PORT|Ethernet0' lanes +1", 1, "", "ERR value is not an integer or out of range"),
+        ("-n asic0 PING", 1, "", "An exception of type Key :asic0 is not a valid key name in config file occurred."),
+        (r"CONFIG_DB KEYS 'PORT|Ethernet[^4-9]'", 0, "PORT|Ethernet0\n", ""),
+        (r"CONFIG_DB KEYS 'PORT\|Ethernet[!0]'", 0, "PORT|Ethernet0\n", ""),
+        (r"CONFIG_DB KEYS 'PORT|Ethernet[]'", 0, "\n", ""),
+    ],
+)
+def test_sonic_db_cli_ends_as_the_real_program_does(
+    run: Run, switch: Device, command: str, status: int, out: str, err: str
+) -> None:
+    """Compared with swss-common's own program on Redis 7.0."""
+    before = {key: dict(row) for key, row in switch.db.rows.items()}
+    told = run(switch, f"sonic-db-cli {command}")
+    assert told[0] == status
+    assert told[1].startswith("usage: sonic-db-cli [-h]") if out == "usage" else told[1] == out
+    assert err in told[2]
+    assert switch.db.rows == before
+
+
+def test_flushall_empties_every_database(run: Run, switch: Device) -> None:
+    switch.other[6] = {"PORT_TABLE|Ethernet0": {"state": "ok"}}
+    assert run(switch, "sonic-db-cli FLUSHALL") == (0, "OK\n", "")
+    assert (switch.db.rows, switch.other[6]) == ({}, {})

@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import re
 from collections.abc import Callable
 
 from sonic_sim.configdb import Hash, to_json
@@ -35,13 +36,11 @@ Example 5: sonic-db-cli PING | sonic-db-cli -s PING
 Example 6: sonic-db-cli SAVE | sonic-db-cli -s SAVE
 Example 7: sonic-db-cli FLUSHALL | sonic-db-cli -s FLUSHALL
 """
+_NOTHING = "basic_string: construction from null is not valid"
+_OF_ALL = ("PING", "SAVE", "FLUSHALL")
+_YES_OR_NO = ("HEXISTS", "PERSIST", "SETNX")
+"""Numbers that the program prints as True and False, of the commands here (swss-common, redisreply.cpp)."""
 Answer = str | int | bool | list[str] | Hash | None
-
-
-class _Status(str):
-    """An answer of Redis that is a status, not a value."""
-
-    __slots__ = ()
 
 
 class RedisError(Exception):
@@ -51,26 +50,67 @@ class RedisError(Exception):
 @program("sonic-db-cli")
 def sonic_db_cli(call: Call) -> Result:
     """Run ``sonic-db-cli [-s] [-n NS] DB COMMAND…``."""
-    words, namespace = call.argv[1:], ""
-    while words and words[0] in ("-s", "--unixsocket", "-n", "--namespace"):
-        if words.pop(0) in ("-n", "--namespace"):
-            namespace = words.pop(0) if words else ""
-    if not words or words[0] in ("-h", "--help") or (len(words) == 1 and words[0] in NUMBERS and not namespace):
-        return Result(out=_USAGE)
-    if words[0] in ("PING", "SAVE", "FLUSHALL"):
-        return Result(out="PONG\n" if words[0] == "PING" else "OK\n")
-    invalid = f"Invalid database name input : '{words[0]}'\n"
-    if namespace:
-        return Result(1, err=f"{invalid}Key :{namespace} is not a valid key name in config file\n")
-    if words[0] not in NUMBERS:
-        return Result(1, err=f"{invalid}Failed to find {words[0]} database in : key\n")
     try:
-        return Result(out=_python_text(execute(call.device, NUMBERS[words[0]], words[1:])) + "\n")
+        words, namespace, wants_help = _options(call.argv[1:])
+    except ValueError as error:
+        return Result(255, _USAGE, f"{error}\n")
+    if wants_help or not words or (len(words) == 1 and words[0] not in _OF_ALL):
+        return Result(out=_USAGE)
+    if len(words) == 1:
+        return _of_all_databases(call, words[0], namespace)
+    if namespace or words[0] not in NUMBERS:
+        no_namespace = f"Key :{namespace} is not a valid key name in config file"
+        why = no_namespace if namespace else f"Failed to find {words[0]} database in : key"
+        return Result(1, err=f"Invalid database name input : '{words[0]}'\n{why}\n")
+    try:
+        answer, name = execute(call.device, NUMBERS[words[0]], words[1:]), words[1].upper()
+        answer = answer == "PONG" if name == "PING" else bool(answer) if name in _YES_OR_NO else answer
+        return Result(out=_python_text(answer) + "\n")
     except RedisError as error:
         protocol = "".join(f"${len(word.encode())}\\r\\n{word}\\r\\n" for word in words[1:])
         sent = f"*{len(words) - 1}\\r\\n{protocol}"
         why = f"reason: {error}: Input/output error: Input/output error"
         return Result(1, err=f"RedisReply catches system_error: command: {sent}, {why}\n")
+
+
+_LONG = {"help": "h", "unixsocket": "s", "namespace": "n"}
+
+
+def _options(words: list[str]) -> tuple[list[str], str, bool]:
+    """Return words, namespace and whether help is wanted, as getopt_long leaves them: options may stand anywhere.
+
+    Where the last word is one, the program sees no other words. Raises ValueError with its text.
+    """
+    others, namespace, wants_help, rest = [], "", False, list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return others + rest, namespace, wants_help
+        if word == "-" or not word.startswith("-"):
+            others.append(word)
+            continue
+        name = word[2:].partition("=")[0]
+        long = [letter for option, letter in _LONG.items() if option.startswith(name)]
+        for letter in (long[:1] or "?") if word.startswith("--") else word[1:]:
+            if letter not in "hsn":
+                text = f"Command Line Error: Unknown argument:{rest[0]}" if rest else ""
+                raise ValueError(text or f"Unknown option without value: {_NOTHING}")
+            if letter == "n" and not rest:
+                raise ValueError("Command Line Error: namespace value is missing.")
+            wants_help = wants_help or letter == "h"
+            namespace = rest.pop(0) if letter == "n" else namespace
+        others = others if rest else []
+    return others, namespace, wants_help
+
+
+def _of_all_databases(call: Call, operation: str, namespace: str) -> Result:
+    if namespace:
+        words = "".join(f"{word} " for word in call.argv)
+        why = f"Key :{namespace} is not a valid key name in config file"
+        return Result(1, err=f"An exception of type {why} occurred. Arguments:\n{words}\n")
+    for number in NUMBERS.values() if operation == "FLUSHALL" else ():
+        _flush(call.device, number, [])
+    return Result(out="PONG\n" if operation == "PING" else "OK\n")
 
 
 @program("redis-cli", "sonic-redis-cli")
@@ -115,8 +155,6 @@ def _python_text(answer: Answer) -> str:
         return "{" + ", ".join(f"{_in_quotes(name)}: {_in_quotes(value)}" for name, value in answer.items()) + "}"
     if isinstance(answer, list):
         return "\n".join(answer)
-    if isinstance(answer, _Status) and answer == "PONG":
-        return "True"
     return "" if answer is None else str(answer)
 
 
@@ -143,7 +181,7 @@ def execute(device: Device, number: int, words: list[str]) -> Answer:
         raise RedisError(f"ERR unknown command '{words[0]}', with args beginning with: {shown}")
     function, least, kind = _COMMANDS[name]
     odd = name in ("HSET", "HMSET") and len(arguments) % 2 == 0
-    if len(arguments) < least or odd:
+    if len(arguments) < least or odd or len(arguments) > _MOST.get(name, least):
         raise RedisError(f"ERR wrong number of arguments for '{words[0].lower()}' command")
     if kind and _type(device, number, arguments[:1]) not in (kind, "none"):
         raise RedisError("WRONGTYPE Operation against a key holding the wrong kind of value")
@@ -177,15 +215,34 @@ def _set(device: Device, number: int, arguments: list[str]) -> Answer:
 
 def _add(sign: int) -> "_Function":
     def function(device: Device, number: int, arguments: list[str]) -> Answer:
-        try:
-            step = int(arguments[1]) if len(arguments) > 1 else 1
-            value = int(_strings(device, number).get(arguments[0], "0")) + sign * step
-        except ValueError:
-            raise RedisError("ERR value is not an integer or out of range") from None
+        step = _integer(arguments[1]) if len(arguments) > 1 else 1
+        value = _integer(_strings(device, number).get(arguments[0], "0")) + sign * step
+        if not _fits(value):
+            raise RedisError("ERR increment or decrement would overflow")
         _set(device, number, [arguments[0], str(value)])
         return value
 
     return function
+
+
+_OUT_OF_RANGE = "ERR value is not an integer or out of range"
+
+
+def _integer(text: str, refusal: str = _OUT_OF_RANGE) -> int:
+    """Read a number as Redis does: 64 bits, no sign but minus, no space. Raises RedisError."""
+    if not re.fullmatch("0|-?[1-9][0-9]*", text) or not _fits(int(text)):
+        raise RedisError(refusal)
+    return int(text)
+
+
+def _fits(value: int) -> bool:
+    return -(2**63) <= value < 2**63
+
+
+def _select(device: Device, number: int, arguments: list[str]) -> Answer:
+    if not 0 <= _integer(arguments[0], "ERR invalid DB index") <= _DATABASES:
+        raise RedisError("ERR DB index is out of range")
+    return True
 
 
 def _append(device: Device, number: int, arguments: list[str]) -> Answer:
@@ -221,17 +278,34 @@ def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _increase_field(device: Device, number: int, arguments: list[str]) -> Answer:
-    try:
-        value = int(_row(device, number, arguments[0]).get(arguments[1], "0")) + int(arguments[2])
-    except ValueError:
-        raise RedisError("ERR hash value is not an integer") from None
+    step = _integer(arguments[2])
+    value = (
+        _integer(_row(device, number, arguments[0]).get(arguments[1], "0"), "ERR hash value is not an integer") + step
+    )
+    if not _fits(value):
+        raise RedisError("ERR increment or decrement would overflow")
     _hset(device, number, [*arguments[:2], str(value)])
     return value
 
 
+_GLOB = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^]\\])*)\]?|([*?])|(.)", re.DOTALL)
+"""What a pattern of Redis is made of: ``\\x``, ``[^x-y]``, ``*`` and ``?``, any other character."""
+
+
+def _as_expression(found: re.Match[str]) -> str:
+    escaped, negated, characters, wild, plain = found.groups()
+    if wild:
+        return {"*": ".*", "?": "."}[wild]
+    if characters is None:
+        return re.escape(escaped or plain)
+    inside = re.sub(r"([\[&~|^])", r"\\\1", characters)
+    return f"[{negated}{inside}]" if inside else "." if negated else "(?!)"
+
+
 def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
-    names = [*_rows(device, number, arguments[0]), *_strings(device, number)]
-    return [key for key in names if fnmatch.fnmatchcase(key, arguments[0])]
+    names = [*_rows(device, number, arguments[0].partition("\\")[0] + "*"), *_strings(device, number)]
+    wanted = re.compile(_GLOB.sub(_as_expression, arguments[0]), re.DOTALL)
+    return [key for key in names if wanted.fullmatch(key)]
 
 
 def _hset(device: Device, number: int, arguments: list[str]) -> int:
@@ -276,10 +350,13 @@ def _type(device: Device, number: int, arguments: list[str]) -> str:
     return "hash" if _row(device, number, arguments[0]) else "none"
 
 
+_MANY = 1 << 20
+_MOST = dict.fromkeys(("MGET", "HMGET", "UNLINK", "EXISTS", "HSET", "HMSET", "HDEL", "DEL", "SET"), _MANY) | {"PING": 1}
+"""The most words that a command takes, where it is more than the least."""
 _Function = Callable[[Device, int, list[str]], Answer]
 _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     # what does it, the least number of words, the kind of value that the first of them must hold
-    "PING": (lambda device, number, words: words[0] if words else _Status("PONG"), 0, ""),
+    "PING": (lambda device, number, words: words[0] if words else "PONG", 0, ""),
     "ECHO": (lambda device, number, words: words[0], 1, ""),
     "GET": (lambda device, number, words: _strings(device, number).get(words[0]), 1, "string"),
     "MGET": (lambda device, number, words: [_strings(device, number).get(word, "") for word in words], 1, ""),
@@ -295,7 +372,7 @@ _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     "FLUSHDB": (_flush, 0, ""),
     "TTL": (lambda device, number, words: -2 if _type(device, number, words) == "none" else -1, 1, ""),
     "PERSIST": (lambda device, number, words: 0, 1, ""),
-    "SELECT": (lambda device, number, words: _Status("OK"), 1, ""),
+    "SELECT": (_select, 1, ""),
     "HMGET": (
         lambda device, number, words: [_row(device, number, words[0]).get(name, "") for name in words[1:]],
         2,
