@@ -392,3 +392,47 @@ def test_flushall_empties_every_database(run: Run, switch: Device) -> None:
     switch.other[6] = {"PORT_TABLE|Ethernet0": {"state": "ok"}}
     assert run(switch, "sonic-db-cli FLUSHALL") == (0, "OK\n", "")
     assert (switch.db.rows, switch.other[6]) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("-j /tmp --print-data", "IsADirectoryError: [Errno 21] Is a directory: '/tmp'"),
+        ("-d -n host --print-data", "ValueError: Unknown asic namespace name host"),
+        ("-d -n asic0 --print-data", "RuntimeError: Key :asic0 is not a valid key name in config file"),
+        ("-j /tmp/rows.json -n asic0 -w", "RuntimeError: Key :asic0 is not a valid key name in config file"),
+        ("-t /tmp/t.j2,a,b", "ValueError: too many values to unpack (expected 2)"),
+        ("-t /tmp/t.j2,", "FileNotFoundError: [Errno 2] No such file or directory: ''"),
+        ("-t /tmp/t.j2,/none/out", "FileNotFoundError: [Errno 2] No such file or directory: '/none/out'"),
+        ("-j /tmp/unnamed.json -w", "IndexError: string index out of range"),
+    ],
+)
+def test_cfggen_fails_where_the_real_program_does(run: Run, switch: Device, words: str, error: str) -> None:
+    """Compared with sonic-config-engine of 202505."""
+    before = {key: dict(row) for key, row in switch.db.rows.items()}
+    files = {"t.j2": b"x", "rows.json": b'{"PORT": {"Ethernet0": {"mtu": "1"}}}', "unnamed.json": b'{"": {}}'}
+    for name, text in files.items():
+        switch.files.write(f"/tmp/{name}", text)
+    assert run(switch, f"sonic-cfggen {words}") == (1, "", f"Traceback (most recent call last):\n  ...\n{error}\n")
+    assert switch.db.rows == before
+
+
+def test_tables_are_written_in_capitals_and_only_those_that_begin_with_one(run: Run, switch: Device) -> None:
+    document = {name: {"here": {"a": "1"}} for name in ("Port", "1PORT", "_PORT", "port")}
+    switch.files.write("/tmp/rows.json", json.dumps(document).encode())
+    before = set(switch.db.rows)
+    assert run(switch, "sonic-cfggen -j /tmp/rows.json --write-to-db") == (0, "", "")
+    assert set(switch.db.rows) - before == {"PORT|here"}
+
+
+def test_keys_of_yaml_are_taken_apart_as_those_of_json(run: Run, switch: Device) -> None:
+    switch.files.write("/tmp/keys.yml", b"INTERFACE:\n  Ethernet0|10.0.0.4/31: {}\n")
+    told = run(switch, "sonic-cfggen -y /tmp/keys.yml -v 'INTERFACE.keys()|list'")
+    assert told == (0, "[('Ethernet0', '10.0.0.4/31')]\n", "")
+
+
+def test_cfggen_finds_a_key_of_several_parts_by_each_but_not_by_the_whole(run: Run, switch: Device) -> None:
+    switch.db.put("INTERFACE|Ethernet8|10.9.9.0/31", {"NULL": "NULL"})
+    for key, found in (("10.9.9.0/31", True), ("Ethernet8|10.9.9.0/31", False)):
+        out = run(switch, f"sonic-cfggen -d --var-json INTERFACE -K '{key}'")[1]
+        assert (json.loads(out) == {"Ethernet8|10.9.9.0/31": {}}) is found

@@ -1,7 +1,9 @@
 """``sonic-cfggen``: print, merge, render and write configuration documents."""
 
 import argparse
+import errno
 import io
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import jinja2
 
 _SECONDS = 0.15
+_ERRORS = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, IsADirectoryError: errno.EISDIR,
+           NotADirectoryError: errno.ENOTDIR}  # fmt: skip
 _TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
 
@@ -77,6 +81,8 @@ def cfggen(call: Call) -> Result:
 
 def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
     data: dict[str, Any] = {}
+    if parsed.namespace is not None and not parsed.namespace.startswith("asic"):
+        raise ProgramError(f"ValueError: Unknown asic namespace name {parsed.namespace}")
     if parsed.hwsku is not None:
         _update(data, {"DEVICE_METADATA": {"localhost": {"hwsku": parsed.hwsku}}})
         if parsed.port_config:
@@ -84,13 +90,14 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
         else:
             _update(data, _ports_of_sku(call, parsed.hwsku))
     for path in parsed.json:
-        _update(data, _with_tuples(read_document(_read(call, path))))
+        _update(data, with_tuples(read_document(_read(call, path))))
     for path in parsed.yaml:
-        _update(data, _yaml(_read(call, path), path))
+        _update(data, with_tuples(_yaml(_read(call, path), path)))
     if parsed.additional_data is not None:
         _update(data, read_document(parsed.additional_data))
     if parsed.from_db:
-        _update(data, _with_tuples(call.device.db.document()))
+        _of_one_asic(parsed)
+        _update(data, with_tuples(call.device.db.document()))
     if parsed.platform_info:
         hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
         _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
@@ -98,6 +105,12 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
             poller = {"INTERVAL": {"interval": "10"}, "STATUS": {"admin_status": "enable"}}
             _update(data, {"ASIC_SENSORS": {f"ASIC_SENSORS_POLLER_{name}": row for name, row in poller.items()}})
     return data
+
+
+def _of_one_asic(parsed: argparse.Namespace) -> None:
+    """Raise ProgramError for the database of an ASIC: a switch of one has none of its own."""
+    if parsed.namespace is not None:
+        raise ProgramError(f"RuntimeError: Key :{parsed.namespace} is not a valid key name in config file")
 
 
 def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]]:
@@ -126,10 +139,13 @@ def _ports(text: str) -> dict[str, dict[str, str]]:
 def _read(call: Call, path: str) -> str:
     try:
         return call.read(path)
-    except FileNotFoundError as error:
-        raise ProgramError(f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'") from error
-    except PermissionError as error:
-        raise ProgramError(f"PermissionError: [Errno 13] Permission denied: '{path}'") from error
+    except OSError as error:
+        raise _not_opened(error, path) from error
+
+
+def _not_opened(error: OSError, path: str) -> ProgramError:
+    number = next((number for kind, number in _ERRORS.items() if isinstance(error, kind)), errno.EIO)
+    return ProgramError(f"{type(error).__name__}: [Errno {number}] {os.strerror(number)}: '{path}'")
 
 
 def _yaml(text: str, path: str) -> Any:
@@ -146,7 +162,7 @@ def _yaml(text: str, path: str) -> Any:
         ) from error
 
 
-def _with_tuples(document: Any) -> Any:
+def with_tuples(document: Any) -> Any:
     """Return a document with keys of several parts as tuples, as templates see them."""
     for table in document:
         rows = document[table]
@@ -175,15 +191,17 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
     """Return what ``--var-json`` prints of a table, or of the row of a key."""
     if table not in data:
         return ""
-    rows = _with_keys(data[table])
-    if key is not None:
-        found = next((name for name in rows if key == name or ("|" in name and key in name.split("|"))), None)
-        rows = {} if found is None else {found: rows[found]}
-    return to_json(rows) + "\n"
+    rows = data[table]
+    if key is not None and isinstance(rows, dict):
+        found = [name for name in rows if (key in name if isinstance(name, tuple) else key == name)]
+        rows = {name: rows[name] for name in found[:1]}
+    return to_json(_with_keys(rows)) + "\n"
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
-    named = [template.partition(",")[::2] for template in parsed.template]
+    named = [(*template.split(","), None)[: max(2, template.count(",") + 1)] for template in parsed.template]
+    if any(len(words) > 2 for words in named):
+        raise ProgramError("ValueError: too many values to unpack (expected 2)")
     own = (call.path(path).rpartition("/")[0] or "/" for path, _ in named)
     folders = ["/", *_TEMPLATES[:1], *([parsed.template_dir] if parsed.template_dir else []), *_TEMPLATES[1:], *own]
     out = "".join(_render(call, folders, data, path, target) for path, target in named)
@@ -192,6 +210,7 @@ def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str
     if parsed.var_json is not None:
         out += table_text(data, parsed.var_json, parsed.key)
     if parsed.write_to_db:
+        _of_one_asic(parsed)
         merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
     if parsed.print_data:
         out += to_json(_with_keys(data)) + "\n"
@@ -211,18 +230,24 @@ def _value(data: Mapping[str, Any], expression: str) -> str:
     return _rendered(lambda: _environment().from_string("{{" + expression + "}}").render(data))
 
 
-def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, target: str) -> str:
-    """Render a template: to standard output, a file, or (``config-db``) into the data."""
+def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, target: str | None) -> str:
+    """Render a template: to standard output (None), a file, or (``config-db``) into the data."""
     of_sku = sku_template(call.device, call.path(path))
     if of_sku is None:
         text = _rendered(lambda: _template(call, folders, path.rpartition("/")[2]).render(data))
     else:
         text = _of_sku(of_sku, folders, data)
     if target == "config-db":
-        _update(data, _with_tuples(read_document(text)))
-    elif target:
-        call.device.files.write(call.path(target), f"{text}\n".encode(), user=call.user, now=call.device.clock.now())
-    return "" if target else f"{text}\n"
+        _update(data, with_tuples(read_document(text)))
+    elif target == "":
+        raise ProgramError("FileNotFoundError: [Errno 2] No such file or directory: ''")
+    elif target is not None:
+        content, now = f"{text}\n".encode(), call.device.clock.now()
+        try:
+            call.device.files.write(call.path(target), content, user=call.user, now=now)
+        except OSError as error:
+            raise _not_opened(error, target) from error
+    return f"{text}\n" if target is None else ""
 
 
 def platform_folder(device: Device) -> str:

@@ -81,7 +81,8 @@ def _options(words: list[str]) -> tuple[list[str], str, bool]:
 
     Where the last word is one, the program sees no other words. Raises ValueError with its text.
     """
-    others, namespace, wants_help, rest = [], "", False, list(words)
+    others: list[str] = []
+    namespace, wants_help, rest = "", False, list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":

@@ -19,17 +19,18 @@ def read_document(text: str) -> Any:
 def merge_into(db: ConfigDb, document: Any) -> None:
     """Write a document in one transaction: fields are set, ``null`` deletes tables and rows, ``{}`` tables do nothing.
 
+    A table counts where its name begins with a capital, and is written in capitals (sonic-cfggen, swss-common).
     Raises ProgramError before anything is written.
     """
     writes: list[tuple[str, Hash | None]] = []
     try:
-        tables = {name: rows for name, rows in document.items() if not name[:1].islower()}
-        for table, rows in tables.items():
+        tables = [(name.upper(), rows) for name, rows in document.items() if name[0].isupper()]
+        for table, rows in tables:
             for key, fields in rows.items() if rows is not None else ():
                 writes.append((f"{table}|{key}", None if fields is None else _encode(fields)))
-    except (TypeError, AttributeError) as error:
+    except (TypeError, AttributeError, IndexError) as error:
         raise ProgramError(f"{type(error).__name__}: {error}") from error
-    for table, rows in tables.items():
+    for table, rows in tables:
         if rows is None:
             db.delete_table(table)
     for name, row in writes:

@@ -2,7 +2,7 @@
 
 import click
 
-from sonic_sim.commands.cfggen import table_text
+from sonic_sim.commands.cfggen import table_text, with_tuples
 from sonic_sim.commands.click7 import Argument, Run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import VERBOSE, show
@@ -44,7 +44,7 @@ def _table(name: str, config_table: str, *params: click.Argument) -> None:
     """Add a command that prints a table as sonic-cfggen does, or a row of it."""
 
     def callback(one: Run, verbose: bool, name: str | None = None) -> None:
-        one.say(table_text(one.db.document(), config_table, name), end="")
+        one.say(table_text(with_tuples(one.db.document()), config_table, name), end="")
 
     runningconfiguration.leaf(name, f"Show {name} running configuration", *params, VERBOSE)(callback)
 
