@@ -4,7 +4,7 @@ Most RoCE fabrics fail on settings that differ along a path: a priority that one
 point that lands in another class, a packet size that one hop does not carry (fabric-facts sections 4 and 5).
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from railweave.checks import rules
@@ -14,11 +14,13 @@ from railweave.fabric.model import Fabric, Host, Link
 from railweave.hosts.values import marking
 from railweave.qos.buffering import BufferPlan, lane_count, plan_buffers
 from railweave.qos.mapping import DSCP_COUNT
+from railweave.secrets import shown_key
 from railweave.sonic.port_settings import PortSettings, decides_links, switch_port
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
 from railweave.sonic.resolved import ResolvedTables, is_whole
-from railweave.sonic.rows import ConfigDb
+from railweave.sonic.rows import ConfigDb, Row
+from railweave.wording import first_few
 
 __all__ = ["LinkChecker", "host_port", "overridden_findings", "rules"]
 
@@ -31,14 +33,23 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
 
     Without overrides both ends follow from one intent, and fit.
     """
-    names = [
-        switch.name
+    rows = {
+        switch.name: [row for row in override_rows(fabric.policies.overrides, switch) if decides_links(row.table)]
         for switch in fabric.switches
-        if any(decides_links(row.table) for row in override_rows(fabric.policies.overrides, switch))
-    ]
+    }
+    names = [name for name, found in rows.items() if found]
     if not names:
         return []
-    return list(LinkChecker(fabric, configurator).diagnostics(names, lambda _: where("overrides")))
+    found = LinkChecker(fabric, configurator).diagnostics(names, lambda _: where("overrides"))
+    return [one._replace(fix=_out_of_overrides(one, rows)) for one in found]
+
+
+def _out_of_overrides(found: Diagnostic, rows: Mapping[str, Sequence[Row]]) -> str:
+    """Return the fix of what an override breaks: the rows that it can come from, and what to write where they stay."""
+    own = next((rows[name] for name in found.devices if rows.get(name)), ())
+    named = [one for one in own if f"{one.table}|{one.key}" in found.message] or own
+    places = first_few((f"{one.table}|{shown_key(one.table, one.key)}" for one in named), 3)
+    return f"take {places} out of the overrides, or {found.fix}" if places else found.fix
 
 
 def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:

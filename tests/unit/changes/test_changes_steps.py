@@ -207,6 +207,17 @@ def test_a_watchdog_is_set_again_where_its_action_or_the_lossless_priorities_cha
     assert apply_steps(merge, device) == (LoadStep({"PFC_WD": {"Ethernet0": {"detection_time": "500"}}}),)
 
 
+def test_a_port_has_its_priorities_before_its_watchdog_and_loses_them_after_it() -> None:
+    # orchagent keeps the priorities to watch of a port whose PORT_QOS_MAP row has gone (run on 202505): a PFC_WD row
+    # that comes before that row would watch those.
+    device = running(PORT={"Ethernet0": {"lanes": "1"}}, PFC_WD={"GLOBAL": {"POLL_INTERVAL": "200"}})
+    maps = {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4", "pfcwd_sw_enable": "4"}}}
+    watchdog = {"PFC_WD": {"Ethernet0": {"action": "drop", "detection_time": "400"}}}
+    assert apply_steps({**watchdog, **maps}, device) == (LoadStep(maps), LoadStep(watchdog))
+    gone = (LoadStep({"PFC_WD": {"Ethernet0": None}}), LoadStep({"PORT_QOS_MAP": {"Ethernet0": None}}))
+    assert rollback_steps({**watchdog, **maps}, device) == gone
+
+
 @pytest.mark.parametrize("odd", ["9" * 5000, "²"])
 def test_priorities_on_a_switch_that_are_no_numbers_are_replaced(odd: str) -> None:
     device = running(PORT_QOS_MAP={"Ethernet0": {"pfc_enable": odd}})

@@ -240,6 +240,21 @@ def test_pools_and_headroom_of_the_traditional_model_must_fit_the_chip(
     assert not of("H-budget", dynamic)
 
 
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ("BUFFER_PROFILE: {egress_lossless_profile: {static_th: '100000'}}", "E-1"),
+        ("BUFFER_POOL: {egress_lossless_pool: {xoff: '1000'}}", "H-pools"),
+        ("BUFFER_PROFILE: {mine: {pool: no_such_pool, size: '0', dynamic_th: '0'}}", "H-pools"),
+    ],
+)
+def test_the_fix_of_what_an_override_breaks_names_the_override(findings: Findings, row: str, code: str) -> None:
+    found = of(code, findings(f"overrides: {{leaf: {{{row}}}}}\n"))
+    table, key = row.replace(" {", "").split(":")[:2]
+    assert found
+    assert all(one.fix.startswith(f"take {table}|{key} out of the overrides, or ") for one in found)
+
+
 STORAGE = "  - {name: storage, dscp: [34], lossless: true, priority: 4, share: 30}\n"
 
 

@@ -46,7 +46,8 @@ STAGES: tuple[tuple[str, ...], ...] = (
 """Tables in the order in which their rows come; rows go in the opposite order.
 
 Code points move to a priority once its groups, queues and PFC are there (``lossless``); a map that is new comes before
-the ports that use it. A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later.
+the ports that use it. A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later. It comes
+after the PORT_QOS_MAP row: of a row that has gone, orchagent keeps the priorities to watch.
 """
 
 _STAGE = {table: number for number, tables in enumerate(STAGES) for table in tables}
