@@ -9,12 +9,13 @@ A page is Markdown. `<!-- session: clone -->` begins a session in a folder of it
 - a block ``diff`` that begins with ``--- PATH`` edits that file: the lines of `` `` and ``-`` must be there once, and
   become those of `` `` and ``+``. Without any, the lines are appended.
 
-`<!-- not run: REASON -->` before a block leaves it out. With ``RAILWEAVE_UPDATE_SESSIONS=1`` the shown output becomes
-the real one, where they differ.
+`<!-- run by FILE -->` before a block leaves it to that script of the repository. With
+``RAILWEAVE_UPDATE_SESSIONS=1`` the shown output becomes the real one, where they differ.
 """
 
 import os
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -22,10 +23,15 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from in_process import run_here
+from namespace_nodes import Node, write_target
 
+from nornir_railweave.lab.laboratory import ensure_image
+from railweave.api.lab import image_sources
 from sonic_sim import control
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +40,14 @@ SETTINGS = {
     "installed clone": "the same, and railweave is on the PATH",
     "deployed clone": "the same, with RAILWEAVE_INTENT=intent/lab-4.yml, deployed on the simulator",
     "installed": "an empty folder, and railweave is on the PATH",
+    "node clone": "the same, with a target production whose nodes gpu1 and gpu2 are network namespaces",
+    "YANG clone": "an installed clone with SONiC's models in yang/, a folder for each release",
     "lab clone": "an installed clone; runs with the tests of the lab",
+    "switch": "the home of a switch's account, with what `railweave init` makes for it; runs with the tests of the lab",
 }
+ON_DOCKER = {"lab clone", "switch"}
+"""Sessions that run with the tests of the lab."""
+YANG_MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
 COMMAND_SECONDS = 240
 COLUMNS = "110"
 UPDATE = os.environ.get("RAILWEAVE_UPDATE_SESSIONS") == "1"
@@ -43,7 +55,7 @@ UPDATE = os.environ.get("RAILWEAVE_UPDATE_SESSIONS") == "1"
 _NOT_CLONED = shutil.ignore_patterns(".*", "__pycache__", "tests", "build", "dist", "*.egg-info")
 _GIT = "[user]\nname = engineer\nemail = engineer@example.net\n[init]\ndefaultBranch = main\n"
 _SESSION = re.compile(r"<!-- session: (.+) -->")
-_LEFT_OUT = re.compile(r"<!-- not run: (.+) -->")
+_RUN_BY = re.compile(r"<!-- run by (.+) -->")
 _FENCE = re.compile(r"( *)```(\w*)")
 _STATUS = re.compile(r"# exit status (\d+)$")
 _FILE = re.compile(r"# ([\w./-]*\w\.\w+)")
@@ -56,13 +68,13 @@ _SHELL = re.compile(r"[|&;<>$`(){}*?\n]")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: the line of its first line, its language, its lines, and why it does not run."""
+    """A fenced block: the line of its first line, its language, its lines, and the script that runs it."""
 
     line: int
     indent: str
     language: str
     lines: tuple[str, ...]
-    left_out: str | None
+    run_by: str | None
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,7 @@ class SessionError(AssertionError):
 
 def sections(text: str) -> list[Section]:
     """Return the fenced blocks of a page by session; those before the first session have the setting ``""``."""
-    found, left_out = [Section("", [])], None
+    found, run_by = [Section("", [])], None
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -124,13 +136,13 @@ def sections(text: str) -> list[Section]:
             while lines[number].strip() != "```":
                 number += 1
             body = tuple(one.removeprefix(indent) for one in lines[start:number])
-            found[-1].blocks.append(Block(start, indent, fence[2], body, left_out))
+            found[-1].blocks.append(Block(start, indent, fence[2], body, run_by))
             number += 1
-            left_out = None
-        elif session := _SESSION.fullmatch(line):
+            run_by = None
+        elif session := _SESSION.fullmatch(line.strip()):
             found.append(Section(session[1], []))
-        elif reason := _LEFT_OUT.fullmatch(line.strip()):
-            left_out = reason[1]
+        elif script := _RUN_BY.fullmatch(line.strip()):
+            run_by = script[1]
     return found
 
 
@@ -138,7 +150,7 @@ def steps(block: Block) -> list[Step]:
     """Return what a block asks the reader to do; nothing where it only shows something."""
     first = block.lines[0] if block.lines else ""
     body = "".join(f"{line}\n" for line in block.lines[1:])
-    if block.left_out:
+    if block.run_by:
         return []
     if block.language == "console":
         return list(_commands(block))
@@ -190,6 +202,8 @@ class Session:
     """A clone that `deployed_clone` made."""
     environ: dict[str, str] = field(init=False)
     folder: Path = field(init=False)
+    nodes: list[Node] = field(init=False, default_factory=list)
+    container: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if self.setting not in SETTINGS:
@@ -223,6 +237,15 @@ class Session:
             self.folder.mkdir()
             if "clone" in self.setting:
                 self._clone()
+        if self.setting == "node clone":
+            self.nodes = [Node(self.work / "nodes", name, "mlx5_") for name in ("gpu1", "gpu2")]
+            write_target(self.folder / "inventory" / "production.yml", self.nodes)
+        elif self.setting == "YANG clone":
+            if not YANG_MODELS.is_dir() or find_spec("libyang") is None:
+                pytest.skip("needs libyang, and SONiC's YANG models in ../shared/sonic-yang")
+            (self.folder / "yang").symlink_to(YANG_MODELS)
+        elif self.setting == "switch":
+            self._start_switch()
 
     def _clone(self) -> None:
         shutil.copytree(ROOT, self.folder, ignore=_NOT_CLONED, dirs_exist_ok=True)
@@ -235,8 +258,20 @@ class Session:
         (self.folder / ".venv").symlink_to(sys.prefix)
         self._bash("git init -q && git add -A && git commit -q -m 'A clone'")
 
+    def _start_switch(self) -> None:
+        """Start a container of the lab's node image with nothing but its account."""
+        self.container = f"railweave-switch-{secrets.token_hex(4)}"
+        start = ("run", "-d", "--rm", "--name", self.container, "--network", "none", "--entrypoint", "sleep")
+        _docker(*start, ensure_image(image_sources()), "600")
+        given = ROOT / "src" / "railweave" / "starter" / "gitops" / "switch"
+        _docker("cp", "-q", f"{given}/.", f"{self.container}:/home/admin")
+
     def close(self) -> None:
         """Stop what the session started."""
+        for node in self.nodes:
+            node.remove()
+        if self.container:
+            _docker("rm", "-f", self.container)
         for project in {path.parent for path in self.work.rglob(".railweave") if (path / "sim").is_dir()}:
             run_here(["sim", "down", "--all"], project, self.environ, COMMAND_SECONDS)
         if self.setting == "lab clone":
@@ -259,6 +294,11 @@ class Session:
 
     def run(self, text: str) -> tuple[int, str]:
         """Return the exit status of a command and what it printed."""
+        if self.container:
+            done = _docker(
+                "exec", "-u", "admin", "-w", "/home/admin", self.container, "bash", "-c", f"{text} 2>&1", check=False
+            )
+            return done.returncode, _plain(done.stdout)
         words = shlex.split(text, comments=True)
         if words[0] == "railweave" and not _SHELL.search(text) and words[1:3] != ["sim", "ssh"]:
             done = run_here(words[1:], Path(self.environ["PWD"]), self.environ, COMMAND_SECONDS, together=True)
@@ -288,6 +328,10 @@ class Session:
         return done.returncode, _plain(printed)
 
 
+def _docker(*words: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["docker", *words], capture_output=True, text=True, timeout=COMMAND_SECONDS, check=check)
+
+
 def _plain(printed: str) -> str:
     """Return an output as a page shows it: no blank line around it, no space at the end of a line."""
     return "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
@@ -311,7 +355,7 @@ def run_page(page: Path, work: Path, deployed: Callable[[], Path], *, lab: bool 
     real: dict[Command, str] = {}
     try:
         for number, section in enumerate(sections(page.read_text(encoding="utf-8"))):
-            if section.setting and (section.setting == "lab clone") is lab:
+            if section.setting and (section.setting in ON_DOCKER) is lab:
                 session = Session(
                     work / str(number), section.setting, deployed() if section.setting == "deployed clone" else None
                 )
