@@ -40,7 +40,7 @@ SETTINGS = {
     "installed clone": "the same, and railweave is on the PATH",
     "deployed clone": "the same, with RAILWEAVE_INTENT=intent/lab-4.yml, deployed on the simulator",
     "installed": "an empty folder, and railweave is on the PATH",
-    "node clone": "the same, with a target production whose nodes gpu1 and gpu2 are network namespaces",
+    "node clone": "the same, with a target production whose node gpu1 is a network namespace",
     "YANG clone": "an installed clone with SONiC's models in yang/, a folder for each release",
     "lab clone": "an installed clone; runs with the tests of the lab",
     "switch": "the home of a switch's account, with what `railweave init` makes for it; runs with the tests of the lab",
@@ -238,7 +238,7 @@ class Session:
             if "clone" in self.setting:
                 self._clone()
         if self.setting == "node clone":
-            self.nodes = [Node(self.work / "nodes", name, "mlx5_") for name in ("gpu1", "gpu2")]
+            self.nodes = [Node(self.work / "nodes", "gpu1", "mlx5_")]
             write_target(self.folder / "inventory" / "production.yml", self.nodes)
         elif self.setting == "YANG clone":
             if not YANG_MODELS.is_dir() or find_spec("libyang") is None:
