@@ -261,7 +261,19 @@ class Session:
     def _start_switch(self) -> None:
         """Start a container of the lab's node image with nothing but its account."""
         self.container = f"railweave-switch-{secrets.token_hex(4)}"
-        start = ("run", "-d", "--rm", "--name", self.container, "--network", "none", "--entrypoint", "sleep")
+        start = (
+            "run",
+            "-d",
+            "--rm",
+            "--name",
+            self.container,
+            "--hostname",
+            "localhost",
+            "--network",
+            "none",
+            "--entrypoint",
+            "sleep",
+        )
         _docker(*start, ensure_image(image_sources()), "600")
         given = ROOT / "src" / "railweave" / "starter" / "gitops" / "switch"
         _docker("cp", "-q", f"{given}/.", f"{self.container}:/home/admin")

@@ -257,7 +257,12 @@ class Simulation:
             except ValueError as error:
                 raise SimulatorError(str(error)) from error
             if end.node not in self.network.devices and end.node not in self.network.hosts:
-                raise SimulatorError(f"no device or host {end.node}")
+                known = ", ".join((*self.network.devices, *self.network.hosts))
+                raise SimulatorError(f"no device or host {end.node}; there are: {known}")
+            device = self.network.devices.get(end.node)
+            if device is not None and end.port not in self.network.ports(device):
+                ports = ", ".join(self.network.ports(device))
+                raise SimulatorError(f"{end.node} has no port {end.port}; it has {ports}")
         self.network.plug(SimCable(a, b))
         self.save_fabric()
 

@@ -13,7 +13,7 @@ from railweave.api.journals import journal_folder, refuse_while_rolling_out, sha
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.api.signing import read_signed, refuse_unsigned
-from railweave.errors import RailweaveError, RefusedError
+from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
@@ -121,6 +121,9 @@ def _read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed |
             return parse_plan(file.read_bytes().decode(), str(file)), None, ""
         signed, signer = read_signed(file, allowed_signers)
         return parse_plan(signed.text.decode(), str(file)), signed, signer
+    except FileNotFoundError:
+        plan = command_line("plan", "-o", file)
+        raise UsageError(f"there is no plan {file}: `{plan}` writes it") from None
     except (OSError, UnicodeDecodeError) as exc:
         raise RailweaveError(f"{file}: {getattr(exc, 'strerror', None) or 'not a text file'}") from exc
 

@@ -114,5 +114,8 @@ def _text_at(revision: str, path: Path) -> str:
         check=False,
     )
     if shown.returncode:
-        raise RailweaveError(f"{path} at {revision}: {shown.stderr.strip() or 'git failed'}")
+        why = shown.stderr.strip() or "git failed"
+        raise RailweaveError(
+            f"{path} at {revision}: {why}\n`git log --oneline {path}` lists the revisions that have it"
+        )
     return shown.stdout

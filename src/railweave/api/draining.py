@@ -8,7 +8,8 @@ from nornir_railweave.tasks.verifying import verify
 from railweave.api.auditing import audited_action
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
-from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.names import known_switches
 from railweave.plan.manual_drain import (
     DrainResult,
     DrainTarget,
@@ -75,9 +76,7 @@ def undrain(
     """
     live = live_fabric(project, target)
     fabric = live.designed.fabric
-    names = tuple(dict.fromkeys(devices))
-    if unknown := [name for name in names if name not in fabric.switch_of]:
-        raise UsageError(f"{fabric.name} has no switch {', '.join(unknown)}")
+    names = known_switches(fabric, devices)
     command = " ".join(["undrain", *names])
     with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
         results = draining.undrain(live.nornir, names)

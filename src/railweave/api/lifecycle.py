@@ -18,8 +18,8 @@ from railweave.api.auditing import audited_action
 from railweave.api.designing import designed_at, load_designed
 from railweave.api.live import LiveFabric, connect, live_fabric
 from railweave.api.project import STATE, Project, find_target
-from railweave.errors import UsageError
 from railweave.fabric.model import Fabric
+from railweave.fabric.names import known_switches
 from railweave.plan.lifecycle import Condition, Leaving, Proof, Use, WorkStep, leaving, proofs, replacement_steps
 from railweave.plan.outcome import RecoveryResult
 
@@ -34,8 +34,7 @@ def replace(project: Project, target: str, device: str, *, serial: str = "") -> 
     UsageError for an unknown device.
     """
     fabric = load_designed(project.intent).fabric
-    if device not in fabric.switch_of:
-        raise UsageError(f"{fabric.name} has no device {device}")
+    known_switches(fabric, [device])
     seen = _condition(project, fabric, load_target(find_target(target)), device)
     return replacement_steps(fabric, fabric.switch_of[device], seen, target=target, new_serial=serial)
 
@@ -130,9 +129,7 @@ def recover(
     """
     live = live_fabric(project, target)
     fabric = live.designed.fabric
-    names = tuple(dict.fromkeys(devices))
-    if unknown := [name for name in names if name not in fabric.switch_of]:
-        raise UsageError(f"{fabric.name} has no switch {', '.join(unknown)}")
+    names = known_switches(fabric, devices)
     command = " ".join(["recover", *names, *(["--accept-running"] if accept_running else [])])
     with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
         results = recover_device.recover(live.nornir, names, accept_running=accept_running)

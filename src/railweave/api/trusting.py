@@ -12,7 +12,8 @@ from railweave.api.designing import load_designed
 from railweave.api.operator import Operator
 from railweave.api.project import STATE, Project, find_target
 from railweave.diagnostics import Diagnostic, Where, error, warning
-from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.names import known_switches
 from railweave.jsonable import members
 
 
@@ -44,8 +45,7 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     fabric = load_designed(project.intent).fabric
     file = find_target(target)
     chosen = load_target(file)
-    if unknown := [name for name in devices if name not in fabric.switch_of]:
-        raise UsageError(f"{fabric.name} has no device {', '.join(unknown)}")
+    known_switches(fabric, devices)
     reaches = resolve(fabric, chosen, STATE)
     known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
     seen: tuple[ShownKey, ...] = ()

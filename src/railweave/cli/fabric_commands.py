@@ -31,6 +31,9 @@ RemoveConflicting = Annotated[
 ]
 
 
+_EXCEPTIONS = "drift-ignore.yml"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
     for command in (plan, deploy, rollback, verify, drift):
@@ -227,9 +230,9 @@ def drift(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    ignore: Annotated[Path, typer.Option("--ignore", metavar="FILE", help="Accepted exceptions.")] = Path(
-        "drift-ignore.yml"
-    ),
+    ignore: Annotated[
+        Path | None, typer.Option("--ignore", metavar="FILE", help=f"Accepted exceptions; default: {_EXCEPTIONS}.")
+    ] = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pipeline's summary.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there is drift.")] = False,
@@ -238,7 +241,10 @@ def drift(
     from railweave.plan.drift import remarks
     from railweave.report.drift import drift_json, drift_markdown, drift_view
 
-    found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=ignore)
+    if ignore is not None and not ignore.is_file():
+        raise UsageError(f"there is no file {ignore}; without --ignore, {_EXCEPTIONS} is read if it is there")
+    exceptions = ignore or Path(_EXCEPTIONS)
+    found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=exceptions)
     if markdown and not json:
         print(drift_markdown(found))
     else:

@@ -83,21 +83,26 @@ def _read(path: Path) -> bytes:
         raise RefusedError([error("RW001", message, where, fix="name a readable intent file")]) from None
 
 
+_EXAMPLE = "name an intent file, like intent/pod-32.yml"
+
+
 def _other_file(path: Path) -> str:
-    names = _intents_in(path.parent)
-    near = get_close_matches(path.name, names, 1) or get_close_matches(f"{path.name}.yml", names, 1)
+    folders = (Path("intent"), path.parent) if path.parent == Path() else (path.parent,)
+    files = {name: folder / name for folder in reversed(folders) for name in _intents_in(folder)}
+    near = get_close_matches(path.name, files, 1) or get_close_matches(f"{path.name}.yml", files, 1)
     if near:
-        return f"did you mean {path.parent / near[0]}?"
-    return f"{path.parent} holds {', '.join(names)}" if names else "name an intent file, like intent/pod-32.yml"
+        return f"did you mean {files[near[0]]}?"
+    listed = next((names for folder in folders if (names := [str(folder / one) for one in _intents_in(folder)])), ())
+    return f"name an intent file{': ' if listed else ', like intent/pod-32.yml'}{', '.join(listed)}"
 
 
 def _file_within(path: Path) -> str:
     names = _intents_in(path)
-    return f"name one of its files: {', '.join(names)}" if names else "name a file, like intent/pod-32.yml"
+    return f"name one of its files: {', '.join(names)}" if names else _EXAMPLE
 
 
 def _intents_in(folder: Path) -> list[str]:
     try:
-        return sorted(one.name for one in folder.iterdir() if one.suffix in {".yml", ".yaml"})[:10]
+        return sorted(one.name for one in folder.glob("[!.]*") if one.suffix in {".yml", ".yaml"})[:10]
     except (OSError, ValueError):
         return []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.names import known_switches
 from railweave.plan.capacity import capacity
 from railweave.plan.expectation import ExpectedSession, expect
 from railweave.wording import command_line, first_few
@@ -58,9 +59,7 @@ def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) 
     A word is a BGP peer, an own port or the switch at the far end. Raises UsageError for names that are not there and
     RefusedError for a switch that its GPU nodes need.
     """
-    names = tuple(dict.fromkeys(devices))
-    if unknown := [name for name in names if name not in fabric.switch_of]:
-        raise UsageError(f"{fabric.name} has no switch {', '.join(unknown)}")
+    names = known_switches(fabric, devices)
     if words and len(names) != 1:
         raise UsageError("--links names links of one switch; drain several switches one by one")
     targets = tuple(_target(fabric, fabric.switch_of[name], words) for name in names)
