@@ -1,0 +1,157 @@
+"""Routes of a whole fabric, computed from the rendered FRR files alone: what BGP would settle on, and the paths that
+packets take. It knows addresses, AS numbers and policies as text, and nothing of tiers or of the design."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from ipaddress import IPv4Network
+from typing import NamedTuple
+
+
+@dataclass(frozen=True)
+class Clause:
+    permit: bool
+    matches: tuple[str, ...]
+    sets: tuple[str, ...]
+
+
+class Policy:
+    """What FRR would let through, read from the text as FRR reads it."""
+
+    def __init__(self, text: str) -> None:
+        self.prefix_lists: dict[str, list[re.Match[str]]] = {}
+        self.communities = dict(re.findall(r"^bgp community-list standard (\S+) seq \d+ permit (\S+)$", text, re.M))
+        pattern = r"^ip prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
+        for match in re.finditer(pattern, text, re.M):
+            self.prefix_lists.setdefault(match[1], []).append(match)
+        self.clauses: dict[str, list[Clause]] = {}
+        for name, action, body in re.findall(r"^route-map (\S+) (permit|deny) \d+\n((?: .*\n)*)exit$", text, re.M):
+            lines = [line.strip() for line in body.splitlines()]
+            matches = tuple(line for line in lines if line.startswith("match"))
+            sets = tuple(line for line in lines if line.startswith("set"))
+            self.clauses.setdefault(name, []).append(Clause(action == "permit", matches, sets))
+
+    def passes(self, route_map: str, prefix: str, communities: frozenset[str] = frozenset()) -> frozenset[str] | None:
+        """Return the route's communities behind the route-map, or None when it is denied."""
+        for clause in self.clauses[route_map]:
+            if all(self._matches(match, prefix, communities) for match in clause.matches):
+                added = {line.split()[2] for line in clause.sets if line.startswith("set community")}
+                return communities | added if clause.permit else None
+        return None
+
+    def _matches(self, match: str, prefix: str, communities: frozenset[str]) -> bool:
+        name = match.rsplit(maxsplit=1)[-1]
+        if match.startswith("match community"):
+            return self.communities[name] in communities
+        network = IPv4Network(prefix)
+        return any(self._in_rule(rule, network) for rule in self.prefix_lists[name])
+
+    @staticmethod
+    def _in_rule(rule: re.Match[str], network: IPv4Network) -> bool:
+        base = IPv4Network(rule[2])
+        if not network.subnet_of(base):
+            return False
+        if rule[3] is None:
+            return network.prefixlen == base.prefixlen
+        return int(rule[3]) <= network.prefixlen <= int(rule[4] or 32)
+
+
+class Route(NamedTuple):
+    """A route as a switch holds it: the neighbors' address it came from, empty for its own."""
+
+    as_path: tuple[int, ...]
+    communities: frozenset[str]
+    source: str
+
+
+@dataclass
+class Speaker:
+    """One switch as its FRR file says."""
+
+    name: str
+    text: str
+    asn: int = 0
+    networks: tuple[str, ...] = ()
+    group_of: dict[str, str] = field(default_factory=dict)
+    limit_of: dict[str, int] = field(default_factory=dict)
+    maps: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = re.search(r"^router bgp (\d+)$", self.text, re.M)
+        assert found is not None
+        self.asn = int(found[1])
+        self.networks = tuple(re.findall(r"^  network (\S+)$", self.text, re.M))
+        self.group_of = dict(re.findall(r"^ neighbor (\d\S+) peer-group (\S+)$", self.text, re.M))
+        limits = re.findall(r"^  neighbor (\S+) maximum-prefix (\d+)", self.text, re.M)
+        self.limit_of = {group: int(limit) for group, limit in limits}
+        for group, name, way in re.findall(r"^  neighbor (\S+) route-map (\S+) (in|out)$", self.text, re.M):
+            self.maps[group, way] = name
+        self.remote = {peer: int(asn) for peer, asn in re.findall(r"^ neighbor (\d\S+) remote-as (\d+)$", self.text, re.M)}
+        policy = Policy(self.text)
+        self.passes = cache(policy.passes)
+
+
+class Network:
+    """All speakers and the addresses of their links; sessions of links that are ``down`` are not there."""
+
+    def __init__(
+        self, texts: Mapping[str, str], ends: Mapping[str, tuple[str, str]], down: Collection[str] = ()
+    ) -> None:
+        """``ends`` is the device of an address and the address at the link's other end."""
+        self.speakers = {name: Speaker(name, text) for name, text in texts.items()}
+        self.ends = ends
+        self.down = frozenset(down)
+        self.ribs: dict[str, dict[str, list[Route]]] = {
+            name: {prefix: [Route((), frozenset(), "")] for prefix in one.networks}
+            for name, one in self.speakers.items()
+        }
+        while self._exchange():
+            pass
+
+    def _exchange(self) -> bool:
+        """Let every switch tell its neighbors its best routes once, and return whether any table changed."""
+        before, self.ribs = self.ribs, {}
+        for name, own in self.speakers.items():
+            table: dict[str, list[Route]] = {prefix: [Route((), frozenset(), "")] for prefix in own.networks}
+            for peer in own.group_of:
+                received = self._received(own, peer, before)
+                assert len(received) <= own.limit_of[own.group_of[peer]], (name, peer, len(received))
+                for prefix, route in received.items():
+                    table.setdefault(prefix, []).append(route)
+            self.ribs[name] = {prefix: _best(routes) for prefix, routes in table.items()}
+        return self.ribs != before
+
+    def _received(self, own: Speaker, peer: str, ribs: dict[str, dict[str, list[Route]]]) -> dict[str, Route]:
+        far_name, address = self.ends[peer]
+        far = self.speakers[far_name]
+        if {peer, address} & self.down:
+            return {}
+        assert (own.remote[peer], far.remote[address]) == (far.asn, own.asn)
+        out, into = far.maps[far.group_of[address], "out"], own.maps[own.group_of[peer], "in"]
+        found = {}
+        for prefix, routes in ribs[far_name].items():
+            route = routes[0]
+            sent = None if route.source == address else far.passes(out, prefix, route.communities)
+            path = (far.asn, *route.as_path)
+            taken = None if sent is None or own.asn in path else own.passes(into, prefix, sent)
+            if taken is not None:
+                found[prefix] = Route(path, taken, peer)
+        return found
+
+    def next_hops(self, name: str, prefix: str) -> list[str]:
+        """Return the devices that a switch sends to, once for each link; none for its own prefix or without a route."""
+        routes = self.ribs[name].get(prefix, [])
+        return [self.ends[one.source][0] for one in routes if one.source]
+
+    def paths(self, name: str, prefix: str) -> list[tuple[str, ...]]:
+        """Return all paths of packets from a switch to a prefix, as devices; parallel links count once each."""
+        if prefix in self.speakers[name].networks:
+            return [(name,)]
+        return [(name, *rest) for far in self.next_hops(name, prefix) for rest in self.paths(far, prefix)]
+
+
+def _best(routes: list[Route]) -> list[Route]:
+    """Return the routes of equal, shortest AS paths: multipath-relax takes all, the first is what is passed on."""
+    least = min(len(one.as_path) for one in routes)
+    return sorted((one for one in routes if len(one.as_path) == least), key=lambda one: (one.as_path, one.source))
