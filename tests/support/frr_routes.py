@@ -87,7 +87,9 @@ class Speaker:
         self.limit_of = {group: int(limit) for group, limit in limits}
         for group, name, way in re.findall(r"^  neighbor (\S+) route-map (\S+) (in|out)$", self.text, re.M):
             self.maps[group, way] = name
-        self.remote = {peer: int(asn) for peer, asn in re.findall(r"^ neighbor (\d\S+) remote-as (\d+)$", self.text, re.M)}
+        self.remote = {
+            peer: int(asn) for peer, asn in re.findall(r"^ neighbor (\d\S+) remote-as (\d+)$", self.text, re.M)
+        }
         policy = Policy(self.text)
         self.passes = cache(policy.passes)
 

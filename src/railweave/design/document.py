@@ -20,7 +20,7 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
 
     Ports are named as the device names them, addresses are dotted without a length (every link is a /31), ``a`` is the
     end nearer to the GPUs. GPU nodes are devices too, with null for what only switches have. In three tiers every
-    device has its pod, and super-spines their group; both are null where a device has none.
+    device has its pod, and spines and super-spines their group; both are null where a device has none.
     """
     places = ("pod", "group") if fabric.has_pods else ()
     return {

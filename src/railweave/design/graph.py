@@ -92,9 +92,10 @@ def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media:
 def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> Iterator[Switch]:
     addressing, tier = intent.policies.addressing, own.tier
     railed = tier.attaches_nodes and layout.shape is Shape.RAIL_OPTIMIZED
-    joins_pods, in_pods = tier.level > 1, layout.super_spines is not None and tier.level <= 1
+    has_pods = layout.super_spines is not None
     for place in own.places:
-        group, _ = own.group_of(place)
+        of_pod, _ = own.group_of(place)
+        joined, _ = own.joins(place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
             yield Switch(
@@ -105,11 +106,11 @@ def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> 
                 plane=plane,
                 stripe=place // layout.stripe_leaves if tier.attaches_nodes else None,
                 rail=place % layout.stripe_leaves if railed else None,
-                asn=asn(addressing, tier.level, number, plane, group),
+                asn=asn(addressing, tier.level, number, plane, of_pod),
                 loopback=loopback(addressing, tier.level, number),
                 panel=panel,
-                pod=group if in_pods else None,
-                group=group if joins_pods else None,
+                pod=of_pod if has_pods and tier.level < 2 else None,
+                group=(of_pod if tier.level > 1 else joined) if has_pods and tier.level else None,
             )
 
 

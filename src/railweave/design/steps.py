@@ -214,7 +214,7 @@ def _super_spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHa
     yield Step("super-spines", groups, str(top.count * layout.planes))
     yield Step(
         "links of a spine-super-spine pair",
-        f"{spines.uplinks} uplinks ÷ {top.group_size} super-spines of its group",
+        f"{spines.uplinks} uplinks ÷ {counted(top.group_size, 'super-spine')} of its group",
         str(spines.links_per_pair),
     )
     yield Step(

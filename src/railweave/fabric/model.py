@@ -103,8 +103,8 @@ class Tier:
 class Switch(NamedTuple):
     """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
     and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
-    also where racks are aligned. ``pod`` is None in two tiers and of super-spines, of which each joins the spine with
-    the index ``group`` of every pod."""
+    also where racks are aligned. ``pod`` is None in two tiers and of super-spines. ``group`` is that of a super-spine
+    and of the spines that join it, one of every pod."""
 
     name: str
     tier: Tier

@@ -52,7 +52,8 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
         f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)}), {leaf.up} up ({bandwidth_text(leaf.up_gbps)})",
     )
     pair = f"{links.per_leaf_spine_pair} of each pair"
-    yield "links", f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {pair}"
+    core = f"; {links.spine_super_spine:,} spine-super-spine" if sizing.super_spines else ""
+    yield "links", f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {pair}{core}"
     lost = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
     yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {lost}"
 

@@ -1,4 +1,4 @@
-"""Whole configurations of a leaf and a spine; `RAILWEAVE_UPDATE_GOLDEN=1` writes them anew."""
+"""Whole configurations of a switch of each tier; `RAILWEAVE_UPDATE_GOLDEN=1` writes them anew."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,12 @@ REFERENCE = HERE.parents[2] / "intent"
 INTENTS = (
     REFERENCE / "pod-32.yml",
     REFERENCE / "lab-4.yml",
+    REFERENCE / "lab-pods.yml",
     *sorted((HERE / "intents").glob("*.yml")),
+)
+SWITCHES = (
+    *((path, role) for path in INTENTS for role in ("leaf", "spine")),
+    (REFERENCE / "lab-pods.yml", "super-spine"),
 )
 
 
@@ -28,9 +33,8 @@ def designed(path: Path) -> Fabric:
     return fabric
 
 
-@pytest.mark.parametrize("role", ["leaf", "spine"])
-@pytest.mark.parametrize("path", INTENTS, ids=lambda path: path.stem)
-def test_the_first_leaf_and_the_last_spine_are_configured_as_recorded(path: Path, role: str) -> None:
+@pytest.mark.parametrize(("path", "role"), SWITCHES, ids=lambda one: getattr(one, "stem", one))
+def test_the_first_leaf_and_the_last_switches_above_are_configured_as_recorded(path: Path, role: str) -> None:
     fabric = designed(path)
     switch = [one for one in fabric.switches if one.tier.name == role][0 if role == "leaf" else -1]
     config = configure(fabric, switch, find_templates())

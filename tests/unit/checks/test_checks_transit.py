@@ -55,7 +55,14 @@ def test_the_policy_that_comes_with_railweave_lets_no_switch_transit(pod: Pod, e
     assert not valleys(pod(extra))
 
 
-@pytest.mark.parametrize("path", sorted(INTENTS.glob("*.yml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        # 320 switches take seconds; lab-pods has the same tiers.
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "pods-512" else [])
+        for path in sorted(INTENTS.glob("*.yml"))
+    ],
+)
 def test_no_switch_of_a_reference_intent_is_in_transit(path: Path) -> None:
     fabric = design(load_intent(path), load_catalog()).fabric
     assert fabric is not None

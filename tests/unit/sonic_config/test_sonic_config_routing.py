@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from ipaddress import IPv4Network
+from dataclasses import replace
 
 import pytest
+from frr_routes import Policy
 
 from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.policy import ClassRole, TrafficClass
@@ -16,54 +16,6 @@ from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
 
 Lab = Callable[..., Fabric]
-
-
-@dataclass(frozen=True)
-class Clause:
-    permit: bool
-    matches: tuple[str, ...]
-    sets: tuple[str, ...]
-
-
-class Policy:
-    """What FRR would let through, read from the text as FRR reads it."""
-
-    def __init__(self, text: str) -> None:
-        self.prefix_lists: dict[str, list[re.Match[str]]] = {}
-        self.communities = dict(re.findall(r"^bgp community-list standard (\S+) seq \d+ permit (\S+)$", text, re.M))
-        pattern = r"^ip prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
-        for match in re.finditer(pattern, text, re.M):
-            self.prefix_lists.setdefault(match[1], []).append(match)
-        self.clauses: dict[str, list[Clause]] = {}
-        for name, action, body in re.findall(r"^route-map (\S+) (permit|deny) \d+\n((?: .*\n)*)exit$", text, re.M):
-            lines = [line.strip() for line in body.splitlines()]
-            matches = tuple(line for line in lines if line.startswith("match"))
-            sets = tuple(line for line in lines if line.startswith("set"))
-            self.clauses.setdefault(name, []).append(Clause(action == "permit", matches, sets))
-
-    def passes(self, route_map: str, prefix: str, communities: frozenset[str] = frozenset()) -> frozenset[str] | None:
-        """Return the route's communities behind the route-map, or None when it is denied."""
-        for clause in self.clauses[route_map]:
-            if all(self._matches(match, prefix, communities) for match in clause.matches):
-                added = {line.split()[2] for line in clause.sets if line.startswith("set community")}
-                return communities | added if clause.permit else None
-        return None
-
-    def _matches(self, match: str, prefix: str, communities: frozenset[str]) -> bool:
-        name = match.rsplit(maxsplit=1)[-1]
-        if match.startswith("match community"):
-            return self.communities[name] in communities
-        network = IPv4Network(prefix)
-        return any(self._in_rule(rule, network) for rule in self.prefix_lists[name])
-
-    @staticmethod
-    def _in_rule(rule: re.Match[str], network: IPv4Network) -> bool:
-        base = IPv4Network(rule[2])
-        if not network.subnet_of(base):
-            return False
-        if rule[3] is None:
-            return network.prefixlen == base.prefixlen
-        return int(rule[3]) <= network.prefixlen <= int(rule[4] or 32)
 
 
 def frr_of(fabric: Fabric, name: str) -> str:
