@@ -108,7 +108,7 @@ def built(wish: Wish) -> Fabric:
 
 def routes(fabric: Fabric, down: tuple[Link, ...] = ()) -> Network:
     texts = {config.device: config.frr for config in configure_all(fabric)}
-    ends = {}
+    ends: dict[str, tuple[str, str]] = {}
     for link in fabric.fabric_links:
         low, high = ipv4_text(link.network + 1), ipv4_text(link.network)
         ends |= {low: (link.lower, high), high: (link.upper, low)}

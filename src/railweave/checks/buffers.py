@@ -13,7 +13,7 @@ from railweave.checks.registry import rule
 from railweave.checks.rules.e1_thresholds import SEVERITY, broken_thresholds
 from railweave.diagnostics import Diagnostic, Severity, Where, error, has_errors, warning
 from railweave.fabric.buffers import BufferSlices, Division
-from railweave.fabric.model import Fabric, Panel, Switch, Tier
+from railweave.fabric.model import LINK_KINDS, Fabric, Panel, Switch, Tier
 from railweave.fabric.policy import BufferModel, Marking, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan, plan_buffers
 from railweave.qos.marking import bandwidth_delay_bytes, choose_marking
@@ -125,7 +125,7 @@ def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Dia
         room = plan.headroom[speed_gbps, length_m]
         if isinstance(room, NoHeadroom) and room.reason not in told:
             told.add(room.reason)
-            path = f"cabling.{'leaf_spine' if level else 'host'}.length_m"
+            path = f"cabling.{LINK_KINDS[level] if level else 'host'}.length_m"
             yield error("H-headroom", room.reason, where(path), fix=room.fix, devices=kind.devices)
 
 

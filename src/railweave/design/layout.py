@@ -127,7 +127,7 @@ class Layout(NamedTuple):
 
     ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned); ``stripes`` are
     the indexes of the stripes that have some. ``ratio`` is the oversubscription asked for, ``pod`` the stripes of a
-    pod, 0 where neither pods nor a reserve of them are laid out.
+    pod, 0 where neither pods nor a reserve of them are laid out, ``most_pods`` what super-spines have ports for.
     """
 
     fabric: str
@@ -140,6 +140,7 @@ class Layout(NamedTuple):
     ratio: Fraction
     tiers: tuple[TierLayout, ...]
     pod: int = 0
+    most_pods: int = 0
 
     @property
     def lowest(self) -> TierLayout:

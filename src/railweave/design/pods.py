@@ -47,19 +47,19 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
     if topology.shape is Shape.RAIL_ONLY:
         return None, (_rail_only(intent),)
     if topology.tiers == 3 or topology.reserve.pods is not None:
-        return _split_spines(intent, leaves, spine)
-    if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine)):
+        return _split_spines(intent, leaves, hardware)
+    if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
         return Pods(2, 0, (0,), all_down(spine.cages, spine.down), 0), ()
     if leaves.indexes > spine.ports >= len(leaves.stripes) * leaves.per_stripe:
         return None, (_gap_exceeds_spine(intent, leaves, spine.ports),)
     if topology.tiers == 2:
         return None, (_two_are_too_few(intent, leaves, spine.ports),)
-    return _split_spines(intent, leaves, spine)
+    return _split_spines(intent, leaves, hardware)
 
 
-def _split_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[Pods | None, Faults]:
+def _split_spines(intent: Intent, leaves: Leaves, hardware: Sequence[TierHardware]) -> tuple[Pods | None, Faults]:
     """Return the pods that the down ports of spines hold, where the others are for super-spines, today or later."""
-    topology = intent.topology
+    topology, spine = intent.topology, hardware[1]
     split = automatic_split(spine.cages, spine.down, spine.up, spine_ratio(intent))
     ports = place_ports(spine.cages, spine.down, spine.up, split.down, None) if split else None
     if split is None or ports is None:
@@ -70,11 +70,20 @@ def _split_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> tuple[
     if topology.pod is not None and topology.pod > largest:
         return None, (_pod_too_large(intent, leaves, split, largest),)
     size = topology.pod or _automatic_size(intent, leaves, split, largest)
-    indexes = _pods_of(leaves, size)
-    tiers = 2 if topology.tiers != 3 and indexes == (0,) else 3
-    if topology.tiers == 2 and tiers == 3:
+    pods = Pods(_tiers(intent, leaves, size), size, _pods_of(leaves, size), ports, split.up)
+    if topology.tiers == 2 and pods.tiers == 3:
         return None, (_two_are_too_few(intent, leaves, size * leaves.per_stripe),)
-    return Pods(tiers, size, indexes, ports, split.up), ()
+    if max(pods.end, topology.reserve.pods or 0) > hardware[2].ports:
+        return None, (_too_many_pods(intent, leaves, pods, hardware[2]),)
+    return pods, ()
+
+
+def _tiers(intent: Intent, leaves: Leaves, size: int) -> int:
+    """Return 2 where pods are reserved and one of ``size`` stripes is enough today, and for the growth if automatic."""
+    topology = intent.topology
+    if topology.tiers == 3 or topology.reserve.pods is None or _pods_of(leaves, size) != (0,):
+        return 3
+    return 2 if topology.tiers == 2 or _holds_growth(intent, leaves, size * leaves.per_stripe) else 3
 
 
 def _pods_of(leaves: Leaves, size: int) -> tuple[int, ...]:
@@ -93,10 +102,10 @@ def _automatic_size(intent: Intent, leaves: Leaves, split: Split, largest: int) 
     return largest
 
 
-def _holds_growth(intent: Intent, leaves: Leaves, spine: TierHardware) -> bool:
-    """Tell whether two tiers have ports for the growth that is stated, whatever cables it moves."""
+def _holds_growth(intent: Intent, leaves: Leaves, most: int) -> bool:
+    """Tell whether two tiers with at ``most`` so many leaves hold the growth that is stated, whatever cables move."""
     growth = intent.workload.growth
-    owners = [owner(leaves.groups, stripe) for stripe in range(spine.ports // leaves.per_stripe)]
+    owners = [owner(leaves.groups, stripe) for stripe in range(most // leaves.per_stripe)]
     return growth is None or growth.gpus <= sum(group.stripe_nodes * group.entry.gpus for group in owners)
 
 
@@ -107,14 +116,9 @@ class GroupTier(NamedTuple):
     links_per_pair: int
 
 
-def join_pods(
-    intent: Intent, leaves: Leaves, pods: Pods, spines: int, top: TierHardware
-) -> tuple[GroupTier | None, Faults]:
+def join_pods(intent: Intent, pods: Pods, spines: int, top: TierHardware) -> tuple[GroupTier | None, Faults]:
     """Return the super-spines of a group, where every pod has ``spines``."""
-    reserved, given = intent.topology.reserve.pods or 0, _given_super_spines(intent)
-    most = max(pods.end, reserved)
-    if most > top.ports:
-        return None, (_too_many_pods(intent, leaves, pods, top),)
+    given, most = _given_super_spines(intent), max(pods.end, intent.topology.reserve.pods or 0)
     fitting = [one for one in range(1, pods.uplinks + 1) if pods.uplinks % one == 0]
     fitting = [one for one in fitting if most * (pods.uplinks // one) <= top.ports]
     if given is None:

@@ -69,10 +69,10 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
 
 
 def _leaves_by_ports(layout: Layout) -> int:
-    """Return the leaf indexes of a plane that the top tier has ports for."""
-    if layout.super_spines is not None:
-        return layout.super_spines.ports.total // layout.spines.links_per_pair * layout.pod_leaves
-    return layout.pod_leaves or layout.spines.ports.down // layout.lowest.links_per_pair
+    """Return the leaf indexes of a plane that the top tier, or the one that is reserved above it, has ports for."""
+    if not layout.pod:
+        return layout.spines.ports.down // layout.lowest.links_per_pair
+    return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
 
 
 class Designed(NamedTuple):
@@ -112,6 +112,8 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
         nodes, leaves = layout.owner(free).stripe_nodes, counted(layout.stripe_leaves, "leaf")
         pod = layout.lowest.group_of(free * layout.stripe_leaves)[0]
         more = "" if pod in layout.pods else f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod,"
+        if more and layout.super_spines is None:
+            more = f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod, and a third tier"
         yield f"{leaves}{more} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
         ratio = layout.lowest.ratio * layout.spines.count / (layout.spines.count + spines)
@@ -133,7 +135,7 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield from _more_super_spines(designed, layout.pods[-1] + 2)
         yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
     elif layout.pod:
-        yield f"a third tier, which joins {counted(layout.spines.groups, 'pod')} (no cable moves)"
+        yield f"super-spines with {layout.most_pods + 1} ports"
     else:
         yield from _fewer_links(designed, leaves)
         yield f"spines with {leaves * layout.lowest.links_per_pair} ports"

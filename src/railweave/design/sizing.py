@@ -1,6 +1,7 @@
 """The sizing of a layout: totals over planes, ratios, limits and what is worth knowing about them."""
 
 from fractions import Fraction
+from itertools import accumulate
 
 from railweave.design.layout import Layout
 from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
@@ -112,6 +113,16 @@ def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLef
             f"{intended.gpus} GPUs do not fit later: {ENDS[growth.first]} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
-            fix=room.next_step,
+            fix=_pods_for(layout, intended.gpus) or room.next_step,
         )
     ]
+
+
+def _pods_for(layout: Layout, gpus: int) -> str:
+    """Return the reserve that holds so many GPUs in three tiers; empty where super-spines have no ports for it."""
+    if layout.super_spines is None:
+        return ""
+    stripes = range(layout.super_spines.ports.total * layout.pod)
+    held = accumulate(group.stripe_nodes * group.entry.gpus for group in map(layout.owner, stripes))
+    pods = next((stripe // layout.pod + 1 for stripe, most in enumerate(held) if most >= gpus), 0)
+    return f"state reserve.pods: {pods}, which super-spines, pools and AS numbers are then laid out for" if pods else ""

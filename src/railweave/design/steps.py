@@ -136,9 +136,11 @@ def _spine_uplinks(layout: Layout, hardware: Sequence[TierHardware], intent: Int
 
 
 def _pod_formula(layout: Layout, pair: int) -> str:
-    return (
-        f"⌊{layout.spines.ports.down} ports down ÷ ({counted(layout.stripe_leaves, 'leaf')} × {counted(pair, 'link')})⌋"
-    )
+    leaves, down = layout.stripe_leaves, layout.spines.ports.down
+    most = f"⌊{down} ports down ÷ ({counted(leaves, 'leaf')} × {counted(pair, 'link')})⌋"
+    if layout.pod == down // (leaves * pair):
+        return most
+    return f"the most up to {most} with {counted(layout.spines.count, 'spine')} shared out evenly"
 
 
 def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:

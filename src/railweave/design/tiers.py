@@ -45,6 +45,7 @@ def lay_out(
         ratio=asked_ratio(intent),
         tiers=tiers,
         pod=pods.size,
+        most_pods=hardware[2].ports if pods.size else 0,
     )
     return layout, reserve_diagnostics(intent, layout)
 
@@ -64,7 +65,7 @@ def _lay_out_tiers(
         return (), diagnostics
     if pods.tiers == 2:
         return _tiers(intent, leaves, ports, pods, spines, None, hardware), ()
-    group, diagnostics = join_pods(intent, leaves, pods, spines.spines, hardware[2])
+    group, diagnostics = join_pods(intent, pods, spines.spines, hardware[2])
     return (() if diagnostics else _tiers(intent, leaves, ports, pods, spines, group, hardware)), diagnostics
 
 
