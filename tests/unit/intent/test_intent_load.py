@@ -32,8 +32,9 @@ def refusal(path: Path) -> Diagnostic:
     return fault
 
 
-def test_there_are_four_reference_intents() -> None:
-    assert [path.name for path in REFERENCE] == ["lab-4.yml", "minimal.yml", "pod-32-wide.yml", "pod-32.yml"]
+def test_there_are_six_reference_intents() -> None:
+    names = ["lab-4", "lab-pods", "minimal", "pod-32-wide", "pod-32", "pods-512"]
+    assert [path.stem for path in REFERENCE] == names
 
 
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
