@@ -65,7 +65,7 @@ def test_a_leaf_with_nodes_is_never_drained_as_a_whole(pod: Fabric) -> None:
 @pytest.mark.parametrize(
     ("devices", "words", "said"),
     [
-        (["pod1-spine9"], [], "has no switch pod1-spine9"),
+        (["pod1-spin1"], [], r"no switch pod1-spin1: did you mean `pod1-spine1`\? it has pod1-leaf1…4, pod1-spine1…4"),
         (["gpu1"], [], "has no switch gpu1"),
         (["pod1-spine1"], ["Ethernet9999", "pod1-leaf1"], "no fabric link Ethernet9999"),
         (["pod1-leaf1"], ["Ethernet0"], "no fabric link Ethernet0"),

@@ -257,6 +257,8 @@ def test_a_cable_moves_and_stays_moved(state: Path) -> None:
     assert control.up(state, SPEC).unplugged == ()
     with pytest.raises(control.SimulatorError, match="no device or host nobody"):
         control.cable(state, "nobody:Ethernet0", "leaf1:Ethernet0")
+    with pytest.raises(control.SimulatorError, match="leaf1 has no port Ethernet999; it has Ethernet0, Ethernet4"):
+        control.cable(state, "spine1:Ethernet0", "leaf1:Ethernet999")
 
 
 def test_a_node_that_is_off_has_no_link_until_it_is_on_again(state: Path) -> None:
