@@ -60,6 +60,10 @@ OTHERS = {
         "router bgp 65001\n neighbor POD peer-group\n neighbor POD remote-as external\n"
         " bgp listen range 192.0.2.0/25 peer-group POD\n"
     ),
+    "graceful restart as SONiC's template has it on leaves": (
+        "router bgp 65001\n bgp graceful-restart restart-time 240\n bgp graceful-restart\n"
+        " bgp graceful-restart preserve-fw-state\n bgp graceful-restart select-defer-time 45\n"
+    ),
     "a setting of the instance": "router bgp 65001\n bgp cluster-id 1.1.1.1\n",
     "an announcement": "router bgp 65001\n address-family ipv4 unicast\n  network 192.0.2.0/24\n",
     "another address family": "router bgp 65001\n address-family ipv6 unicast\n  maximum-paths ibgp 2\n",

@@ -436,3 +436,22 @@ def test_cfggen_finds_a_key_of_several_parts_by_each_but_not_by_the_whole(run: R
     for key, found in (("10.9.9.0/31", True), ("Ethernet8|10.9.9.0/31", False)):
         out = run(switch, f"sonic-cfggen -d --var-json INTERFACE -K '{key}'")[1]
         assert (json.loads(out) == {"Ethernet8|10.9.9.0/31": {}}) is found
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("pfc counters Ethernet0", "Got unexpected extra argument (Ethernet0)"),
+        ("pfc priority -n asic0", 'Invalid value for "-n" / "--namespace"'),
+        ("interfaces neighbor expected -n asic0", 'Invalid value for "-n" / "--namespace"'),
+        ("pfcwd stats -e", "no such option: -e"),
+        ("buffer information --verbose", "no such option: --verbose"),
+        ("ipv6 interfaces --verbose", "no such option: --verbose"),
+        ("watermark telemetry interval -n x", "no such option: -n"),
+    ],
+)
+def test_show_takes_the_options_that_sonics_own_takes(run: Run, switch: Device, words: str, error: str) -> None:
+    status, out, err = run(switch, f"show {words}")
+    assert (status, out) == (2, "")
+    assert error in err
+    assert run(switch, "show mmu -vv")[0] == run(switch, "show buffer configuration --verbose")[0] == 0

@@ -169,8 +169,8 @@ def queue_counters(one: Run, interfacename: str | None, nonzero: bool, **others:
             one.say(f"For namespace :\n{table(['Port', 'TxQ', *shown], rows, right=True)}\n")
 
 
-@pfc.leaf("counters", "Show pfc counters", argument("interfacename", required=False), *NAMESPACE, VERBOSE)
-def pfc_counters(one: Run, interfacename: str | None, **others: Any) -> None:
+@pfc.leaf("counters", "Show pfc counters", *NAMESPACE, VERBOSE)
+def pfc_counters(one: Run, **others: Any) -> None:
     counters = Counters(one)
     oids = counters.map("PORT_NAME")
     for way in ("Rx", "Tx"):
@@ -185,14 +185,14 @@ def pfc_counters(one: Run, interfacename: str | None, **others: Any) -> None:
 
 @show.branch("watermark", "Show details of watermark").branch(
     "telemetry", "Show watermark telemetry info"
-).leaf("interval", "Show telemetry interval", _namespace)  # fmt: skip
-def telemetry_interval(one: Run, namespace: str | None) -> None:
+).leaf("interval", "Show telemetry interval")  # fmt: skip
+def telemetry_interval(one: Run) -> None:
     seconds = one.db.get("WATERMARK_TABLE|TELEMETRY_INTERVAL").get("interval", "120")
     one.say(f"\nTelemetry interval {seconds} second(s)\n")
 
 
-@buffer.leaf("information", "show buffer information", VERBOSE)
-def information(one: Run, verbose: bool) -> None:
+@buffer.leaf("information", "show buffer information")
+def information(one: Run) -> None:
     for kind in ("pool", "profile"):
         name = f"BUFFER_{kind.upper()}_TABLE"
         rows = rows_of_database(one.device, APPL, f"{name}:*")

@@ -163,7 +163,7 @@ def current_mode(one: Run, interface: str | None) -> None:
 neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 
 
-@neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, option("-n", "--namespace"))
+@neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, NAMESPACE[1])
 def expected(one: Run, interfacename: str | None, namespace: str | None) -> None:
     neighbors, about = one.db.table("DEVICE_NEIGHBOR"), one.db.table("DEVICE_NEIGHBOR_METADATA")
     if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in about:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonic_sim.commands.click7 import Run, argument, flag, option
+from sonic_sim.commands.click7 import Run, argument, flag
 from sonic_sim.commands.ecnconfig import run_ecnconfig
 from sonic_sim.commands.mmuconfig import run_mmuconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
@@ -12,7 +12,7 @@ from sonic_sim.configdb import natural_key
 from sonic_sim.shell.programs import Call
 
 _interface = argument("interface", required=False)
-_namespace = option("-n", "--namespace")
+_verbose = flag("-vv", "--verbose", help="Enable verbose output")
 
 
 @show.leaf("ecn", "Show ECN configuration", VERBOSE)
@@ -20,7 +20,7 @@ def ecn(one: Run, verbose: bool) -> None:
     one.finish(run_ecnconfig(Call(one.device, ["ecnconfig", "-l", *(["-vv"] if verbose else [])])))
 
 
-@show.leaf("mmu", "Show mmu configuration", VERBOSE)
+@show.leaf("mmu", "Show mmu configuration", _verbose)
 def mmu(one: Run, verbose: bool) -> None:
     _buffers(one, verbose)
 
@@ -28,7 +28,7 @@ def mmu(one: Run, verbose: bool) -> None:
 buffer = show.branch("buffer", "Show buffer information")
 
 
-@buffer.leaf("configuration", "show buffer configuration", VERBOSE)
+@buffer.leaf("configuration", "show buffer configuration", _verbose)
 def configuration(one: Run, verbose: bool) -> None:
     _buffers(one, verbose)
 
@@ -40,12 +40,12 @@ def _buffers(one: Run, verbose: bool) -> None:
 pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")
 
 
-@pfc.leaf("priority", "Show pfc priority", _interface, _namespace)
+@pfc.leaf("priority", "Show pfc priority", _interface, NAMESPACE[1])
 def priority(one: Run, interface: str | None, namespace: str | None) -> None:
     _pfc(one, interface, "PORT_QOS_MAP", "pfc_enable", "Lossless priorities")
 
 
-@pfc.leaf("asymmetric", "Show asymmetric pfc", _interface, _namespace)
+@pfc.leaf("asymmetric", "Show asymmetric pfc", _interface, NAMESPACE[1])
 def asymmetric(one: Run, interface: str | None, namespace: str | None) -> None:
     _pfc(one, interface, "PORT", "pfc_asym", "Asymmetric")
 
@@ -72,6 +72,6 @@ def watchdog_config(one: Run, **others: Any) -> None:
     one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "config"])))
 
 
-@pfcwd.leaf("stats", "Show pfc watchdog stats", flag("-e", "--empty"), *NAMESPACE, VERBOSE)
+@pfcwd.leaf("stats", "Show pfc watchdog stats", *NAMESPACE, VERBOSE)
 def watchdog_stats(one: Run, **others: Any) -> None:
     one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "stats"])))

@@ -248,7 +248,7 @@ def loopback_action(one: Run) -> None:
     one.say(table(["Interface", "Action"], body))
 
 
-@ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE, VERBOSE)
+@ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE)
 def ipv6_interfaces(one: Run, **others: Any) -> None:
     _interfaces(one, "inet6", "IPv6")
 
