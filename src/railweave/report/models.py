@@ -58,7 +58,7 @@ def models_view(found: Models) -> RenderableType:
         "ports by speed: lossless up to",
         rows=[(one.model.id, _cages(one), _speeds(one)) for one in found.switches],
     )
-    nics = table("NIC", "ports", "PCIe", rows=[(one.id, _uses(one), ", ".join(one.pcie)) for one in found.nics])
+    nics = table("NIC", "ports", "PCIe", rows=[(one.id, _uses(one), _slots(one)) for one in found.nics])
     return paragraphs(switches, nics, Text("`railweave models MODEL` shows breakout, what is missing, and the source"))
 
 
@@ -86,7 +86,7 @@ def _nic_parts(nic: NicModel) -> list[RenderableType]:
     refused = [Text(f"{one.ports}x{format_speed(one.speed_gbps)}: {one.reason}") for one in nic.not_supported]
     rest = [Text(one) for one in (nic.not_public, nic.notes) if one]
     cages = ", ".join(nic.form_factors) or "cages not public"
-    about = f"{nic.title} ({nic.id}): {_uses(nic)}; PCIe {', '.join(nic.pcie)}; {cages}"
+    about = f"{nic.title} ({nic.id}): {_uses(nic)}; PCIe {_slots(nic)}; {cages}"
     return [Text(about), Text(f"source: {nic.source}"), *refused, *rest]
 
 
@@ -105,12 +105,26 @@ def models_page(found: Models) -> str:
             markdown_table(("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to"), rows),
             *(["\n".join([*missing, *notes]) + "\n"] if missing or notes else []),
         ]
-    rows = [
-        [code(nic.id), *map(cell, (nic.title, _uses(nic), ", ".join(nic.pcie), _about_nic(nic)))] for nic in found.nics
-    ]
+    rows = [[code(nic.id), *map(cell, (nic.title, _uses(nic), _slots(nic), _about_nic(nic)))] for nic in found.nics]
     parts += ["## NICs\n", markdown_table(("id", "NIC", "ports", "PCIe", "source and what is not public"), rows)]
-    return "\n".join(parts)
+    return "\n".join([*parts, _LEFT_OUT])
 
+
+_LEFT_OUT = """## Not in the catalog
+
+Each can be [a model of your own](../how-to/own-models.md) once its facts are known, except those with cages of several
+lane counts: all cages of a model are alike, and ports beside them are service ports.
+
+| switch | why |
+|---|---|
+| Cisco 8101, 8102 | `sonic-net/sonic-buildimage` has an empty `device/cisco`, Cisco's files are not public |
+| Edgecore AS9817-64O | pull request 18493: `platform.json` lists 54 of its 64 cages |
+| Edgecore AS9817-32D, AS9817-32O | pull request 11805: no source states their form factors |
+| Celestica DS4100, DS4101 | pull request 28275: its files name two form factors for the same cages |
+| UfiSpace S9311-64D | `platform.json` names each lane twice and lacks the mode of `hwsku.json` |
+| NVIDIA SN6600-LD, SN6810-LD | no source states the form factor of their cages |
+| Arista 7060X6-16PE-384C, Supermicro SSE-T8196, Micas W6520, Nokia D4, NVIDIA SN3420 | cages of several lane counts |
+"""
 
 _PAGE = """# The catalog
 
@@ -162,3 +176,7 @@ def _at(speeds_gbps: Iterable[int]) -> str:
 
 def _uses(nic: NicModel) -> str:
     return ", ".join(f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations) or "not public"
+
+
+def _slots(nic: NicModel) -> str:
+    return ", ".join(nic.pcie) or "not public"
