@@ -3,6 +3,7 @@ that work alone."""
 
 import functools
 import http.server
+import json
 import os
 import re
 import shutil
@@ -88,6 +89,30 @@ def test_a_project_is_created_checked_sized_and_rendered(railweave: Environment,
     assert railweave.run("make", "check", cwd=project)
 
 
+def test_a_model_of_the_project_is_found_rendered_and_refused_at_its_place(
+    railweave: Environment, tmp_path: Path
+) -> None:
+    """The switch and the NIC of the guide on own models, which a wheel reads from the project's folder."""
+    guide = (ROOT / "docs/how-to/own-models.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:json|yaml)\n# (catalog\S+|intent\S+)\n(.*?)```", guide, re.DOTALL)
+    assert len(blocks) == 3
+    railweave.run("railweave", "init", "fabric", "--template", "minimal", cwd=tmp_path)
+    project = tmp_path / "fabric"
+    for name, text in blocks:
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+    refused = railweave.run("railweave", "check", cwd=project, status=1)
+    assert "error[RW017]: lane 4 is used twice" in refused
+    assert "--> catalog/switches/acme-4.json:" in refused
+    switch = project / "catalog/switches/acme-4.json"
+    switch.write_text(switch.read_text(encoding="utf-8").replace("4,5,6,7", "5,6,7,8"), encoding="utf-8")
+    assert "0 errors" in railweave.run("railweave", "check", cwd=project)
+    assert "acme-4" in railweave.run("railweave", "models", cwd=project)
+    railweave.run("railweave", "render", "--out", "build", cwd=project)
+    config = json.loads((project / "build/switches/pod1-leaf1/config_db.json").read_text(encoding="utf-8"))
+    assert config["PORT"]["Ethernet4"]["lanes"] == "5,6,7,8"
+
+
 LACKING = {
     "sim up": "sim",
     "sim down": "sim",
@@ -121,16 +146,16 @@ def simulated(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Environ
 
 @pytest.mark.parametrize("source", ["file", "index"])
 def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, wheels: Path, tmp_path: Path) -> None:
-    """``requirements.in`` of the scaffold is installed from a wheel file or by its name from an index on loopback."""
+    """``requirements.in`` of the scaffold is installed from its folder ``wheels``, or from an index on loopback."""
     [wheel] = wheels.glob("railweave-*.whl")
     simulated.run("railweave", "init", "fabric", cwd=tmp_path)
     project = tmp_path / "fabric"
     asked = project / "requirements.in"
     simulated.run("pip", "uninstall", "--quiet", "--yes", "railweave")
     if source == "file":
-        text = asked.read_text(encoding="utf-8").replace("railweave[sim]", f"railweave[sim] @ {wheel.as_uri()}")
-        asked.write_text(text, encoding="utf-8")
-        simulated.run("pip", "install", "--quiet", "--no-deps", "-r", str(asked))
+        (project / "wheels").mkdir()
+        shutil.copy(wheel, project / "wheels")
+        simulated.run("pip", "install", "--quiet", "--no-deps", "--no-index", "-r", asked.name, cwd=project)
     else:
         index = tmp_path / "index/simple/railweave"
         index.mkdir(parents=True)
@@ -139,7 +164,10 @@ def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, 
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             address = f"http://127.0.0.1:{server.server_port}/simple/"
-            simulated.run("pip", "install", "--quiet", "--no-deps", "--index-url", address, "-r", str(asked))
+            _, _, own = asked.read_text(encoding="utf-8").partition("#   --index-url")
+            line = own.splitlines()[1].removeprefix("#   ")
+            asked.write_text(f"--index-url {address}\n{line}\n", encoding="utf-8")
+            simulated.run("pip", "install", "--quiet", "--no-deps", "-r", asked.name, cwd=project)
             server.shutdown()
     try:
         assert "verified: 1," in simulated.run("make", "deploy", cwd=project)

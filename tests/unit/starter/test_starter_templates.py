@@ -1,5 +1,6 @@
 """The starter projects: copied whole into an empty folder, good from the first moment."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def test_the_example_of_a_target_is_the_repositorys_own(tmp_path: Path) -> None:
     init(tmp_path / "new")
     name = "inventory/production.example.yml"
     assert (tmp_path / "new" / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_a_project_asks_no_index_for_railweave_but_for_the_wheel_of_this_version(tmp_path: Path) -> None:
+    init(tmp_path / "new")
+    asked = [
+        line
+        for line in (tmp_path / "new/requirements.in").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    assert asked == [f"./wheels/railweave-{version('railweave')}-py3-none-any.whl[sim]"]
+    assert f"'./railweave-{version('railweave')}-py3-none-any.whl[sim]'" in (tmp_path / "new/Makefile").read_text()
 
 
 def test_a_folder_that_holds_anything_is_left_alone(tmp_path: Path) -> None:
