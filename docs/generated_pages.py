@@ -127,20 +127,35 @@ def codes_page() -> str:
         lines += ["An example that breaks it:", "", "```yaml", one.example, "```", ""] if one.example else []
         if case := reported.get(one.code):
             lines += ["As reported, with the fix for that case:", "", "```text", case, "```", ""]
+        lines += [f"**No example:** {one.no_example}", ""] if one.no_example else []
         if one.fix or not case:
             lines += [f"**Fix:** {one.fix or 'the diagnostic names it, with the values of the case.'}", ""]
     return "\n".join(lines) + "\n"
 
 
 def _reported() -> dict[str, str]:
-    """Return for each code the shortest diagnostic of the refused intents of the tests."""
-    shortest: dict[str, str] = {}
+    """Return for each code the shortest diagnostic of the refused intents and commands of the tests, or of a page."""
+    shortest = _printed()
     for report in sorted((ROOT / "tests/refused").rglob("*.txt")):
         for found in re.finditer(r"^(\S+) (\S+) .*\n(?:  .*\n?)+", report.read_text(encoding="utf-8"), re.M):
             code = found[2] if found[1] in ("error", "warning", "info") else found[1]
             text = re.sub(r"way[ ]out:", "fix:", found[0].rstrip())
             if not text.endswith("fix: -") and len(text) < len(shortest.get(code, text + " ")):
                 shortest[code] = text
+    return shortest
+
+
+def _printed() -> dict[str, str]:
+    """Return for each code the shortest diagnostic that a command printed, in the tests' reports and the pages."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests/refused/commands").glob("*.txt"))]
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        texts += re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    shortest: dict[str, str] = {}
+    for text in texts:
+        for found in re.finditer(r"^(?:error|warning|info)\[(\S+)\]: .*\n(?:  .*\n?)+", text, re.M):
+            report = found[0].rstrip()
+            if len(report) < len(shortest.get(found[1], report + " ")):
+                shortest[found[1]] = report
     return shortest
 
 

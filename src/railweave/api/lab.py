@@ -23,7 +23,7 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.releases import RELEASES
 from railweave.files import write_private
 from railweave.intent.load import load_intent
-from railweave.lab.scale import needs_scaling, scaled, whole_reserve
+from railweave.lab.scale import fitting_reserve, needs_scaling, scaled, whole_reserve
 from railweave.lab.topology import (
     NODE_FACTS,
     ConfigDb,
@@ -50,7 +50,8 @@ class RenderedLab:
     """A lab in its ``folder``, and its origin: ``intent``, of which ``claimed`` switches are deployed today.
 
     ``scaled`` is the text of the scaled-down intent, None if the intent itself fits a lab; ``mapping`` holds (what, in
-    the intent, in the lab).
+    the intent, in the lab). ``fitting_reserve`` is what to write under the intent's ``topology`` to have a lab of the
+    intent itself, empty where that is not what it takes.
     """
 
     folder: Path
@@ -59,6 +60,7 @@ class RenderedLab:
     claimed: int
     scaled: str | None
     mapping: tuple[tuple[str, str, str], ...]
+    fitting_reserve: str = ""
 
     @property
     def name(self) -> str:
@@ -158,6 +160,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     designed = load_designed(path)
     folder = _FOLDER / designed.fabric.name
     whole = _started(designed, image)
+    hint = fitting_reserve(designed.fabric, whole)
     text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
     if needs_scaling(designed.intent, designed.fabric, whole):
@@ -167,7 +170,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
         whole = _started(designed, image)
     if diagnostics := lab_diagnostics(whole):
         raise RefusedError(diagnostics)
-    return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping)
+    return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping, hint)
 
 
 def _started(designed: Designed, image: NodeImage) -> Fabric:

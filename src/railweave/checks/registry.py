@@ -188,13 +188,15 @@ NODE_CHECKS: list[tuple[str, NodeCheck]] = []
 
 
 class Rule(NamedTuple):
-    """A rule: its code, what holds where it is kept, why, an example of what breaks it, and the usual fix."""
+    """A rule: its code, what holds where it is kept, why, an example of what breaks it, and the usual fix;
+    ``no_example`` says why the reference can show none."""
 
     code: str
     title: str
     explanation: str
     example: str
     fix: str
+    no_example: str = ""
 
     def on_fabric(self, check: FabricCheck) -> FabricCheck:
         """Register a check of the designed fabric."""
@@ -225,11 +227,13 @@ class Rule(NamedTuple):
 _RULES: dict[str, Rule] = {}
 
 
-def rule(code: str, title: str, explanation: str | None, example: str = "", *, fix: str = "") -> Rule:
+def rule(
+    code: str, title: str, explanation: str | None, example: str = "", *, fix: str = "", no_example: str = ""
+) -> Rule:
     """Declare a rule; a code is declared once."""
     if code in _RULES:
         raise ValueError(f"{code} stands for `{_RULES[code].title}` already")
-    _RULES[code] = Rule(code, title, " ".join((explanation or "").split()), example, fix)
+    _RULES[code] = Rule(code, title, " ".join((explanation or "").split()), example, fix, no_example)
     return _RULES[code]
 
 

@@ -87,6 +87,11 @@ def _view(made: "RenderedLab", *, running: bool) -> str:
         f"{len(lab.fabric.hosts)} hosts, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})",
         *(f"  {what}: {there} -> {here}" for what, there, here in made.mapping),
     ]
+    if made.fitting_reserve:
+        lines.append(
+            f"scaled down for its reserve alone: for a lab of {made.intent} itself, add `{made.fitting_reserve}` to its"
+            " `topology`"
+        )
     if running:
         lines.append(f"next: {command_line('deploy', '--provision', intent=str(made.deploy_intent), target='lab')}")
     else:

@@ -93,6 +93,16 @@ def needs_scaling(intent: Intent, fabric: Fabric, reserve: Fabric) -> bool:
     return models != {VIRTUAL_MODEL} or len(reserve.switches) + len(reserve.hosts) > MOST_NODES
 
 
+def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
+    """Return the ``reserve`` with which the intent itself is a lab, empty where it is one, or cannot be."""
+    nodes = len(fabric.switches) + len(fabric.hosts)
+    if {switch.panel.model for switch in fabric.switches} != {VIRTUAL_MODEL} or nodes > MOST_NODES:
+        return ""
+    if len(reserve.switches) + len(reserve.hosts) <= MOST_NODES:
+        return ""
+    return f"reserve: {{leaves: {fabric.lowest.count}, spines: {fabric.top.count}}}"
+
+
 def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     """Return the small intent of the same shape."""
     topology = intent.topology

@@ -170,6 +170,29 @@ def test_planes_stay_apart_in_a_lab(render_lab: Any, tmp_path: Path) -> None:
     assert len(made.lab.switches) + len(fabric.hosts) <= 40
 
 
+SMALL = """
+fabric: small
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 4, gpus: 2, nics: {count: 2, speed: 100G, model: connectx-6}}
+topology:
+  stripe: 4
+  links_per_pair: 1
+  leaf: {model: sonic-vs, count: 2}
+  spine: {model: sonic-vs, count: 2}
+"""
+
+
+def test_an_intent_that_is_no_lab_for_its_reserve_alone_is_told_the_reserve_that_fits(
+    render_lab: Any, tmp_path: Path
+) -> None:
+    made = render_lab("small.yml", folder=tmp_path, text=SMALL)
+    assert made.scaled is not None
+    assert made.fitting_reserve == "reserve: {leaves: 2, spines: 2}"
+    fixed = render_lab("small.yml", folder=tmp_path, text=f"{SMALL}  {made.fitting_reserve}\n")
+    assert (fixed.scaled, fixed.fitting_reserve, fixed.deploy_intent) == (None, "", tmp_path / "small.yml")
+
+
 def test_a_real_image_takes_the_place_of_the_node_image(render_lab: Any) -> None:
     made = render_lab("lab-4.yml", SONIC_IMAGE="docker-sonic-vs:202505")
     nodes = clab_document(made.lab)["topology"]["nodes"]
