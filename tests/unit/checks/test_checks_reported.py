@@ -19,7 +19,8 @@ from railweave.cli.main import main
 ROOT = Path(__file__).resolve().parents[3]
 CASES = sorted((ROOT / "tests/refused/commands").glob("*.yml"))
 SHOWN = re.compile(
-    r"^(?:(?:error|warning|info)\[([-\w]+)\]: |(?:(?:error|warning|info) )?([A-Z]{1,2}[-0-9][-\w]*) ).*\n  ", re.MULTILINE
+    r"^(?:(?:error|warning|info)\[([-\w]+)\]: |(?:(?:error|warning|info) )?([A-Z]{1,2}[-0-9][-\w]*) ).*\n  ",
+    re.MULTILINE,
 )
 
 
@@ -57,7 +58,7 @@ def test_a_command_is_refused_with_the_report_that_the_reference_shows(
 
 
 def test_every_code_has_an_example_a_report_or_a_reason_why_not() -> None:
-    """As many as before: a new code comes with an example or a report."""
+    """What the reference shows: its example, a report of `tests/refused`, or what a page prints."""
     reports = (path.read_text(encoding="utf-8") for path in (ROOT / "tests/refused").rglob("*.txt"))
     pages = (
         block
