@@ -14,9 +14,10 @@ from railweave.fabric.model import Fabric, Link
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is left. ``least_uplink_percent`` is of the switch in service that has least of its own uplinks' bandwidth;
-    ``least_paths`` is of the worst two leaves in service of one plane, None where no plane has two; ``rails_out`` is
-    the most rails that any GPU node lacks altogether."""
+    """What is left. ``least_uplink_percent`` is of the switch in service that has least of its own uplinks' bandwidth,
+    where one that leads nowhere any more counts as lost to the switches below; ``least_paths`` is of the worst two
+    leaves in service of one plane, None where no plane has two; ``rails_out`` is the most rails that any GPU node lacks
+    altogether."""
 
     least_uplink_percent: float
     least_paths: int | None
@@ -29,7 +30,7 @@ def capacity(
     """Return what ``fabric`` carries without the devices ``out`` and the links ``down``; linear in its links."""
     service = Service(fabric, unprovisioned)
     return Capacity(
-        service.least_uplink_percent(out, down),
+        service.least_uplinks(out, down)[0],
         service.least_paths(out, down),
         rails_out(fabric, out, unprovisioned=unprovisioned),
     )
@@ -78,18 +79,31 @@ class Service:
             if switch.name not in unprovisioned
         }
 
-    def least_uplink_percent(self, out: Collection[str], down: Collection[Link] = ()) -> float:
-        """Return the part of its own uplinks that the worst switch in service has left, in percent."""
+    def least_uplinks(self, out: Collection[str], down: Collection[Link] = ()) -> tuple[float, str]:
+        """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name.
+
+        A switch between two tiers that has no uplink left announces nothing from above: it counts as lost below.
+        """
+        lost, cut_off = self._lost(out, down), set(out)
+        while cut := {
+            name
+            for name, gone in lost.items()
+            if name in self._bit and name not in cut_off and gone == self._lower[name].gbps
+        }:
+            cut_off |= cut
+            lost = self._lost(cut_off, down)
+        left = ((100 * (1 - gone / self._lower[name].gbps), name) for name, gone in lost.items() if name not in cut_off)
+        return min(left, key=lambda one: (one[0], one[1] in self._bit), default=(100.0, ""))
+
+    def _lost(self, out: Collection[str], down: Collection[Link]) -> Counter[str]:
+        """Return the uplink bandwidth in Gb/s that switches lose."""
         lost: Counter[str] = Counter()
         for upper in out:
             for lower, gbps in self._below.get(upper, {}).items():
                 lost[lower] += gbps
         for link in self._carrying(down, out):
             lost[link.lower] += link.speed_gbps
-        return min(
-            (100 * (1 - gone / self._lower[name].gbps) for name, gone in lost.items() if name not in out),
-            default=100.0,
-        )
+        return lost
 
     def least_paths(self, out: Collection[str], down: Collection[Link] = ()) -> int | None:
         """Return the paths between the worst two leaves in service of a plane; None where no plane has two."""

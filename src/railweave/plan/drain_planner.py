@@ -3,7 +3,7 @@
 A change that disturbs only some links of a switch drains the BGP sessions on these; one that disturbs all links of a
 spine drains the spine. Draining needs another way. A leaf with GPU nodes is never drained as a whole: announcing it
 away would only take the rail of its nodes out of service earlier. And nothing is drained whose leaves have no other
-uplink at that moment of the rollout: the traffic would stay, and the rollout would wait for it in vain.
+way up at that moment of the rollout: the traffic would stay, and the rollout would wait for it in vain.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -72,19 +72,32 @@ def drains_of_waves(
 def _has_other_ways(
     fabric: Fabric, switch: Switch, peers: Collection[str], out: Collection[str], down: Collection[Link]
 ) -> bool:
-    """Tell whether every leaf on the drained links keeps another uplink that is up."""
+    """Tell whether every leaf that uses the drained links keeps another way up.
+
+    A switch between two tiers that keeps none announces nothing from above, so that those below it need one.
+    """
     links = fabric.fabric_links_of(switch.name)
     drained = {*links} if peers == WHOLE else {one.link for one in _uplinks(fabric, switch) if one.peer in peers}
-    affected = {link.lower for link in drained - set(down)} - (set(out) - {switch.name})
-    # A switch that is drained as a whole needs no way up of its own.
-    lowers = affected - {switch.name} if peers == WHOLE else affected
-    return all(
-        any(
-            other not in drained and other not in down and (other.upper not in out or other.upper == switch.name)
-            for other in fabric.uplinks_of[lower]
-        )
-        for lower in lowers
-    )
+    elsewhere, shut = set(out) - {switch.name}, drained | set(down)
+    lowers = {link.lower for link in drained - set(down)} - elsewhere
+    cut_off: set[str] = set()
+    if peers == WHOLE:
+        # A switch that is drained as a whole needs no way up of its own.
+        lowers -= {switch.name}
+    while lowers:
+        stuck = {
+            lower
+            for lower in lowers
+            if all(
+                other in shut or other.upper in elsewhere or other.upper in cut_off
+                for other in fabric.uplinks_of[lower]
+            )
+        }
+        if any(fabric.switch_of[lower].tier.attaches_nodes for lower in stuck):
+            return False
+        cut_off |= stuck
+        lowers = {below for lower in stuck for below in fabric.below(lower)} - elsewhere
+    return True
 
 
 def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ rises, so two readings make a rate, and the rate before the change is held again
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.verification import Counters, Observation, check_device
@@ -106,17 +107,24 @@ def accepted_prefixes(held: Health, seen: Observation) -> dict[str, int]:
     }
 
 
+def prefixes_behind(fabric: Fabric, device: str) -> int:
+    """Return the most prefixes that others may miss while a switch changes: its own, and those that it alone passes on
+    to its group of super-spines."""
+    below = fabric.below(device) if fabric.uplinks_of.get(device) else ()
+    return PREFIXES_OF_A_DEVICE * (1 + len(below))
+
+
 def prefix_checks(
-    device: str, before: Mapping[str, int], seen: Observation, peers: Iterable[str], moving: int = 0
+    device: str, before: Mapping[str, int], seen: Observation, peers: Iterable[str], missing: int = 0
 ) -> tuple[VerifyCheck, ...]:
     """Return for each of ``peers`` whether it still brings the prefixes that it brought ``before``.
 
-    ``moving`` other devices change at the same time; what these announce may be missing, and they are judged by
+    Up to ``missing`` may be absent: those of other devices that change at the same time, which are judged by
     themselves.
     """
     checks: list[VerifyCheck] = []
     for peer in peers:
-        least = max(0, before.get(peer, 0) - moving * PREFIXES_OF_A_DEVICE)
+        least = max(0, before.get(peer, 0) - missing)
         session = seen.bgp.get(peer)
         if least and session is not None and session.prefixes >= 0:
             held = session.prefixes >= least

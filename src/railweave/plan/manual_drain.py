@@ -183,7 +183,7 @@ def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, .
 def uplinks_left_percent(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]]
 ) -> float:
-    """Return the part of its uplinks that the worst leaf keeps while all these are drained."""
+    """Return the part of its uplinks that the worst switch keeps while all these are drained."""
     out = {target.device for target in targets if target.whole}
     out |= {name for name, peers in drained.items() if peers == WHOLE}
     down = [link for target in targets if not target.whole for link in target.links]

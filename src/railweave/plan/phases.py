@@ -11,6 +11,7 @@ In a phase that moves cables the configuration goes first, then people move the 
 links that are in their hands meanwhile, of which a deployment must expect nothing yet (``railweave.plan.expectation``).
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,7 +24,7 @@ from railweave.plan.removal import removal_steps
 from railweave.plan.restriping import Move, restriping_steps, rewired, with_switches
 from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
-from railweave.wording import counted
+from railweave.wording import counted, listed
 
 
 class PhaseKind(StrEnum):
@@ -185,7 +186,9 @@ def _speeds(base: Fabric, head: Fabric) -> Iterator[Phase]:
     """Yield a phase for each spine whose links get another speed; none where ports come or go with it."""
     for step in speed_steps(base, head):
         title = f"{step.speed_gbps}G on the links of {step.switch}"
-        why = "both ends of its links change together; a leaf keeps the links to all other spines"
+        tier = base.switch_of[step.switch].tier
+        lower = base.tiers[tier.level - 1].name
+        why = f"both ends of its links change together; a {lower} keeps the links to all other {tier.plural}"
         yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base)
 
 
@@ -197,16 +200,22 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
     added = tuple(one for one in head.switches if not one.tier.attaches_nodes and one.name not in base.switch_of)
     fabric = with_switches(base, added)
     if added:
-        title = f"provision {added[0].tier.counted(len(added))}"
+        counts = Counter(one.tier for one in added)
+        title = f"provision {listed([tier.counted(count) for tier, count in counts.items()])}"
         why = "new switches come up without a link, so that nothing depends on them yet"
         yield Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
-    why = "configure both ends, then move the cables: no leaf-spine pair loses more than one link at a time"
+    pairs = listed(sorted({_pair_words(base, move.before) for step in steps for move in step}))
+    why = f"configure both ends, then move the cables: no {pairs} pair loses more than one link at a time"
     for number, step in enumerate(steps, start=1):
         fabric = rewired(fabric, step)
         title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
         cables = tuple(_cable(fabric, move) for move in step)
         pending = tuple(move.after for move in step if move.after is not None)
         yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
+
+
+def _pair_words(fabric: Fabric, link: Link) -> str:
+    return f"{fabric.switch_of[link.lower].tier.name}-{fabric.switch_of[link.upper].tier.name}"
 
 
 def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from railweave.diagnostics import Where
 from railweave.fabric.model import Fabric, Link, Switch, Tier
@@ -40,12 +41,14 @@ ONE = Share(count=1)
 class RolloutPolicy:
     """What may be out of service at once while a change is rolled out.
 
-    ``spines``: disturbed spines of one plane. ``leaves``: disturbed leaves of one stripe in a rail-optimized plane
-    (never more than one, whatever is said), of the whole plane in a rack-aligned one. ``wave_size``: devices of a wave,
-    disturbed or not. ``uplink_floor_percent``: the least uplink bandwidth of a leaf in service, in percent of what it
-    has in the intent; None leaves it to ``spines``. ``path_floor``: the least spines that join any two leaves in
-    service. ``places`` says where the inventory states a key such as ``floor.uplinks``, under the
-    empty key where it states the policy at all.
+    ``spines``: disturbed spines of one plane; in three tiers those of its pods that join one group of super-spines
+    count as one, since the same paths lead over all of them, and so does one super-spine of that group. ``leaves``:
+    disturbed leaves of one stripe in a rail-optimized plane (never more than one, whatever is said), of the whole
+    plane in a rack-aligned one. ``wave_size``: devices of a wave, disturbed or not. ``uplink_floor_percent``: the
+    least uplink bandwidth of a switch in service, in percent of what it has in the intent; None leaves it to
+    ``spines``. ``path_floor``: the least spines that join any two leaves in service, or super-spines where they are
+    of two pods. ``places`` says where the inventory states a key such as ``floor.uplinks``, under the empty key
+    where it states the policy at all.
     """
 
     spines: Share = ONE
@@ -101,12 +104,14 @@ class Limits:
         self._policy = policy
         self._unprovisioned = frozenset(unprovisioned)
         self._service = Service(fabric, self._unprovisioned)
-        self._sizes = Counter(_group(switch) for switch in fabric.switches if switch.name not in self._unprovisioned)
+        running = [switch for switch in fabric.switches if switch.name not in self._unprovisioned]
+        self._sizes = Counter(map(_group, running))
+        self._columns = Counter(plane for plane, _ in {_column(one) for one in running if not one.tier.attaches_nodes})
 
     def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the first rule that is broken with these devices and links out of service; None where none is."""
         devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._unprovisioned]
-        return self._planes(devices) or self._shares(devices) or self.floors(out, down)
+        return self._planes(devices) or self._shares(devices) or self._groups(devices) or self.floors(out, down)
 
     def _planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         planes = sorted({switch.plane for switch in devices})
@@ -127,21 +132,41 @@ class Limits:
         return None
 
     def _allowed(self, group: "_Group") -> int:
-        tier, _, stripe = group
-        allowed = self._policy.share(tier).of(self._sizes[group])
+        if group.of == "group":
+            return 1
+        allowed = self._policy.share(group.tier).of(self._sizes[group])
         # Two leaves of a stripe are two rails of every node below them.
-        return min(1, allowed) if stripe is not None else allowed
+        return min(1, allowed) if group.of == "stripe" else allowed
+
+    def _groups(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation where paths of too many groups of super-spines would be disturbed at once."""
+        found: dict[int, dict[int, Tier]] = {}
+        for switch in devices:
+            if switch.group is not None:
+                found.setdefault(switch.plane, {})[switch.group] = switch.tier
+        for plane, groups in found.items():
+            tier, total = next(iter(groups.values())), self._columns[plane]
+            allowed = self._policy.share(tier).of(total)
+            if len(groups) > allowed:
+                return PolicyViolation(
+                    RolloutPolicy.share_key(tier),
+                    f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane + 1} would be"
+                    f" disturbed at once, and those of {allowed} may be",
+                    f"restore what is out of service first, or raise `{RolloutPolicy.share_key(tier)}`",
+                )
+        return None
 
     def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the floor that is crossed with these devices and links out of service; None where none is."""
         floor = self._policy.uplink_floor_percent
         if floor is not None:
-            left = self._service.least_uplink_percent(out, down)
+            left, worst = self._service.least_uplinks(out, down)
             # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
             if left < floor - 1e-9:
                 return PolicyViolation(
                     "floor.uplinks",
-                    f"a leaf keeps {left:.4g}% of its uplink bandwidth, and the floor is {floor:g}%",
+                    f"a {self._switch_of[worst].tier.name} keeps {left:.4g}% of its uplink bandwidth, and the floor is"
+                    f" {floor:g}%",
                     f"lower `floor.uplinks` to {_floor_percent(left)}%",
                 )
         paths = self._service.least_paths(out, down)
@@ -155,18 +180,34 @@ class Limits:
         return None
 
 
-_Group = tuple[Tier, int, Hashable]
-"""Devices that share a limit: tier, plane, and the stripe of a leaf with rails."""
+class _Group(NamedTuple):
+    """Devices that share a limit: those of a tier and plane, or ``of`` one stripe of leaves with rails, one pod of
+    spines or one group of super-spines there."""
+
+    tier: Tier
+    plane: int
+    of: str = ""
+    number: int | None = None
 
 
 def _group(switch: Switch) -> _Group:
-    return (switch.tier, switch.plane, None if switch.rail is None else switch.stripe)
+    if switch.rail is not None:
+        return _Group(switch.tier, switch.plane, "stripe", switch.stripe)
+    if switch.group is None:
+        return _Group(switch.tier, switch.plane)
+    of, number = ("group", switch.group) if switch.pod is None else ("pod", switch.pod)
+    return _Group(switch.tier, switch.plane, of, number)
+
+
+def _column(switch: Switch) -> tuple[int, int]:
+    """Return the plane of a switch above the leaves and what it shares its paths with: its group of super-spines."""
+    return switch.plane, switch.place if switch.group is None else switch.group
 
 
 def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
-    tier, plane, stripe = group
+    tier, plane, of, _ = group
     key, devices = RolloutPolicy.share_key(tier), tier.counted(total)
-    where = f"plane {plane + 1}" if stripe is None else f"one stripe of plane {plane + 1}"
+    where = f"one {of} of plane {plane + 1}" if of else f"plane {plane + 1}"
     if not allowed:
         return PolicyViolation(
             key,
@@ -176,7 +217,7 @@ def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> 
     return PolicyViolation(
         key,
         f"{count} of the {devices} of {where} would be out of service, and {allowed} may be",
-        "restore what is out of service first" + (f", or raise `{key}`" if stripe is None else ""),
+        "restore what is out of service first" + ("" if of in ("stripe", "group") else f", or raise `{key}`"),
     )
 
 

@@ -1,8 +1,8 @@
-"""Another speed on the links between leaves and spines, one spine after the other.
+"""Another speed on the links between leaves and spines, one spine after the other; then those to super-spines.
 
 Both ends of a link state its speed, and the link is down while they differ. Changing all spines and then all leaves
-would take every path of a leaf away in between. So each step changes one spine with the far ends of its links: a leaf
-loses the links of that spine alone, 1/M of its uplinks, until the step is over.
+would take every path of a leaf away in between. So each step changes the downlinks of one switch with their far ends: a
+leaf loses the links of that spine alone, 1/M of its uplinks, until the step is over.
 
 Where lanes or the SKU change too there are no such steps: the switches reload, which the policy of a rollout judges.
 """
@@ -74,20 +74,20 @@ def _fixed(port: SwitchPort) -> tuple[str, str, str, int]:
 
 
 def _mixed(base: Fabric, head: Fabric, faster: dict[_Key, Link], spines: Collection[str]) -> Fabric:
-    """Return ``base`` with these spines and the far ends of their links as in ``head``."""
+    """Return ``base`` with the links of these spines and super-spines, at both ends, as in ``head``."""
     links = tuple(
         faster.get((link.upper, link.upper_port), link) if link.upper in spines else link for link in base.links
     )
-    of_leaf: dict[str, set[int]] = {}
+    done: dict[str, set[int]] = {name: {*range(len(head.switch_of[name].panel.ports))} for name in spines}
     for link in faster.values():
         if link.upper in spines:
-            of_leaf.setdefault(link.lower, set()).add(link.lower_port)
+            done.setdefault(link.lower, set()).add(link.lower_port)
+        elif link.lower in spines:
+            done[link.lower].discard(link.lower_port)
     panels = _Panels()
     switches = tuple(
-        one._replace(panel=head.switch_of[one.name].panel)
-        if one.name in spines
-        else one._replace(panel=panels.mixed(one, head.switch_of[one.name], frozenset(of_leaf[one.name])))
-        if one.name in of_leaf
+        one._replace(panel=panels.mixed(one, head.switch_of[one.name], frozenset(done[one.name])))
+        if one.name in done
         else one
         for one in base.switches
     )
@@ -102,6 +102,8 @@ class _Panels:
 
     def mixed(self, before: Switch, after: Switch, ports: frozenset[int]) -> Panel:
         """Return ``before``'s panel with these ports as ``after`` has them."""
+        if len(ports) == len(before.panel.ports):
+            return after.panel
         key = (id(before.panel), id(after.panel), ports)
         if key not in self._made:
             self._made[key] = before.panel._replace(

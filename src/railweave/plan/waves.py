@@ -3,6 +3,7 @@
 A plane is a whole fabric of its own, so one is finished before the next is touched. In a plane spines go before leaves,
 and hitless changes before disruptive ones. A wave never holds two devices that share a link, so each can be verified
 against neighbors that do not change. Disruptive leaves of one wave are of one rail, so that all other rails stay whole.
+In three tiers the same spine of every pod goes with the others, because the same paths lead over all of them.
 
 Whether a device may go is judged in one place, ``WaveGate``: the planner lays the waves out by it, and the rollout asks
 it again before each wave, with the devices that failed meanwhile.
@@ -41,6 +42,7 @@ class WaveGate:
         unprovisioned: Collection[str] = (),
         out_of_service: Collection[str] = (),
     ) -> None:
+        self.fabric = fabric
         self._limits = Limits(fabric, policy, unprovisioned)
         self.disruptive = frozenset(disruptive) - frozenset(unprovisioned)
         self._out = tuple(sorted(out_of_service, key=natural_key))
@@ -139,6 +141,11 @@ def _rollout_order(switch: Switch) -> tuple[int, int]:
     return (switch.plane, -switch.tier.level)
 
 
+def _column(switch: Switch) -> int:
+    """Return what switches of a tier have in common that go together: the rail, or the group of super-spines."""
+    return next((one for one in (switch.rail, switch.group) if one is not None), -1)
+
+
 class _WaveBuilder:
     """Waves in the making, group by group; ``two_sided`` are the ends of links that both have to change."""
 
@@ -156,7 +163,7 @@ class _WaveBuilder:
         disruptive = [switch for switch in switches if switch.name in self._gate.disruptive]
         self._add(self._after_canary(hitless, disruptive=False), disruptive=False)
         # Links whose ends both change stay down until the leaves follow, so those spines wait for all others.
-        disruptive.sort(key=lambda switch: (switch.name in self._two_sided, -1 if switch.rail is None else switch.rail))
+        disruptive.sort(key=lambda switch: (switch.name in self._two_sided, _column(switch)))
         rest = self._after_canary(disruptive, disruptive=True)
         for _, rail in groupby(rest, key=lambda switch: switch.rail):
             self._add(rail, disruptive=True)

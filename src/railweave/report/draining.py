@@ -25,7 +25,7 @@ def intention_view(
         had = drained.get(target.device, ())
         note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {first_few(had)}"
         lines.append(Text(f"{target.device}: {what} will be de-preferred by all neighbors (graceful shutdown){note}"))
-    lines.append(Text(f"sessions and routes stay; the worst leaf keeps {uplinks_left_percent:g}% of its uplinks"))
+    lines.append(Text(f"sessions and routes stay; the worst switch keeps {uplinks_left_percent:g}% of its uplinks"))
     return Group(*lines)
 
 

@@ -21,13 +21,14 @@ from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 class Order:
     """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
 
-    ``settled`` are the devices that stand still in their new state; ``moving`` is how many other devices may change
-    beside each one, or have failed. ``blocker`` says why nothing may be begun any more, as ``OperatorControl`` has it.
+    ``settled`` are the devices that stand still in their new state; ``missing`` is how many prefixes may be absent
+    because other devices change beside each one, or have failed. ``blocker`` says why nothing may be begun any more, as
+    ``OperatorControl`` has it.
     """
 
     jobs: Mapping[str, DeviceJob] = field(repr=False)
     settled: frozenset[str]
-    moving: int
+    missing: int
     policy: Policy
     announce: Events
     blocker: Callable[[], str] = field(repr=False)

@@ -33,7 +33,7 @@ def checks_of(
     if not whole:
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
-    checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.moving))
+    checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing))
     return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
 
 

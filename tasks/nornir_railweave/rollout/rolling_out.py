@@ -7,7 +7,7 @@ A device that fails is rolled back at once. While fewer than ``max_failures`` di
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nornir.core import Nornir
@@ -24,6 +24,7 @@ from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import FabricRunner
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
+from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
@@ -203,11 +204,12 @@ class _RollingOut:
         self._soak(confirmed)
 
     def _order(self, wave: Collection[str]) -> Order:
+        behind = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
         return Order(
             jobs=self._jobs,
             settled=self._context.settled | ended_new,
-            moving=max(0, len(wave) - 1),
+            missing=sum(behind) - min(behind, default=0),
             policy=self._context.policy,
             announce=self._context.announce,
             blocker=self._context.operator.blocker,
@@ -263,8 +265,11 @@ class _RollingOut:
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
         if reason := self._context.operator.blocker():
             raise _StoppedError(reason)
-        order = self._order(attempts)
-        soak = Soak(self._nr, order, attempts, self._asked, moving=len(self._failed))
+        # A switch that went back to what it was before its provisioning no longer announces anything.
+        silent = {*self._failed, *(name for name, attempt in attempts.items() if attempt.before.disconnects)}
+        missing = sum(prefixes_behind(self._context.gate.fabric, name) for name in silent)
+        order = replace(self._order(attempts), missing=missing)
+        soak = Soak(self._nr, order, attempts, self._asked)
         reason = soak.run()
         if reason:
             self._roll_back(order, attempts, reason)

@@ -4,7 +4,7 @@ What is seen once may be a session that was just being read; what is seen twice 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
@@ -36,14 +36,10 @@ class SoakCheck:
 class Soak:
     """One wave's soak; ``asked`` tells what a person wants, ``cut_short`` whether one ended it before its time."""
 
-    def __init__(
-        self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], asked: Callable[[], str], *, moving: int
-    ) -> None:
+    def __init__(self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], asked: Callable[[], str]) -> None:
         self.cut_short = False
         self._nr = nr
-        # A switch that went back to what it was before its provisioning no longer announces anything.
-        leaving = sum(attempt.before.disconnects for attempt in attempts.values())
-        self._order = replace(order, moving=moving + leaving)
+        self._order = order
         self._clock = order.policy.clock
         self._attempts = attempts
         self._asked = asked

@@ -68,8 +68,8 @@ def test_a_session_that_brings_fewer_prefixes_is_told() -> None:
 
 
 def test_devices_at_work_may_take_their_prefixes_with_them() -> None:
-    assert wrong(prefix_checks("leaf1", {"a": 9}, seen(a=5), ("a",), moving=2)) == []
-    assert wrong(prefix_checks("leaf1", {"a": 9}, seen(a=4), ("a",), moving=2)) != []
+    assert wrong(prefix_checks("leaf1", {"a": 9}, seen(a=5), ("a",), missing=4)) == []
+    assert wrong(prefix_checks("leaf1", {"a": 9}, seen(a=4), ("a",), missing=4)) != []
 
 
 def test_only_the_sessions_that_are_asked_for_are_judged() -> None:
