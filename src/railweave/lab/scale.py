@@ -15,8 +15,11 @@ from railweave.intent.model import Intent, Nodes, Shape
 
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
-    """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable."""
-    for spines in dict.fromkeys((today.top.reserve, intent.topology.spine.count)):
+    """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable: every pod
+    with as many spines as today where it may not have more."""
+    above = today.tiers[1]
+    of_pods = above.count // len({one.pod for one in today.switches if one.tier == above}) * above.groups
+    for spines in dict.fromkeys((above.reserve, of_pods, intent.topology.spine.count)):
         grown = design(_grown(intent, today, spines), catalog).fabric
         if grown is not None and _cables(today) <= _cables(grown):
             return grown

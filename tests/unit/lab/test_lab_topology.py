@@ -81,6 +81,14 @@ def test_the_whole_reserve_is_cabled_and_only_today_is_claimed(render_lab: Any) 
     assert len(made.lab.fabric.links) == 4 * 4 + 8 * 2
 
 
+def test_the_pods_of_the_reserve_are_cabled(render_lab: Any) -> None:
+    made = render_lab("lab-pods.yml")
+    assert (made.claimed, len(made.lab.switches)) == (10, 18)
+    assert [(tier.name, tier.count) for tier in made.lab.fabric.tiers] == [
+        ("leaf", 8), ("spine", 8), ("super-spine", 2),
+    ]  # fmt: skip
+
+
 def test_an_end_is_cabled_once_and_every_end_is_a_node(render_lab: Any) -> None:
     document = clab_document(render_lab("pod-32.yml").lab)["topology"]
     ends = [(end["node"], end["interface"]) for link in document["links"] for end in link["endpoints"]]
