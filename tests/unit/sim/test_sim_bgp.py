@@ -159,6 +159,101 @@ def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Fabric) -> None
     assert "10.0.0.1" in run(fabric.devices["spine1"], "vtysh -c 'show bgp summary'")[1]
 
 
+_ROUTER = {"leaf1": 65001, "leaf2": 65002, "spine1": 65100}
+
+
+def _give_ipv6(run: Run, fabric: Fabric, *without: str) -> None:
+    """Give the leaves a prefix of IPv6 each, and every switch but ``without`` the family with filters of its own."""
+    for name, group in (("leaf1", "SPINES"), ("leaf2", "SPINES"), ("spine1", "LEAVES")):
+        lines = ["ipv6 prefix-list FABRIC6 seq 5 permit fd00::/40 ge 64 le 64"]
+        lines += ["route-map ANY6 permit 10", "match ipv6 address prefix-list FABRIC6", "exit"]
+        if name != "spine1":
+            lines += [f"ipv6 route fd00:0:0:{name[-1]}::/64 blackhole 250", "ipv6 route fd99::/64 blackhole 250"]
+        lines += [f"router bgp {_ROUTER[name]}", "address-family ipv6 unicast"]
+        lines += [f"neighbor {group} route-map ANY6 in", f"neighbor {group} route-map ANY6 out"]
+        lines += [] if name in without else [f"neighbor {group} activate"]
+        if name != "spine1":
+            lines += [f"network fd00:0:0:{name[-1]}::/64", "network fd99::/64"]
+        command = "vtysh -c 'conf t' " + " ".join(f"-c '{line}'" for line in lines)
+        assert run(fabric.devices[name], command) == (0, "", "")
+
+
+def _shown(run: Run, fabric: Fabric, name: str, command: str) -> dict[str, Any]:
+    return dict(json.loads(run(fabric.devices[name], f"vtysh -c '{command} json'")[1]))
+
+
+def test_routes_of_ipv6_travel_beside_those_of_ipv4_through_filters_of_their_own(run: Run, fabric: Fabric) -> None:
+    before = _shown(run, fabric, "leaf1", "show ip route").keys()
+    _give_ipv6(run, fabric)
+    info = neighbors(run, fabric, "spine1")["10.0.0.1"]["addressFamilyInfo"]
+    assert info == {
+        "ipv4Unicast": {"sentPrefixCounter": 3, "acceptedPrefixCounter": 1},
+        "ipv6Unicast": {"sentPrefixCounter": 2, "acceptedPrefixCounter": 1},
+    }, "the prefix outside of the list does not travel"
+    assert _shown(run, fabric, "leaf1", "show ip route").keys() == before
+    routes = _shown(run, fabric, "leaf1", "show ipv6 route")
+    assert [*routes] == ["fd00:0:0:1::/64", "fd00:0:0:2::/64", "fd99::/64"]
+    (hop,) = routes["fd00:0:0:2::/64"][0]["nexthops"]
+    assert (hop["interfaceName"], hop["afi"], hop["ip"][:6]) == ("Ethernet0", "ipv6", "fe80::")
+    assert [*_shown(run, fabric, "leaf1", "show bgp ipv6 unicast")["routes"]] == [
+        "fd00:0:0:1::/64",
+        "fd99::/64",
+        "fd00:0:0:2::/64",
+    ]
+    assert not any(":" in prefix for prefix in _shown(run, fabric, "leaf1", "show bgp ipv4 unicast")["routes"])
+    (path,) = _shown(run, fabric, "leaf1", "show bgp ipv6 unicast fd00:0:0:2::/64")["paths"]
+    assert path["path"] == "65100 65002"
+    shown = run(fabric.devices["leaf1"], "show ipv6 route")[1]
+    assert "fd00:0:0:2::/64" in shown
+    assert "10.255" not in shown
+
+
+def test_summaries_count_each_family_apart(run: Run, fabric: Fabric) -> None:
+    assert [*_shown(run, fabric, "spine1", "show bgp summary")] == ["ipv4Unicast"]
+    _give_ipv6(run, fabric)
+    families = _shown(run, fabric, "spine1", "show bgp summary")
+    counts = {name: [(one["pfxRcd"], one["pfxSnt"]) for one in of["peers"].values()] for name, of in families.items()}
+    assert counts == {"ipv4Unicast": [(1, 3), (1, 3)], "ipv6Unicast": [(1, 2), (1, 2)]}
+    assert _shown(run, fabric, "spine1", "show bgp ipv6 unicast summary")["peers"].keys() == {"10.0.0.1", "10.0.0.3"}
+    text = run(fabric.devices["spine1"], "vtysh -c 'show bgp summary'")[1]
+    assert [line for line in text.splitlines() if line.endswith("Summary:")] == [
+        "IPv4 Unicast Summary:",
+        "IPv6 Unicast Summary:",
+    ]
+
+
+def test_a_family_that_one_end_lacks_carries_nothing(run: Run, fabric: Fabric) -> None:
+    _give_ipv6(run, fabric, "leaf1")
+    info = neighbors(run, fabric, "spine1")["10.0.0.1"]["addressFamilyInfo"]["ipv6Unicast"]
+    assert info == {"acceptedPrefixCounter": 0}, "FRR counts nothing sent where the other end has not agreed"
+    assert "ipv6Unicast" not in neighbors(run, fabric, "leaf1")["10.0.0.0"]["addressFamilyInfo"]
+    assert "fd00:0:0:2::/64" not in _shown(run, fabric, "leaf1", "show ipv6 route")
+    assert "NoNeg" in run(fabric.devices["spine1"], "vtysh -c 'show bgp summary'")[1]
+
+
+def test_a_session_opens_again_where_a_family_is_activated(run: Run, fabric: Fabric) -> None:
+    clock = fabric.devices["leaf1"].clock
+    before = neighbors(run, fabric, "spine1")["10.0.0.1"]["bgpTimerUpEstablishedEpoch"]
+    clock.advance(100.0)
+    assert neighbors(run, fabric, "spine1")["10.0.0.1"]["bgpTimerUpEstablishedEpoch"] == before
+    _give_ipv6(run, fabric, "spine1", "leaf2")
+    after = {
+        peer: one["bgpTimerUpEstablishedEpoch"]
+        for peer, one in neighbors(run, fabric, "spine1").items()
+        if isinstance(one, dict)
+    }
+    assert after["10.0.0.1"] >= before + 100
+    assert after["10.0.0.3"] == before
+
+
+def test_a_filter_of_ipv6_leaves_ipv4_as_it_is(run: Run, fabric: Fabric) -> None:
+    _give_ipv6(run, fabric)
+    words = ("conf t", "router bgp 65001", "address-family ipv6 unicast", "neighbor SPINES route-map NONE in")
+    assert run(fabric.devices["leaf1"], "vtysh " + " ".join(f"-c '{one}'" for one in words))[0] == 0
+    info = neighbors(run, fabric, "leaf1")["10.0.0.0"]["addressFamilyInfo"]
+    assert (info["ipv4Unicast"]["acceptedPrefixCounter"], info["ipv6Unicast"]["acceptedPrefixCounter"]) == (2, 0)
+
+
 def test_two_ends_with_one_router_id_do_not_meet(run: Run, fabric: Fabric) -> None:
     run(fabric.devices["leaf1"], "vtysh -c 'conf t' -c 'router bgp 65001' -c 'bgp router-id 10.255.1.1'")
     assert states(run, fabric, "leaf1") == {"10.0.0.0": "Active"}

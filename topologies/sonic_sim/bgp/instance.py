@@ -10,9 +10,26 @@ _SHUTDOWN = "bgp graceful-shutdown"
 DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
 
 
+FAMILIES = {4: "ipv4 unicast", 6: "ipv6 unicast"}
+"""The address families by IP version, which routes are kept apart by."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is exchanged with a neighbor of one address family, and through which filters."""
+
+    active: bool = False
+    map_in: str = ""
+    map_out: str = ""
+    list_in: str = ""
+    list_out: str = ""
+    allow_own_as: int = 0
+
+
 @dataclass(slots=True)
 class Neighbor:
-    """One neighbor. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds."""
+    """One neighbor. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds;
+    ``exchanges`` by IP version."""
 
     peer: str
     remote_as: str = ""
@@ -23,18 +40,17 @@ class Neighbor:
     bfd: bool = False
     keepalive_s: int = DEFAULT_KEEPALIVE_S
     hold_s: int = DEFAULT_HOLD_S
-    active: bool = True
-    map_in: str = ""
-    map_out: str = ""
-    list_in: str = ""
-    list_out: str = ""
-    maximum_prefix: int = 0
-    allow_own_as: int = 0
+    exchanges: dict[int, Exchange] = field(default_factory=lambda: {version: Exchange() for version in FAMILIES})
+
+    @property
+    def active_versions(self) -> tuple[int, ...]:
+        """Return the IP versions of which routes may be exchanged."""
+        return tuple(version for version, one in self.exchanges.items() if one.active)
 
 
 @dataclass(slots=True)
 class Instance:
-    """The default BGP instance of a switch."""
+    """The default BGP instance of a switch; ``redistribute`` holds (IP version, source)."""
 
     asn: int
     router_id: str = ""
@@ -42,7 +58,7 @@ class Instance:
     import_check: bool = True
     neighbors: dict[str, Neighbor] = field(default_factory=dict)
     networks: tuple[str, ...] = ()
-    redistribute: tuple[str, ...] = ()
+    redistribute: tuple[tuple[int, str], ...] = ()
     graceful_shutdown: bool = False
 
 
@@ -65,68 +81,63 @@ def _instance(context: Context, asn: int) -> Instance:
     result.import_check = "no bgp network import-check" not in context.lines
     active = "no bgp default ipv4-unicast" not in context.lines
     timers = context.lines.get("timers bgp", "").split()[2:]
-    family = next((one for one in context.children.values() if one.header == "address-family ipv4 unicast"), None)
-    lines = list(_neighbor_lines(context, family))
-    groups = {peer for peer, words in lines if words == ["peer-group"]}
-    parts: dict[str, list[list[str]]] = {}
+    versions = {f"address-family {name}": version for version, name in FAMILIES.items()}
+    places = [
+        (4, context),
+        *((versions[one.header], one) for one in context.children.values() if one.header in versions),
+    ]
+    lines = [(peer, version, words) for version, place in places for peer, words in _neighbor_lines(place)]
+    groups = {peer for peer, _, words in lines if words == ["peer-group"]}
+    parts: dict[str, list[tuple[int, list[str]]]] = {}
     member_of: dict[str, str] = {}
-    for peer, words in lines:
-        parts.setdefault(peer, []).append(words)
+    for peer, version, words in lines:
+        parts.setdefault(peer, []).append((version, words))
         if "peer-group" in words and words[-1] in groups:
             member_of[peer] = words[-1]
     for peer, own in parts.items():
         if peer in groups:
             continue
-        neighbor = Neighbor(peer, active=active)
+        neighbor = Neighbor(peer)
+        neighbor.exchanges[4].active = active
         if timers:
             neighbor.keepalive_s, neighbor.hold_s = int(timers[0]), int(timers[1])
-        for words in [*parts.get(member_of.get(peer, ""), []), *own]:
-            _take(neighbor, words)
+        for version, words in [*parts.get(member_of.get(peer, ""), []), *own]:
+            _take(neighbor, version, words)
         result.neighbors[peer] = neighbor
-    if family is not None:
-        result.networks = tuple(line.split()[1] for line in family.lines.values() if line.startswith("network "))
-        kinds = (line.split()[1] for line in family.lines.values() if line.startswith("redistribute "))
-        result.redistribute = tuple(kinds)
+    said = [(version, line.split()) for version, family in places[1:] for line in family.lines.values()]
+    result.networks = tuple(words[1] for _, words in said if words[0] == "network")
+    result.redistribute = tuple((version, words[1]) for version, words in said if words[0] == "redistribute")
     return result
 
 
-def _neighbor_lines(context: Context, family: Context | None) -> Iterator[tuple[str, list[str]]]:
-    for place in (context, family):
-        if place is None:
-            continue
-        for line in place.lines.values():
-            words = line.split()
-            if words[0] == "neighbor":
-                yield words[1], words[2:]
-            elif words[:2] == ["no", "neighbor"]:
-                yield words[2], ["no", *words[3:]]
+def _neighbor_lines(place: Context) -> Iterator[tuple[str, list[str]]]:
+    for line in place.lines.values():
+        words = line.split()
+        if words[0] == "neighbor":
+            yield words[1], words[2:]
+        elif words[:2] == ["no", "neighbor"]:
+            yield words[2], ["no", *words[3:]]
 
 
-def _take(neighbor: Neighbor, words: list[str]) -> None:
-    """Apply one neighbor line."""
+def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
+    """Apply one neighbor line; what is said outside a family is IPv4's."""
     if words[0] == "interface":
         neighbor.interface = True
         words = words[1:] or ["interface"]
-    if words == ["no", "activate"]:
-        neighbor.active = False
-        return
-    taker = _TAKERS.get(words[0])
-    if taker is not None:
+    exchange = neighbor.exchanges[version]
+    if words in (["activate"], ["no", "activate"]):
+        exchange.active = words == ["activate"]
+    elif words[0] in ("route-map", "prefix-list"):
+        setattr(exchange, f"{'map' if words[0] == 'route-map' else 'list'}_{words[2]}", words[1])
+    elif words[0] == "allowas-in":
+        exchange.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
+    elif (taker := _TAKERS.get(words[0])) is not None:
         taker(neighbor, words)
-
-
-def _take_filter(neighbor: Neighbor, words: list[str]) -> None:
-    kind = "map" if words[0] == "route-map" else "list"
-    setattr(neighbor, f"{kind}_{words[2]}", words[1])
 
 
 def _take_timers(neighbor: Neighbor, words: list[str]) -> None:
     if words[1] != "connect":
         neighbor.keepalive_s, neighbor.hold_s = int(words[1]), int(words[2])
-
-
-def _take_activate(neighbor: Neighbor, words: list[str]) -> None:
-    neighbor.active = True
 
 
 def _take_shutdown(neighbor: Neighbor, words: list[str]) -> None:
@@ -149,24 +160,11 @@ def _take_local_as(neighbor: Neighbor, words: list[str]) -> None:
     neighbor.local_as = int(words[1])
 
 
-def _take_maximum(neighbor: Neighbor, words: list[str]) -> None:
-    neighbor.maximum_prefix = 0 if "warning-only" in words else int(words[1])
-
-
-def _take_allow(neighbor: Neighbor, words: list[str]) -> None:
-    neighbor.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
-
-
 _TAKERS: dict[str, Callable[[Neighbor, list[str]], None]] = {
-    "route-map": _take_filter,
-    "prefix-list": _take_filter,
     "timers": _take_timers,
-    "activate": _take_activate,
     "shutdown": _take_shutdown,
     "bfd": _take_bfd,
     "description": _take_description,
     "remote-as": _take_remote_as,
     "local-as": _take_local_as,
-    "maximum-prefix": _take_maximum,
-    "allowas-in": _take_allow,
 }

@@ -1,9 +1,10 @@
 """The paths that bgpd knows, as ``show ip bgp`` shows them."""
 
+from ipaddress import IPv6Address
 from typing import Any
 
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Route, network
-from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of
+from sonic_sim.bgp.routes import Rib, equal_paths, ribs_of, version_of
 from sonic_sim.bgp.sessions import bgp_of
 from sonic_sim.device import Device
 
@@ -13,20 +14,47 @@ def rib_of(device: Device) -> Rib | None:
     return ribs_of(device.network).get(device.name)
 
 
-def bgp_table(device: Device, every_vrf: bool) -> dict[str, Any]:
-    """Return ``show ip bgp json``."""
+def next_hop(device: Device, prefix: str, peer: str, port: str) -> dict[str, Any]:
+    """Return a next hop: the neighbor's link-local address for IPv6 and for a session over an interface (RFC 8950)."""
+    over_ipv4 = peer != port and version_of(prefix) == 4
+    address = peer if over_ipv4 else link_local(device, port)
+    return {"ip": address, "afi": "ipv4" if over_ipv4 else "ipv6", "interfaceName": port}
+
+
+def link_local(device: Device, port: str) -> str:
+    """Return the address that the far end of a cable makes of its switch's MAC address (RFC 4291, EUI-64)."""
+    far = device.network.far_end(device, port)
+    other = device.network.devices.get(far.node) if far is not None else None
+    if other is None:
+        return "fe80::"
+    mac = bytes.fromhex(other.db.get("DEVICE_METADATA|localhost").get("mac", other.spec.mac).replace(":", ""))
+    interface = bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]
+    return str(IPv6Address(b"\xfe\x80" + bytes(6) + interface))
+
+
+def bgp_table(device: Device, version: int) -> dict[str, Any]:
+    """Return ``show bgp ipv4 unicast json``, or that of IPv6."""
     instance, rib = bgp_of(device), rib_of(device)
     if instance is None or rib is None:
         return {}
-    routes = {prefix: [path for path, _ in _paths(rib, prefix)] for prefix in rib.best}
+    routes = {
+        prefix: [path for path, _ in _paths(device, rib, prefix)]
+        for prefix in rib.best
+        if version_of(prefix) == version
+    }
     return {"vrfId": 0, "vrfName": "default", "routerId": instance.router_id, "defaultLocPrf": PREFERENCE,
             "localAS": instance.asn, "routes": routes}  # fmt: skip
 
 
-def _paths(rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
+def _paths(device: Device, rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
     """Return the paths to a prefix as FRR lists them; a preference only where it is not the usual one (8.4)."""
     best, source = rib.best[prefix]
-    own = {"valid": True, "bestpath": True, "path": "", "nexthops": [{"ip": "0.0.0.0", "used": True}]}
+    own = {
+        "valid": True,
+        "bestpath": True,
+        "path": "",
+        "nexthops": [{"ip": "0.0.0.0" if version_of(prefix) == 4 else "::", "used": True}],
+    }
     paths = [] if source else [(own, best)]
     for peer, table in rib.received.items():
         if prefix in table:
@@ -37,17 +65,18 @@ def _paths(rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
             if route.local_preference != PREFERENCE:
                 path["locPrf"] = route.local_preference
             text = " ".join(str(number) for number in route.path)
-            paths.append((path | {"peerId": peer, "path": text, "nexthops": [{"ip": peer, "used": True}]}, route))
+            hop = peer if version_of(prefix) == 4 else link_local(device, rib.sessions[peer].port)
+            paths.append((path | {"peerId": peer, "path": text, "nexthops": [{"ip": hop, "used": True}]}, route))
     return paths
 
 
 def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
-    """Return ``show ip bgp PREFIX json``: the paths with their communities."""
+    """Return ``show bgp PREFIX json``: the paths with their communities."""
     rib = rib_of(device)
     if rib is None or prefix not in rib.best:
         return {}
     paths = []
-    for path, route in _paths(rib, prefix):
+    for path, route in _paths(device, rib, prefix):
         communities = sorted(route.communities)
         named = ["gracefulShutdown" if one == GRACEFUL_SHUTDOWN else one for one in communities]
         marked = {"community": {"string": " ".join(communities), "list": named}} if communities else {}
@@ -55,24 +84,27 @@ def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
     return {"prefix": prefix, "paths": paths}
 
 
-def table_text(device: Device) -> str:
-    """Return ``show ip bgp`` for a person."""
+def table_text(device: Device, version: int) -> str:
+    """Return ``show bgp ipv4 unicast`` for a person, or that of IPv6."""
     instance, rib = bgp_of(device), rib_of(device)
     if instance is None or rib is None:
         return "% BGP instance not found\n"
+    prefixes = sorted(
+        (one for one in rib.best if version_of(one) == version), key=lambda one: network(one).network_address
+    )
     lines = [
-        f"BGP table version is {len(rib.best)}, local router ID is {instance.router_id}, vrf id 0",
+        f"BGP table version is {len(prefixes)}, local router ID is {instance.router_id}, vrf id 0",
         f"Default local pref {PREFERENCE}, local AS {instance.asn}",
         "Status codes:  * valid, > best, = multipath",
         "",
         "   Network          Next Hop            Metric LocPrf Weight Path",
     ]
     equal = equal_paths(rib)
-    for prefix in sorted(rib.best, key=lambda one: (network(one).version, network(one).network_address)):
+    for prefix in prefixes:
         hops = {peer for peer, _ in equal.get(prefix, ())}
-        for place, (path, _) in enumerate(_paths(rib, prefix)):
+        for place, (path, _) in enumerate(_paths(device, rib, prefix)):
             mark = "*>" if path.get("bestpath") else "*=" if path.get("peerId") in hops else "* "
             preference, weight = path.get("locPrf", ""), "" if path["path"] else "32768 "
             name, hop = prefix if place == 0 else "", path["nexthops"][0]["ip"]
             lines.append(f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight or '0 ':>8}{path['path']} i")
-    return "\n".join([*lines, "", f"Displayed  {len(rib.best)} routes"]) + "\n"
+    return "\n".join([*lines, "", f"Displayed  {len(prefixes)} routes"]) + "\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from sonic_sim.bgp.instance import Instance, Neighbor
+from sonic_sim.bgp.instance import FAMILIES, Exchange, Instance, Neighbor
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Policies, Route, network
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
 from sonic_sim.device import Device, Fabric
@@ -17,14 +17,20 @@ _REST = 4.0
 
 @dataclass(slots=True)
 class Rib:
-    """The routes of one switch: received ones by peer, the best by prefix with the peer (empty: own)."""
+    """The routes of one switch: received ones by peer, the best by prefix with the peer (empty: own). ``sent`` counts
+    routes by peer and IP version."""
 
     instance: Instance
     policies: Policies
     sessions: dict[str, Session]
     received: dict[str, dict[str, Route]] = field(default_factory=dict)
     best: dict[str, tuple[Route, str]] = field(default_factory=dict)
-    sent: dict[str, int] = field(default_factory=dict)
+    sent: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+def version_of(prefix: str) -> int:
+    """Return the IP version of a prefix."""
+    return 6 if ":" in prefix else 4
 
 
 @dataclass(slots=True)
@@ -116,8 +122,8 @@ def originated(device: Device, instance: Instance) -> list[str]:
     """Return the prefixes that a switch announces itself: ``network`` lines that are in its routing table."""
     routes = local_routes(device)
     own = [prefix for prefix in instance.networks if prefix in routes or not instance.import_check]
-    for kind in instance.redistribute:
-        own += [prefix for prefix, source in routes.items() if source == kind]
+    for version, kind in instance.redistribute:
+        own += [prefix for prefix, source in routes.items() if source == kind and version_of(prefix) == version]
     return list(dict.fromkeys(own))
 
 
@@ -140,32 +146,41 @@ def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str]) -> dict[str, 
     rib = ribs[name]
     changed: dict[str, set[str]] = {}
     sent: dict[Export, dict[str, Route]] = {}
+    families = _by_version(prefixes)
     for peer, one in rib.sessions.items():
         remote = ribs.get(one.remote)
         back = remote.sessions.get(one.remote_peer) if remote is not None else None
         if remote is None or back is None:
             continue
-        export = _export(rib, one.neighbor)
-        if export not in sent:
-            sent[export] = _outgoing(rib, export, prefixes)
         table = remote.received.setdefault(one.remote_peer, {})
-        for prefix in prefixes:
-            offered = sent[export].get(prefix)
-            # a route is not sent back to where it came from
-            came_back = offered is not None and rib.best[prefix][1] == peer
-            route = None if offered is None or came_back else _taken(remote, rib, back.neighbor, offered)
-            if table.get(prefix) == route:
-                continue
-            if route is None:
-                del table[prefix]
-            else:
-                table[prefix] = route
-            if _choose(remote, prefix):
-                changed.setdefault(one.remote, set()).add(prefix)
+        for version, own in families.items():
+            export, taking = _export(rib, one.neighbor, version), back.neighbor.exchanges[version]
+            if export not in sent:
+                sent[export] = _outgoing(rib, export, own)
+            for prefix in own:
+                offered = sent[export].get(prefix)
+                # a route is not sent back to where it came from
+                came_back = offered is not None and rib.best[prefix][1] == peer
+                route = None if offered is None or came_back else _taken(remote, rib, taking, offered)
+                if table.get(prefix) == route:
+                    continue
+                if route is None:
+                    del table[prefix]
+                else:
+                    table[prefix] = route
+                if _choose(remote, prefix):
+                    changed.setdefault(one.remote, set()).add(prefix)
     return changed
 
 
-def _taken(remote: Rib, sender: Rib, back: Neighbor, route: Route) -> Route | None:
+def _by_version(prefixes: Iterable[str]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for prefix in prefixes:
+        found.setdefault(version_of(prefix), []).append(prefix)
+    return found
+
+
+def _taken(remote: Rib, sender: Rib, back: Exchange, route: Route) -> Route | None:
     """Return a route as the far end keeps it, or None where it does not."""
     own = remote.instance.asn
     if not back.active or route.path.count(own) > back.allow_own_as:
@@ -183,18 +198,20 @@ def _shut_down(remote: Rib, route: Route) -> Route:
     return replace(route, local_preference=0) if GRACEFUL_SHUTDOWN in route.communities else route
 
 
-Export = tuple[bool, bool, str, str, int]
-"""What decides how routes leave: active, external, route-map, prefix list, the AS number that is put in front."""
+Export = tuple[int, bool, bool, str, str, int]
+"""What decides how routes leave: IP version, active, external, route-map, prefix list, the AS number that is put in
+front."""
 
 
-def _export(rib: Rib, neighbor: Neighbor) -> Export:
+def _export(rib: Rib, neighbor: Neighbor, version: int) -> Export:
     external = neighbor.remote_as != "internal" and neighbor.remote_as != str(rib.instance.asn)
-    return (neighbor.active, external, neighbor.map_out, neighbor.list_out, neighbor.local_as or rib.instance.asn)
+    own, number = neighbor.exchanges[version], neighbor.local_as or rib.instance.asn
+    return (version, own.active, external, own.map_out, own.list_out, number)
 
 
 def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Route]:
     """Return the best routes of these prefixes as they leave."""
-    active, external, map_out, list_out, number = export
+    _, active, external, map_out, list_out, number = export
     if not active or (external and rib.instance.policy_required and not (map_out or list_out)):
         return {}
     held_back = {"no-advertise", "no-export"} if external else {"no-advertise"}
@@ -241,13 +258,18 @@ def _count_sent(rib: Rib) -> None:
     came_from: dict[str, list[str]] = {}
     for prefix, (_, source) in rib.best.items():
         came_from.setdefault(source, []).append(prefix)
-    exports = {peer: _export(rib, one.neighbor) for peer, one in rib.sessions.items()}
+    best = _by_version(rib.best)
+    exports = {
+        (peer, version): _export(rib, one.neighbor, version)
+        for peer, one in rib.sessions.items()
+        for version in FAMILIES
+    }
     members = Counter(exports.values())
-    for peer, export in exports.items():
+    for (peer, version), export in exports.items():
         if export not in leaving:
-            leaving[export] = _outgoing(rib, export, rib.best)
+            leaving[export] = _outgoing(rib, export, best.get(version, ()))
         alone = came_from.get(peer, ()) if members[export] == 1 else ()
-        rib.sent[peer] = len(leaving[export]) - sum(1 for prefix in alone if prefix in leaving[export])
+        rib.sent[peer, version] = len(leaving[export]) - sum(1 for prefix in alone if prefix in leaving[export])
 
 
 def _choose(rib: Rib, prefix: str) -> bool:

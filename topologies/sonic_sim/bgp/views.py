@@ -1,10 +1,12 @@
 """What FRR shows: ``show running-config`` and the state of BGP and routes."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from sonic_sim.bgp.paths import bgp_prefix
-from sonic_sim.bgp.state import JSON_VIEWS, TEXT_VIEWS
+from sonic_sim.bgp.paths import bgp_prefix, bgp_table, table_text
+from sonic_sim.bgp.state import bfd_peers, bgp_neighbors, bgp_summary, summary_text
+from sonic_sim.bgp.zebra import route_text, routes_shown, summary_of_routes
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
 from sonic_sim.frr.filters import filters_shown
@@ -26,16 +28,18 @@ def view(device: Device, command: str) -> str | None:
     if filters is not None:
         return filters
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
-    plain = plain.replace("show bgp ipv4 unicast", "show bgp").replace("show bgp ipv4", "show bgp")
+    plain = plain.replace(" unicast", "").replace("show bgp ipv4", "show bgp")
+    plain = re.sub(r"^show bgp ipv6 (?=summary|neighbor)", "show bgp ", plain)
     every_vrf = " vrf all" in command
     text = TEXT_VIEWS.get(plain)
     if text is None and plain.endswith(" json"):
         shown = _json_view(device, plain.removesuffix(" json"), every_vrf)
         if shown is None:
             return None
-        if plain == "show bgp summary json" and " ipv4" in command and not every_vrf:
+        family = re.search(r" (ipv[46])", command)
+        if plain == "show bgp summary json" and family and not every_vrf:
             # asked for one address family, FRR leaves out the level of families (seen on 8.4)
-            shown = shown.get("ipv4Unicast", {})
+            shown = shown.get(f"{family[1]}Unicast", {})
         return to_json(shown, step="  ") + "\n"
     return None if text is None else text(device)
 
@@ -45,7 +49,28 @@ def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] 
     if found is not None:
         return found(device, every_vrf)
     if named := re.match(r"show bgp neighbors? (\S+)$", command):
-        peers = JSON_VIEWS["show bgp neighbors"](device, False)
+        peers = bgp_neighbors(device, False)
         return {named[1]: peers[named[1]]} if named[1] in peers else {"bgpNoSuchNeighbor": True}
-    one = re.match(r"show bgp (\d+\.\d+\.\d+\.\d+/\d+)$", command)
+    one = re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command)
     return None if one is None else bgp_prefix(device, one[1])
+
+
+JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {
+    "show bgp summary": bgp_summary,
+    "show bgp neighbors": bgp_neighbors,
+    "show ip route": lambda device, every_vrf: routes_shown(device, 4),
+    "show ipv6 route": lambda device, every_vrf: routes_shown(device, 6),
+    "show bgp": lambda device, every_vrf: bgp_table(device, 4),
+    "show bgp ipv6": lambda device, every_vrf: bgp_table(device, 6),
+    "show version": lambda device, every_vrf: {"version": device.frr.build.version},
+}
+TEXT_VIEWS: dict[str, Callable[[Device], str]] = {
+    "show bfd peers json": bfd_peers,
+    "show bgp": lambda device: table_text(device, 4),
+    "show bgp ipv6": lambda device: table_text(device, 6),
+    "show bgp summary": summary_text,
+    "show ip route": lambda device: route_text(device, 4),
+    "show ipv6 route": lambda device: route_text(device, 6),
+    "show ip route summary": lambda device: summary_of_routes(device, 4),
+    "show ipv6 route summary": lambda device: summary_of_routes(device, 6),
+}

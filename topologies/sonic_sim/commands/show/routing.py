@@ -147,7 +147,7 @@ def _routes(one: Run, version: str, args: tuple[str, ...]) -> None:
         return
     if not one.device.frr_answers():
         one.leave("Exiting: failed to connect to any daemons.")
-    routes = json.loads(view(one.device, f"show {version} route json") or "{}") if version == "ip" else {}
+    routes = json.loads(view(one.device, f"show {version} route json") or "{}")
     if wanted:
         routes = _matching(routes, wanted[0])
     if routes and "json" in args:
