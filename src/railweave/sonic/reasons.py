@@ -53,7 +53,7 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"neighbor \S+ peer-group ", "The neighbor takes timers and policy of its tier."),
     (r"neighbor \S+ description ", "The far device and port of the cable plan (topology)."),
-    (r"address-family ", "Routes of IPv4; the fabric is numbered (addressing.underlay)."),
+    (r"address-family ", "Routes of IPv4, the family of switches' own addresses and host blocks (addressing)."),
     (
         r"network ",
         "What this switch is the origin of: its own address, on a leaf its host block too (addressing); no link subnet "

@@ -121,6 +121,7 @@ def test_bfd_watches_every_session_of_a_tier_and_needs_a_row_that_starts_bfdd(
     assert [one for one in frr_of(fabric, name).splitlines() if one != line] == frr_of(without, name).splitlines()
     assert line in frr_of(fabric, name).splitlines()
     assert frr_reason(line.strip()) == "BFD ends a session 0.9 s after the neighbor fell silent (bgp.bfd)."
+    assert "numbered" not in frr_reason("address-family ipv4 unicast"), "true of either underlay"
     rows = configure(fabric, fabric.switch_of[name], find_templates()).config_db()
     assert rows.pop("SYSTEM_DEFAULTS") == {"software_bfd": {"status": "enabled"}}
     assert rows == configure(without, without.switch_of[name], find_templates()).config_db()
