@@ -112,6 +112,53 @@ def test_nccls_own_traffic_class_is_compared_too(pod: Pod, nccl: dict[str, str])
     assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (
+            "NCCL_IB_ADDR_FAMILY",
+            "AF_INET6",
+            "looks for IPv6 addresses; its rails have IPv4 addresses alone",
+        ),
+        ("NCCL_IB_ROCE_VERSION_NUM", "1", "does not take RoCE v2, the one version that is routed"),
+        (
+            "NCCL_IB_ADDR_RANGE",
+            "10.32.0.0/30",
+            "finds no address of rail1 (10.32.0.129) in its range",
+        ),
+    ],
+)
+def test_nccl_takes_no_gid_that_is_not_routed(pod: Pod, key: str, value: str, message: str) -> None:
+    (one,) = found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], key: value}})
+    assert (one.code, one.severity) == ("N-5", Severity.ERROR)
+    assert one.message == f"NCCL of gpu1 {message} ({key} {value})"
+    assert one.fix == f"take {key} out of /etc/nccl.conf"
+    assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
+
+
+def test_a_fixed_gid_of_nccl_is_warned_of(pod: Pod) -> None:
+    (one,) = found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], "NCCL_IB_GID_INDEX": "3"}})
+    assert (one.code, one.severity) == ("N-5", Severity.WARNING)
+    assert one.message == (
+        "NCCL of gpu1 takes GID 3 of every NIC, whichever address that is (NCCL_IB_GID_INDEX); the order of GIDs"
+        " follows the order in which addresses came"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("NCCL_IB_ADDR_FAMILY", "AF_INET"),
+        ("NCCL_IB_ROCE_VERSION_NUM", "2"),
+        ("NCCL_IB_ADDR_RANGE", "10.32.0.0/11"),
+        ("NCCL_IB_ADDR_RANGE", "none"),
+        ("NCCL_IB_GID_INDEX", "-1"),
+    ],
+)
+def test_what_nccl_does_anyway_or_ignores_is_no_finding(pod: Pod, key: str, value: str) -> None:
+    assert not found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], key: value}})
+
+
 @pytest.mark.parametrize("same", ["104", "105", "107", "0x6a"])
 def test_the_bits_of_ecn_make_no_other_class(pod: Pod, same: str) -> None:
     node = nic(roce_tos=int(same, 0))
