@@ -1,11 +1,11 @@
 """Labs on Containerlab: each is started once for all its tests, and taken down after the last of them, however it ends.
 
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
-it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of containers
-that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as
-SONiC's builds do, one for the examples of the API, those that pages of the documentation start, and a single container
-for recorded commands. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with
-the fabric as its intent says.
+it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of three
+tiers, one of containers that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one
+that prints FRR's text as SONiC's builds do, one for the examples of the API, those that pages of the documentation
+start, and a single container for recorded commands. The tests of a lab run one after the other, in the order of
+``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -36,6 +36,7 @@ FILES = (
     "unnumbered",
     "hosts",
     "phases",
+    "pods",
     "sonic_vs",
     "sonic_vm",
     "frr",
@@ -50,6 +51,7 @@ OTHER_LABS = {
     "unnumbered": "unnumbered",
     "hosts": "unnumbered",
     "phases": "unnumbered",
+    "pods": "pods",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
