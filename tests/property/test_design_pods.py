@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from engine_tools import configure_all
-from frr_routes import Network
+from frr_routes import routes
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import Design, design
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.units import ipv4_text
 
@@ -104,15 +104,6 @@ def built(wish: Wish) -> Fabric:
     assume(found.fabric is not None)
     assert found.fabric is not None
     return found.fabric
-
-
-def routes(fabric: Fabric, down: tuple[Link, ...] = ()) -> Network:
-    texts = {config.device: config.frr for config in configure_all(fabric)}
-    ends: dict[str, tuple[str, str]] = {}
-    for link in fabric.fabric_links:
-        low, high = ipv4_text(link.network + 1), ipv4_text(link.network)
-        ends |= {low: (link.lower, high), high: (link.upper, low)}
-    return Network(texts, ends, {ipv4_text(link.network) for link in down})
 
 
 @given(wishes)

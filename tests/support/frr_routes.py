@@ -8,6 +8,11 @@ from functools import cache
 from ipaddress import IPv4Network
 from typing import NamedTuple
 
+from engine_tools import configure_all
+
+from railweave.fabric.model import Fabric, Link
+from railweave.units import ipv4_text
+
 
 @dataclass(frozen=True)
 class Clause:
@@ -157,3 +162,13 @@ def _best(routes: list[Route]) -> list[Route]:
     """Return the routes of equal, shortest AS paths: multipath-relax takes all, the first is what is passed on."""
     least = min(len(one.as_path) for one in routes)
     return sorted((one for one in routes if len(one.as_path) == least), key=lambda one: (one.as_path, one.source))
+
+
+def routes(fabric: Fabric, down: tuple[Link, ...] = ()) -> Network:
+    """Return the routes of a fabric's rendered files without the links that are ``down``."""
+    texts = {config.device: config.frr for config in configure_all(fabric)}
+    ends: dict[str, tuple[str, str]] = {}
+    for link in fabric.fabric_links:
+        low, high = ipv4_text(link.network + 1), ipv4_text(link.network)
+        ends |= {low: (link.lower, high), high: (link.upper, low)}
+    return Network(texts, ends, {ipv4_text(link.network) for link in down})

@@ -105,9 +105,9 @@ class _Routes:
         self._fabric = fabric
         self._seen = seen
         self._policies: dict[str, RoutePolicy | None] = {}
-        self._tiers: dict[tuple[Tier, int], list[Switch]] = {}
+        self._tiers: dict[tuple[Tier, tuple[int, int | None]], list[Switch]] = {}
         for switch in fabric.switches:
-            self._tiers.setdefault((switch.tier, switch.plane), []).append(switch)
+            self._tiers.setdefault((switch.tier, fabric.network_of(switch)), []).append(switch)
 
     def valleys(self) -> Iterator[_Valley]:
         """Yield every valley on or by a judged switch."""
@@ -164,7 +164,7 @@ class _Routes:
 
     def _others(self, low: Switch) -> list[Switch]:
         """Return the first and the last other switch of the tier in the plane: what they announce is alike."""
-        alike = self._tiers[low.tier, low.plane]
+        alike = self._tiers[low.tier, self._fabric.network_of(low)]
         chosen = {one.name: one for one in (*alike[:2], *alike[-2:]) if one.name != low.name}
         return list(chosen.values())[:: max(1, len(chosen) - 1)]
 

@@ -66,7 +66,7 @@ def _moves(old: tuple[TierLayout, TierLayout], new: tuple[TierLayout, TierLayout
 def _upper_end(tiers: tuple[TierLayout, TierLayout], uplink: Uplink, place: int) -> tuple[int, int]:
     """Return the place of the upper switch and its port."""
     group, index = tiers[0].joins(place)
-    return group * tiers[1].stride + uplink.upper, uplink.upper_port(index)
+    return tiers[1].place(group, uplink.upper), uplink.upper_port(index)
 
 
 def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media: Media, sizing: Sizing) -> Fabric:
@@ -79,6 +79,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media:
         name=intent.fabric,
         rails=layout.rails,
         planes=layout.planes,
+        rail_only=layout.shape is Shape.RAIL_ONLY,
         policies=intent.policies,
         sizing=sizing,
         tiers=tuple(one.tier for one in layout.tiers),
@@ -91,7 +92,6 @@ def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media:
 
 def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> Iterator[Switch]:
     addressing, tier = intent.policies.addressing, own.tier
-    railed = tier.attaches_nodes and layout.shape is Shape.RAIL_OPTIMIZED
     has_pods = layout.super_spines is not None
     for place in own.places:
         of_pod, _ = own.group_of(place)
@@ -105,13 +105,20 @@ def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> 
                 place=place,
                 plane=plane,
                 stripe=place // layout.stripe_leaves if tier.attaches_nodes else None,
-                rail=place % layout.stripe_leaves if railed else None,
+                rail=_rail(layout, own, place),
                 asn=asn(addressing, tier.level, number, plane, of_pod),
                 loopback=loopback(addressing, tier.level, number),
                 panel=panel,
                 pod=of_pod if has_pods and tier.level < 2 else None,
                 group=(of_pod if tier.level > 1 else joined) if has_pods and tier.level else None,
             )
+
+
+def _rail(layout: Layout, own: TierLayout, place: int) -> int | None:
+    """Return the rail that a switch serves: of a leaf where racks are not aligned, of a spine where rails are apart."""
+    if own.rails:
+        return own.group_of(place)[0]
+    return place % layout.stripe_leaves if own.level == 0 and layout.shape.has_rails else None
 
 
 def _hosts(layout: Layout) -> Iterable[Host]:
@@ -143,7 +150,8 @@ def _links(
     ]
     for switch in tiers[0]:
         yield from access.of(switch)
-        yield from wires[0].of(switch)
+        if wires:
+            yield from wires[0].of(switch)
     for uplinks, switches in zip(wires[1:], tiers[1:], strict=False):
         for switch in switches:
             yield from uplinks.of(switch)
@@ -202,7 +210,7 @@ def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int], l
     """Return a node's ports by (plane, switch of the stripe) in their order on the switch."""
     found: dict[tuple[int, int], list[_NodePort]] = {}
     ports: tuple[HostPort, ...] = host_ports(group.entry, layout.rails, layout.planes)
-    railed = layout.shape is Shape.RAIL_OPTIMIZED
+    railed = layout.shape.has_rails
     for index, port in enumerate(ports):
         on_switch = found.setdefault((port.plane, port.rail if railed else 0), [])
         on_switch.append(_NodePort(index, len(on_switch), port.rail))
@@ -220,7 +228,7 @@ class _Uplinks:
         uppers: Iterable[Switch],
     ) -> None:
         self._addressing = intent.policies.addressing
-        self._lower, self._level, self._stride = tiers[0], tiers[1].level, tiers[1].stride
+        self._lower, self._above, self._level = *tiers, tiers[1].level
         self._length_m, self._medium = (*intent.cabling.by_level.values(),)[self._level].length_m, medium
         self._wires = wire(*tiers)
         self._upper = {(one.plane, one.place): one.name for one in uppers}
@@ -230,7 +238,6 @@ class _Uplinks:
         numbered = not self._addressing.unnumbered
         zero = link_network(self._addressing, self._lower, switch.number, 0) if numbered else 0
         group, index = self._lower.joins(switch.place)
-        first = group * self._stride
         step = 2 if numbered else 0
         level, plane, name, speed_gbps = self._level, switch.plane, switch.name, self._lower.up.speed_gbps
         return [
@@ -240,7 +247,7 @@ class _Uplinks:
                 None,
                 name,
                 uplink.port,
-                self._upper[plane, first + uplink.upper],
+                self._upper[plane, self._above.place(group, uplink.upper)],
                 uplink.base + uplink.step * index,
                 zero + step * uplink.port,
                 speed_gbps,

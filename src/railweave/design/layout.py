@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from railweave.design.split import NO_UPLINKS, Breakout, TierPorts
+from railweave.design.split import NO_PORTS, NO_UPLINKS, Breakout, TierPorts
 from railweave.fabric.model import Tier
 from railweave.intent.model import Nodes, Shape
 
@@ -43,7 +43,9 @@ class TierLayout:
     their number; ``uplinks`` are those that are connected. ``reserve`` counts indexes, from 0.
 
     A tier is divided into groups: leaves and spines into pods, super-spines into those that the same spine of every pod
-    joins. A place is group × ``stride`` + the index in the group, or just the index where ``stride`` is 0.
+    joins. A place is group × ``stride`` + the index in the group, or just the index where ``stride`` is 0. In a
+    rail-only fabric both leaves and spines are divided into ``rails``, which take turns: a place is index × ``rails`` +
+    rail.
     ``group_size`` is the switches of a group, of leaves as many as fit; ``groups`` and ``group_reserve`` are what the
     reserve has of both.
     """
@@ -59,17 +61,25 @@ class TierLayout:
     links_per_pair: int = 0
     fixed_pair: bool = False
     stride: int = 0
+    rails: int = 0
     group_size: int = 0
     groups: int = 1
     group_reserve: int = 0
 
     def group_of(self, place: int) -> tuple[int, int]:
         """Return the group of the switch at ``place`` and its index there."""
+        if self.rails:
+            return place % self.rails, place // self.rails
         return divmod(place, self.stride) if self.stride else (0, place)
+
+    def place(self, group: int, index: int) -> int:
+        """Return the place of the switch of ``group`` with that index there."""
+        return index * self.rails + group if self.rails else group * self.stride + index
 
     def joins(self, place: int) -> tuple[int, int]:
         """Return the group above that the switch at ``place`` is cabled to, and its index among the switches below
-        that group: leaves join the spines of their pod, spine s of every pod joins group s (RFC 7938 section 3.2)."""
+        that group: leaves join the spines of their pod or rail, spine s of every pod joins group s (RFC 7938 section
+        3.2)."""
         group, index = self.group_of(place)
         return (index, group) if self.level else (group, index)
 
@@ -100,8 +110,8 @@ class TierLayout:
 
     @property
     def ratio(self) -> Fraction:
-        """Return the oversubscription of a switch."""
-        return Fraction(self.down_gbps, self.up_gbps)
+        """Return the oversubscription of a switch, 0 where none is above."""
+        return Fraction(self.down_gbps, self.up_gbps) if self.up_gbps else Fraction(0)
 
     @property
     def tier(self) -> Tier:
@@ -120,6 +130,10 @@ class TierLayout:
             group_reserve=self.group_reserve,
             ports_above=self.stride_above,
         )
+
+
+NO_TIER = TierLayout(name="", level=1, places=(), ports=NO_PORTS, down=NO_UPLINKS, reserve=0, groups=0)
+"""The tier above the only one."""
 
 
 class Layout(NamedTuple):
@@ -149,8 +163,8 @@ class Layout(NamedTuple):
 
     @property
     def spines(self) -> TierLayout:
-        """Return the tier that joins the switches of the lowest."""
-        return self.tiers[1]
+        """Return the tier that joins the switches of the lowest, an empty one where nothing does."""
+        return self.tiers[1] if len(self.tiers) > 1 else NO_TIER
 
     @property
     def super_spines(self) -> TierLayout | None:
@@ -166,6 +180,23 @@ class Layout(NamedTuple):
     def pod_leaves(self) -> int:
         """Return the leaves that a pod has places for, 0 without pods."""
         return self.pod * self.stripe_leaves
+
+    @property
+    def networks(self) -> int:
+        """Return the fabrics of a plane that no cable joins: one a rail in a rail-only fabric."""
+        return self.lowest.rails or 1
+
+    @property
+    def joined_leaves(self) -> int:
+        """Return the leaf indexes that a spine has ports for: of its pod or rail, or of all."""
+        return self.pod_leaves or self.lowest.indexes // self.networks
+
+    @property
+    def of_spines(self) -> str:
+        """Return what has spines of its own, for a message: pods, rails or planes, empty where all are one group."""
+        if self.super_spines:
+            return " of a pod"
+        return " of a rail" if self.lowest.rails else " of a plane" if self.planes > 1 else ""
 
     @property
     def nodes(self) -> int:

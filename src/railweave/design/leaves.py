@@ -11,7 +11,7 @@ from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
 from railweave.design.split import TierPorts, automatic_split, place_ports
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Intent, Shape
+from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -63,7 +63,7 @@ def count_leaves(
     if diagnostics:
         return None, diagnostics
     rails = rail_count(intent)
-    per_stripe = rails if intent.topology.shape is Shape.RAIL_OPTIMIZED else 1
+    per_stripe = rails if intent.topology.shape.has_rails else 1
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     return (None if diagnostics else Leaves(down, uplinks, groups, stripes, rails, per_stripe)), diagnostics
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import owner
 from railweave.design.leaves import Faults, Leaves, asked_ratio
+from railweave.design.rails import rails_exceed_spines
 from railweave.design.ratios import ratio_text
 from railweave.design.spines import fitting_counts
 from railweave.design.split import Split, TierPorts, all_down, automatic_split, place_ports
@@ -21,13 +22,25 @@ from railweave.wording import counted, either
 
 class Pods(NamedTuple):
     """The pods of a plane: each of ``size`` stripes, 0 where two tiers keep no ports for a third; ``indexes`` are
-    those that have switches. ``ports`` are those of a spine, with ``uplinks`` to super-spines, today or later."""
+    those that have switches. ``ports`` are those of a spine, with ``uplinks`` to super-spines, today or later.
+    In a rail-only fabric the indexes are rails: so many are ``apart``, 0 elsewhere."""
 
     tiers: int
     size: int
     indexes: tuple[int, ...]
     ports: TierPorts
     uplinks: int
+    apart: int = 0
+
+    @property
+    def rails(self) -> int:
+        """Return the fabrics of two tiers that nothing joins, 1 where spines join all rails."""
+        return self.apart or 1
+
+    @property
+    def each(self) -> str:
+        """Return what has spines of its own, for a message; empty where all leaves reach all spines."""
+        return "rail" if self.apart else "pod" if self.tiers > 2 else ""
 
     @property
     def end(self) -> int:
@@ -45,7 +58,8 @@ def divide_into_pods(intent: Intent, leaves: Leaves, hardware: Sequence[TierHard
     """Return the pods of a plane, one where two tiers are enough, or why there are none."""
     topology, spine = intent.topology, hardware[1]
     if topology.shape is Shape.RAIL_ONLY:
-        return None, (_rail_only(intent),)
+        faults, every = rails_exceed_spines(intent, leaves, spine), tuple(range(leaves.rails))
+        return None if faults else Pods(2, 0, every, all_down(spine.cages, spine.down), 0, leaves.rails), faults
     if topology.tiers == 3 or topology.reserve.pods is not None:
         return _split_spines(intent, leaves, hardware)
     if leaves.indexes <= spine.ports and (topology.tiers == 2 or _holds_growth(intent, leaves, spine.ports)):
@@ -153,30 +167,22 @@ def _given_super_spines(intent: Intent) -> int | None:
     return None if top is None else top.count
 
 
-def share_out(intent: Intent, what: str, given: int | None, pods: int) -> tuple[int | None, Faults]:
-    """Return the spines of each pod where those of a plane are given by the intent path ``what``, None where not."""
+def share_out(intent: Intent, what: str, given: int | None, pods: int, each: str) -> tuple[int | None, Faults]:
+    """Return the spines of each pod or rail where those of a plane are given by the intent path ``what``, else None."""
     if given is None:
         return None, ()
-    each, rest = divmod(given, pods)
+    share, rest = divmod(given, pods)
     if rest == 0:
-        return each, ()
-    counts = [one for one in (each * pods, (each + 1) * pods) if one]
+        return share, ()
+    counts = [one for one in (share * pods, (share + 1) * pods) if one]
     return None, (
         error(
             "RW211",
-            f"{counted(given, 'spine')} cannot be shared out over {counted(pods, 'pod')}: every pod has as many",
+            f"{counted(given, 'spine')} cannot be shared out over {counted(pods, each or 'pod')}: every"
+            f" {each or 'pod'} has as many",
             intent.where(f"topology.{what}"),
             fix=f"use {either(counts)} spines",
         ),
-    )
-
-
-def _rail_only(intent: Intent) -> Diagnostic:
-    return error(
-        "RW202",
-        "rail-only fabrics are not designed in this version",
-        intent.where("topology.shape"),
-        fix="use rail-optimized: its spines join the rails",
     )
 
 

@@ -135,7 +135,7 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
     low, spines = layout.lowest, layout.spines
-    needed = low.reserve * low.links_per_pair
+    needed = low.reserve // layout.networks * low.links_per_pair
     if layout.pod:
         most = spines.groups * layout.pod_leaves
         if low.reserve <= most:
@@ -152,13 +152,15 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
         ]
     if not low.fixed_pair or needed <= spines.ports.total:
         return []
+    each = layout.of_spines if low.rails else ""
+    most = spines.ports.total // low.links_per_pair * layout.networks
     return [
         warning(
             "T-3",
-            f"the reserve of {low.reserve} leaves × {low.links_per_pair} links needs {needed} ports on"
-            f" every spine; a spine has {spines.ports.total}",
+            f"the reserve of {low.reserve // layout.networks} leaves{each} × {low.links_per_pair} links needs"
+            f" {needed} ports on every spine; a spine has {spines.ports.total}",
             intent.where("topology.reserve.leaves"),
-            fix=f"reserve at most {spines.ports.total // low.links_per_pair} leaves, or use spines with more ports",
+            fix=f"reserve at most {most} leaves, or use spines with more ports",
         )
     ]
 

@@ -19,6 +19,7 @@ from railweave.intent.model import Intent
 from railweave.wording import counted
 
 ENDS = {
+    "leaf_ports": "leaf ports end",
     "spine_ports": "spine ports end",
     "leaf_uplinks": "leaf uplinks end",
     "reserve": "the reserve ends",
@@ -52,7 +53,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     Leaf uplinks end nothing here: they are laid out before the first node and new leaves bring their own.
     """
     leaf_indexes = {
-        "spine_ports": _leaves_by_ports(layout),
+        "spine_ports" if layout.spines.count else "leaf_ports": _leaves_by_ports(layout),
         "reserve": layout.lowest.reserve,
         "address_pool": min(need.leaves for need in pool_needs(layout, addressing)),
         "asn": asn_leaves(layout, addressing),
@@ -69,9 +70,12 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
 
 
 def _leaves_by_ports(layout: Layout) -> int:
-    """Return the leaf indexes of a plane that the top tier, or the one that is reserved above it, has ports for."""
+    """Return the leaf indexes of a plane that the top tier, or the one that is reserved above it, has ports for;
+    without spines those of one switch a rail."""
+    if not layout.spines.count:
+        return layout.lowest.reserve
     if not layout.pod:
-        return layout.spines.ports.down // layout.lowest.links_per_pair
+        return layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
     return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
 
 
@@ -127,6 +131,8 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
     if growth.first == "reserve":
         in_pods = layout.pod and leaves > layout.spines.groups * layout.pod_leaves
         yield f"reserve.pods: {layout.spines.groups + 1}" if in_pods else f"reserve.leaves: {leaves}"
+    elif growth.first == "leaf_ports":
+        yield "tiers: 2, which moves cables"
     elif growth.first == "asn":
         yield "AS numbers of the leaves that lie further from those of other tiers"
     elif growth.first == "address_pool":
@@ -138,14 +144,16 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield f"super-spines with {layout.most_pods + 1} ports"
     else:
         yield from _fewer_links(designed, leaves)
-        yield f"spines with {leaves * layout.lowest.links_per_pair} ports"
+        yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
 
 
 def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
     layout = designed.layout
-    lowest, spines, *above = layout.tiers
-    pods = max(spines.groups, -(-leaves // layout.pod_leaves)) if layout.pod else 1
-    grown = layout._replace(tiers=(replace(lowest, reserve=leaves), replace(spines, groups=pods), *above))
+    lowest, *above = layout.tiers
+    if layout.pod:
+        pods = max(layout.spines.groups, -(-leaves // layout.pod_leaves))
+        above[0] = replace(layout.spines, groups=pods)
+    grown = layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
             yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"
@@ -174,18 +182,19 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
     unreserved = topology.reserve.with_values(spines=None)
     if layout.lowest.fixed_pair:
-        pair = layout.spines.ports.total // leaves
+        pair = layout.spines.ports.total // (leaves // layout.networks)
         if pair == 0:
             return
-        spines = -(-layout.lowest.uplinks // pair)
+        spines = -(-layout.lowest.uplinks // pair) * layout.networks
         topology = topology.with_values(
             links_per_pair=pair, spine=topology.spine.with_values(count=spines), reserve=unreserved
         )
         words = f"links_per_pair: {pair} with {spines} spines"
     else:
-        more = (count for count in spine_counts(layout.lowest.uplinks) if count > layout.spines.count)
-        fitting = (count for count in more if leaves * (layout.lowest.uplinks // count) <= layout.spines.ports.total)
-        spines = next(fitting, 0)
+        own, uplinks = leaves // layout.networks, layout.lowest.uplinks
+        more = (count for count in spine_counts(uplinks) if count > layout.spines.group_size)
+        fitting = (count for count in more if own * (uplinks // count) <= layout.spines.ports.total)
+        spines = next(fitting, 0) * layout.networks
         if spines == 0:
             return
         topology = topology.with_values(spine=topology.spine.with_values(count=spines), reserve=unreserved)

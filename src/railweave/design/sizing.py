@@ -64,10 +64,13 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
 
 
 def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
-    if intent.topology.super_spine is None or layout.pod:
+    if not layout.spines.count:
+        key, enough = "spine", "one switch a rail is enough: no spine is built"
+    else:
+        key, enough = "super_spine", "two tiers are enough: no super-spine is built"
+    if layout.pod or f"topology.{key}" not in intent.places:
         return []
-    where = intent.where("topology.super_spine")
-    return [info("RW210", "two tiers are enough: no super-spine is built", where, fix="leave super_spine out")]
+    return [info("RW210", enough, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
 
 
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
@@ -88,10 +91,10 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     spines = layout.spines.group_size
-    if spines >= ADVISED_SPINES:
+    if spines >= ADVISED_SPINES or not layout.spines.count:
         return []
     lost = f"takes {100 // spines} % of every leaf's uplinks" if spines > 1 else "cuts every leaf off"
-    of = " a pod" if layout.super_spines else " a plane" if layout.planes > 1 else ""
+    of = layout.of_spines.removeprefix(" of")
     return [
         info(
             "T-7",

@@ -23,29 +23,30 @@ class SpineTier(NamedTuple):
 
 
 class SpineRoom(NamedTuple):
-    """What spines are for: ``leaves`` indexes of a plane, or of a pod in three tiers, on ``ports`` of a spine.
+    """What spines are for: ``leaves`` indexes of a plane, or of a pod or rail apart, on ``ports`` of a spine.
 
-    ``given`` is how many of them the intent states, None for automatic; ``pods`` share the stated ones, None in two
-    tiers."""
+    ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
+    ``group`` says what these are, empty where all leaves reach all spines."""
 
     leaves: int
     ports: int
     given: int | None
-    pods: int | None = None
+    groups: int = 1
+    group: str = ""
 
     @property
     def each(self) -> str:
         """Return what its numbers are of, for a message."""
-        return "" if self.pods is None else " of each pod"
+        return f" of each {self.group}" if self.group else ""
 
     @property
     def down(self) -> str:
         """Return which ports they are, for a message."""
-        return "" if self.pods is None else " down"
+        return " down" if self.group == "pod" else ""
 
     def stated(self, spines: int) -> int:
-        """Return as many spines as the intent would state them: those of all pods."""
-        return spines * (self.pods or 1)
+        """Return as many spines as the intent would state them: those of all groups."""
+        return spines * self.groups
 
 
 class UplinkDemand(NamedTuple):

@@ -42,6 +42,10 @@ class TierPorts(NamedTuple):
     groups: tuple[tuple[int, Breakout], ...]
 
 
+NO_PORTS = TierPorts(total=0, down=0, block=0, room=0, groups=())
+"""The ports of a tier that is not there."""
+
+
 def split_step(ports: int) -> int:
     """Return the multiple that automatic uplinks come in: 4, on small switches 1."""
     return 4 if ports >= 16 else 1

@@ -12,13 +12,20 @@ from railweave.design.room import ENDS, Growth
 from railweave.design.split import automatic_split
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.sizing import Step
-from railweave.intent.model import Intent, Shape
+from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
 
 def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: Growth) -> tuple[Step, ...]:
     """Return the steps of a design in the order in which an engineer would take them."""
+    if not layout.spines.count:
+        return (
+            *_node_steps(layout),
+            *_switch_steps(intent, layout, hardware[0]),
+            _block_step(layout),
+            _growth_step(layout, growth),
+        )
     return (
         *_node_steps(layout),
         *_leaf_steps(intent, layout, hardware),
@@ -45,6 +52,22 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
         f"{layout.node_ports} × {format_speed(layout.lowest.down.speed_gbps)}",
         bandwidth_text(layout.node_ports * layout.lowest.down.speed_gbps),
     )
+
+
+def _switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[Step]:
+    """Yield what the one switch of a rail holds."""
+    low, (group,) = layout.lowest, layout.groups
+    speed, total, used = format_speed(low.down.speed_gbps), low.ports.total, group.entry.count * group.ports_per_leaf
+    cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {speed}"
+    yield Step("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
+    each = counted(group.ports_per_leaf, "port")
+    formula = "given" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
+    yield Step("nodes of one switch", formula, str(group.stripe_nodes))
+    why = "given" if intent.topology.tiers else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
+    yield Step("tiers", why, "1")
+    yield Step("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
+    planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
+    yield Step("leaves", f"{counted(layout.rails, 'rail')} × 1 switch{planes}", str(low.count * layout.planes))
 
 
 def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
@@ -91,7 +114,7 @@ def _leaf_count_step(layout: Layout) -> Step:
     stripes = " + ".join(_stripes_of(group) for group in layout.groups)
     if len(layout.groups) > 1:
         stripes = f"({stripes})"
-    railed = f"{layout.rails} rails × " if layout.shape is Shape.RAIL_OPTIMIZED else ""
+    railed = f"{layout.rails} rails × " if layout.shape.has_rails else ""
     planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
     spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
     extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
@@ -145,18 +168,17 @@ def _pod_formula(layout: Layout, pair: int) -> str:
 
 def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
     low, spines = layout.lowest, layout.spines
-    ports, leaves, down = spines.ports.down, layout.pod_leaves or low.indexes, " down" if layout.pod else ""
+    ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
     total, speed_gbps = spines.ports.total, hardware[1].down.speed_gbps
     yield Step(
         "spine ports",
         f"{hardware[1].cages} cages × {hardware[1].down.per_cage} × {format_speed(speed_gbps)}",
         f"{total} ports, {bandwidth_text(total * speed_gbps)}",
     )
-    of = " of a pod" if layout.super_spines else " of a plane" if layout.planes > 1 else ""
-    yield Step(f"spines{of}", _spine_formula(intent, layout), str(spines.group_size))
-    if layout.super_spines:
+    yield Step(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
+    if layout.super_spines or low.rails:
         planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-        formula = f"{counted(len(layout.pods), 'pod')} × {spines.group_size}{planes}"
+        formula = f"{counted(len(layout.pods), 'rail' if low.rails else 'pod')} × {spines.group_size}{planes}"
         yield Step("spines", formula, str(spines.count * layout.planes))
     if not low.fixed_pair:
         yield Step(
@@ -167,7 +189,8 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware
     else:
         yield Step("links of a leaf-spine pair", "given", str(low.links_per_pair))
     used = leaves * low.links_per_pair
-    indexed = "leaves" if layout.pod or leaves == low.count else "leaf indexes"  # stripes left out cost ports too
+    whole = layout.pod or low.indexes == low.count
+    indexed = "leaves" if whole else "leaf indexes"  # stripes left out cost ports too
     yield Step(
         f"ports{down} in use on a spine",
         f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
@@ -183,7 +206,7 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
     low, spines = layout.lowest, layout.spines
-    leaves, ports = layout.pod_leaves or low.indexes, f"{spines.ports.down} ports{' down' if layout.pod else ''}"
+    leaves, ports = layout.joined_leaves, f"{spines.ports.down} ports{' down' if layout.pod else ''}"
     least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
     needed = -(-leaves * low.uplinks // spines.ports.down)
     if low.fixed_pair:
@@ -261,14 +284,22 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
         _reserve_formula(intent, layout),
         f"{pods}{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}",
     )
-    yield Step(
+    yield _block_step(layout)
+    yield _growth_step(layout, growth)
+
+
+def _block_step(layout: Layout) -> Step:
+    return Step(
         "host block of a leaf",
         f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
         f"/{32 - (host_block_size(layout) - 1).bit_length()}",
     )
+
+
+def _growth_step(layout: Layout, growth: Growth) -> Step:
     super_ports = growth.first == "spine_ports" and layout.super_spines is not None
     end = "super-spine ports end" if super_ports else ENDS[growth.first]
-    yield Step(
+    return Step(
         "most nodes without moving a cable",
         f"{counted(growth.stripes, 'stripe')}; {end} first",
         str(growth.nodes),
@@ -281,11 +312,13 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
     if layout.pod:
         leaves = "given" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
     else:
-        leaves = "given" if reserve.leaves else f"⌊{top.ports.total} spine ports ÷ {pair}⌋"
+        rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
+        leaves = "given" if reserve.leaves else f"{rails}⌊{top.ports.total} spine ports ÷ {pair}⌋"
     if reserve.spines:
         spines = "given"
     elif low.fixed_pair:
-        spines = f"⌊{low.ports.room} uplink ports ÷ {pair}⌋"
+        rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
+        spines = f"{rails}⌊{low.ports.room} uplink ports ÷ {pair}⌋"
     else:
         spines = "today's, all uplinks are connected"
     if layout.super_spines is None or reserve.pods:

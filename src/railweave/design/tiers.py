@@ -11,6 +11,7 @@ from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_leaf_ports
 from railweave.design.nodes import NodePorts
 from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, share_out
+from railweave.design.rails import give_rails_a_switch
 from railweave.design.reserve import reserve_diagnostics
 from railweave.design.spines import SpineRoom, SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
 from railweave.design.split import TierPorts, all_down
@@ -21,10 +22,15 @@ from railweave.intent.model import Intent
 def lay_out(
     intent: Intent, node_ports: tuple[NodePorts, ...], hardware: Sequence[TierHardware]
 ) -> tuple[Layout | None, Faults]:
-    """Return the layout of a fabric of two tiers or three, or every reason why there is none.
+    """Return the layout of a fabric of one to three tiers, or every reason why there is none.
 
     ``hardware`` is that of three tiers, whether or not the third is built.
     """
+    layout, diagnostics = give_rails_a_switch(intent, node_ports, hardware[0])
+    if layout is not None:
+        return layout, reserve_diagnostics(intent, layout)
+    if diagnostics:
+        return None, diagnostics
     leaves, diagnostics = count_leaves(intent, node_ports, hardware[0])
     if leaves is None:
         return None, diagnostics
@@ -54,7 +60,9 @@ def _lay_out_tiers(
     intent: Intent, leaves: Leaves, pods: Pods, hardware: Sequence[TierHardware]
 ) -> tuple[tuple[TierLayout, ...], Faults]:
     reserve = intent.topology.reserve
-    reserved, diagnostics = share_out(intent, "reserve.spines", reserve.spines, reserve.pods or len(pods.indexes))
+    reserved, diagnostics = share_out(
+        intent, "reserve.spines", reserve.spines, reserve.pods or len(pods.indexes), pods.each
+    )
     if diagnostics:
         return (), diagnostics
     ports = place_leaf_ports(intent, hardware[0], leaves, reserved)
@@ -74,14 +82,15 @@ def _count_spines(
 ) -> tuple[SpineTier | None, Faults]:
     """Return the spines that the uplinks of a leaf reach, and the links to each."""
     low, spine = hardware[0], intent.topology.spine
-    given, diagnostics = share_out(intent, "spine.count", spine.count, len(pods.indexes))
+    given, diagnostics = share_out(intent, "spine.count", spine.count, len(pods.indexes), pods.each)
     if diagnostics:
         return None, diagnostics
     room = SpineRoom(
-        pods.size * leaves.per_stripe or leaves.indexes,
+        pods.size * leaves.per_stripe or leaves.indexes // pods.rails,
         pods.ports.down,
         given,
-        len(pods.indexes) if pods.tiers > 2 else None,
+        len(pods.indexes),
+        pods.each,
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, room)
@@ -100,7 +109,8 @@ def _tiers(
 ) -> tuple[TierLayout, ...]:
     (low, middle, top), reserve, pair = hardware, intent.topology.reserve, spines.links_per_pair
     fixed, pod_leaves = leaves.uplinks is None, pods.size * leaves.per_stripe
-    groups = reserve.pods or (top.ports // group.links_per_pair if group else 1)
+    groups, rails = reserve.pods or (top.ports // group.links_per_pair if group else pods.rails), pods.apart
+    room = pods.size * leaves.per_stripe or pods.ports.down // pair
     spare = ports.room // pair if fixed else spines.spines
     lowest = TierLayout(
         name=low.name,
@@ -108,12 +118,13 @@ def _tiers(
         places=leaves.places,
         ports=ports,
         down=low.down,
-        reserve=reserve.leaves or (groups * pod_leaves if pods.size else pods.ports.down // pair),
+        reserve=reserve.leaves or groups * room,
         up=low.up,
         uplinks=spines.spines * pair,
         links_per_pair=pair,
         fixed_pair=fixed,
         stride=pod_leaves,
+        rails=rails,
         group_size=pod_leaves,
         groups=groups,
         group_reserve=pod_leaves,
@@ -122,15 +133,18 @@ def _tiers(
     above = TierLayout(
         name=middle.name,
         level=1,
-        places=tuple(pod * stride + spine for pod in pods.indexes for spine in range(spines.spines)),
+        places=(),
         ports=pods.ports,
         down=middle.down,
         reserve=reserve.spines or spare * groups,
         stride=stride,
+        rails=rails,
         group_size=spines.spines,
         groups=groups,
         group_reserve=reserve.spines // groups if reserve.spines else spare,
     )
+    places = (above.place(pod, spine) for pod in pods.indexes for spine in range(spines.spines))
+    above = replace(above, places=tuple(sorted(places)))
     if group is None:
         return lowest, above
     above = replace(above, up=middle.up, uplinks=pods.uplinks, links_per_pair=group.links_per_pair)

@@ -103,8 +103,8 @@ class Tier:
 class Switch(NamedTuple):
     """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
     and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
-    also where racks are aligned. ``pod`` is None in two tiers and of super-spines. ``group`` is that of a super-spine
-    and of the spines that join it, one of every pod."""
+    also where racks are aligned; spines have one where rails are apart. ``pod`` is None in two tiers and of
+    super-spines. ``group`` is that of a super-spine and of the spines that join it, one of every pod."""
 
     name: str
     tier: Tier
@@ -201,8 +201,9 @@ Links = Mapping[str, tuple[Link, ...]]
 class Fabric:
     """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
 
-    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes. What is
-    asked of the graph is computed once, when it is asked for the first time.
+    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes.
+    ``rail_only`` tells that no switch joins two rails. What is asked of the graph is computed once, when it is asked
+    for the first time.
     """
 
     name: str
@@ -215,6 +216,7 @@ class Fabric:
     hosts: tuple[Host, ...]
     links: tuple[Link, ...]
     host_blocks: Mapping[str, tuple[int, int]]
+    rail_only: bool = False
 
     @cached_property
     def switch_of(self) -> Mapping[str, Switch]:
@@ -285,6 +287,10 @@ class Fabric:
     def has_pods(self) -> bool:
         """Tell whether a third tier joins pods."""
         return len(self.tiers) > 2
+
+    def network_of(self, switch: Switch) -> tuple[int, int | None]:
+        """Return which of the networks that no cable joins a switch is of: its plane, and its rail where rails are."""
+        return switch.plane, switch.rail if self.rail_only else None
 
     def pod_of(self, host: Host) -> int | None:
         """Return the pod of a GPU node, None in two tiers."""

@@ -41,8 +41,8 @@ class Oversubscription(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Most GPU nodes without moving a cable, and the resource that ends first: spine_ports, leaf_uplinks, reserve,
-    address_pool or asn."""
+    """Most GPU nodes without moving a cable, and the resource that ends first: leaf_ports, spine_ports,
+    leaf_uplinks, reserve, address_pool or asn."""
 
     nodes: int
     first: str

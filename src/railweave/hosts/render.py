@@ -168,7 +168,7 @@ MAIN_TABLE = 254
 
 def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
     """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
-    leaf's; ``table`` holds the default route, the main table the route to ``pool`` with ``metric``; MTU in bytes,
+    leaf's; ``table`` holds the default route, the main table the routes to ``reached`` with ``metric``; MTU in bytes,
     that of routes None where the interface's holds."""
     source = ipv4_text(rail.address)
     return {
@@ -184,7 +184,7 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
         # The metric orders the rails for sockets that bind no address.
         "metric": rail.table,
         "rule_priority": rail.rule_priority,
-        "pool": f"{ipv4_text(node.pool)}/{node.pool_length}",
+        "reached": [str(one) for one in rail.reached],
     }
 
 
@@ -203,7 +203,7 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "rule_priority": rail.rule_priority,
         "routes": [
             {"to": "default", **via, "table": rail.table},
-            {"to": texts["pool"], **via, "table": MAIN_TABLE, "metric": texts["metric"]},
+            *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"]} for to in texts["reached"]),
         ],
     }
 

@@ -1,16 +1,17 @@
 """What a GPU node is to be: rails with addresses, tables and routes, as a function of (fabric, node).
 
 Every rail is a /31 to its leaf (RFC 3021; the node has the odd address) with a routing table of its own, so that a
-packet leaves on the rail whose address it carries. The main table has one route a rail to the pool of all nodes, for
-whoever does not bind an address; the default route stays with the front end (fabric-facts section 6.4).
+packet leaves on the rail whose address it carries. The main table has one route a rail to the pool of all nodes, or
+where rails are apart to the nodes of that rail alone, for whoever does not bind an address; the default route stays
+with the front end (fabric-facts section 6.4).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric, Host, Link
-from railweave.fabric.policy import ClassRole, TrafficClass
+from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.fabric.policy import ClassRole, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 
@@ -96,7 +97,7 @@ LINK_PREFIX_LENGTH = 31
 class Rail(NamedTuple):
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
     pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
-    ``gateway`` its address."""
+    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to."""
 
     name: str
     pci: str
@@ -107,6 +108,7 @@ class Rail(NamedTuple):
     rule_priority: int
     switch: str
     plane: int
+    reached: tuple[Pool, ...]
 
 
 class NicReceive(NamedTuple):
@@ -126,8 +128,6 @@ class Node(NamedTuple):
     fabric: str
     vendor: str | None
     rails: tuple[Rail, ...]
-    pool: int
-    pool_length: int
     mtu_bytes: int
     sent_mtu_bytes: int
     marking: NicMarking | None
@@ -154,21 +154,32 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 rule_priority=FIRST_PRIORITY + index,
                 switch=link.upper,
                 plane=link.plane,
+                reached=_reached(fabric, fabric.switch_of[link.upper]),
             )
         )
-    pool = policies.addressing.hosts
     return Node(
         name=host.name,
         fabric=fabric.name,
         vendor=vendor,
         rails=tuple(rails),
-        pool=pool.first,
-        pool_length=pool.length,
         mtu_bytes=policies.mtu.hosts_bytes,
         sent_mtu_bytes=policies.mtu.hosts_bytes,
         marking=marking(policies.classes),
         receive=_receive(fabric.links_of[host.name], policies.mtu.hosts_bytes),
     )
+
+
+def _reached(fabric: Fabric, leaf: Switch) -> tuple[Pool, ...]:
+    """Return where a leaf leads: to the whole pool, or to the host blocks that its rail has or gets by the reserve, so
+    that a node stays as it is when its rail grows."""
+    pool = fabric.policies.addressing.hosts
+    if not fabric.rail_only:
+        return (pool,)
+    length = fabric.host_blocks[leaf.name][1]
+    block, stripe_leaves = 1 << (32 - length), fabric.rails * fabric.planes
+    first = leaf.number % stripe_leaves
+    numbers = range(first, fabric.lowest.reserve * fabric.planes, stripe_leaves)
+    return tuple(Pool(pool.first + number * block, length) for number in numbers)
 
 
 def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
@@ -57,6 +57,11 @@ class Shape(StrEnum):
     RAIL_OPTIMIZED = "rail-optimized"
     RACK_ALIGNED = "rack-aligned"
     RAIL_ONLY = "rail-only"
+
+    @property
+    def has_rails(self) -> bool:
+        """Tell whether a leaf serves one rail, not a rack."""
+        return self is not Shape.RACK_ALIGNED
 
 
 class Keys(BaseModel):
@@ -186,7 +191,9 @@ class Topology(Keys):
         "rail-optimized", "how nodes meet leaves"
     )
     rails: Annotated[int | None, Whole(least=1, most=64, auto=True)] = default("auto", "rails; auto is one a NIC")
-    tiers: Annotated[int | None, Whole(least=2, most=3, auto=True)] = default("auto", "tiers of switches, 2 or 3")
+    tiers: Annotated[int | None, Whole(least=1, most=3, auto=True)] = default(
+        "auto", "tiers of switches: 2 or 3; in a rail-only fabric 1, one switch a rail, or 2"
+    )
     planes: Annotated[int, Whole(least=1, most=8)] = default(
         1, "disjoint copies of the fabric; port p of a NIC goes to plane p modulo planes"
     )
@@ -201,7 +208,10 @@ class Topology(Keys):
         "auto", "parallel links between one leaf and one spine"
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
-    spine: TierIntent = key("the switches that join the leaves")
+    spine: TierIntent = key(
+        "the switches that join the leaves; may be left out of a rail-only fabric, and is then the switch that the"
+        " leaves are"
+    )
     super_spine: SuperSpineIntent | None = unset(
         "the switches that join pods, in three tiers; by default the switch that the spines are"
     )
@@ -211,9 +221,22 @@ class Topology(Keys):
     )
     reserve: Reserve = section(Reserve, "what ports, addresses and AS numbers are laid out for")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _spines_like_leaves(cls, value: Any) -> Any:
+        """Name the spines of a rail-only fabric, which may have none."""
+        if not isinstance(value, dict) or value.get("shape") != Shape.RAIL_ONLY or "spine" in value:
+            return value
+        leaf = value.get("leaf")
+        switch = ("model", "ports", "speed")
+        spine = {key: leaf[key] for key in switch if key in leaf} if isinstance(leaf, dict) else {}
+        return {**value, "spine": spine}
+
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
-        """Return the tiers that the file names, each with its path."""
-        tiers = (("leaf", self.leaf), ("spine", self.spine), ("super_spine", self.super_spine))
+        """Return the tiers that the file names, each with its path; spines once where they are like the leaves."""
+        alike = (self.spine.model, self.spine.inline) == (self.leaf.model, self.leaf.inline)
+        spine = None if self.shape is Shape.RAIL_ONLY and alike else self.spine
+        tiers = (("leaf", self.leaf), ("spine", spine), ("super_spine", self.super_spine))
         return tuple((f"topology.{name}", tier) for name, tier in tiers if tier is not None)
 
     @property

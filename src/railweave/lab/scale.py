@@ -11,7 +11,7 @@ from railweave.catalog.load import Catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import Policies
-from railweave.intent.model import Intent, Nodes, Shape
+from railweave.intent.model import Intent, Nodes
 
 
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
@@ -28,7 +28,7 @@ def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
 
 def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     topology = intent.topology
-    leaves_of_stripe = today.rails if topology.shape is Shape.RAIL_OPTIMIZED else 1
+    leaves_of_stripe = today.rails if topology.shape.has_rails else 1
     stripes = today.lowest.reserve // leaves_of_stripe
     return replace(
         intent,
@@ -109,7 +109,7 @@ def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
 def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     """Return the small intent of the same shape."""
     topology = intent.topology
-    in_rails = topology.shape is Shape.RAIL_OPTIMIZED
+    in_rails = topology.shape.has_rails
     leaves_of_stripe = fabric.rails if in_rails else 1
     stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.lowest.count))
     spines = min(_SPINES, fabric.top.count)

@@ -16,8 +16,8 @@ from railweave.fabric.model import Fabric, Link
 class Capacity:
     """What is left. ``least_uplink_percent`` is of the switch in service that has least of its own uplinks' bandwidth,
     where one that leads nowhere any more counts as lost to the switches below; ``least_paths`` is of the worst two
-    leaves in service of one plane, None where no plane has two; ``rails_out`` is the most rails that any GPU node lacks
-    altogether."""
+    leaves in service of one plane, and rail where these are apart, None where none has two; ``rails_out`` is the most
+    rails that any GPU node lacks altogether."""
 
     least_uplink_percent: float
     least_paths: int | None
@@ -38,10 +38,10 @@ def capacity(
 
 @dataclass(frozen=True, slots=True)
 class _Lower:
-    """A switch in service below the top tier: its plane, its uplink bandwidth and the switches above that it is linked
-    with, as bits."""
+    """A switch in service below the top tier: its plane and, where rails are apart, its rail; its uplink
+    bandwidth and the switches above that it is linked with, as bits."""
 
-    plane: int
+    network: tuple[int, int | None]
     gbps: int
     uppers: int
 
@@ -60,8 +60,8 @@ class Service:
                 below = self._below[link.upper]
                 below[link.lower] = below.get(link.lower, 0) + link.speed_gbps
         self._lower = self._counted(fabric, unprovisioned)
-        self._alike = Counter((own.plane, own.uppers) for name, own in self._lower.items() if name not in self._bit)
-        """How many leaves of a plane are linked with the same switches."""
+        self._alike = Counter((own.network, own.uppers) for name, own in self._lower.items() if name not in self._bit)
+        """How many leaves of a network are linked with the same switches."""
         self._above = {bit: self._lower[name].uppers for name, bit in self._bit.items() if name in self._lower}
         """What switches between the lowest and the top tier are linked with."""
 
@@ -73,7 +73,7 @@ class Service:
                 gbps[lower] += bandwidth
                 bits[lower] |= self._bit[upper]
         return {
-            switch.name: _Lower(switch.plane, gbps[switch.name], bits[switch.name])
+            switch.name: _Lower(fabric.network_of(switch), gbps[switch.name], bits[switch.name])
             for switches in fabric.tier_switches[:-1]
             for switch in switches
             if switch.name not in unprovisioned
@@ -106,18 +106,18 @@ class Service:
         return lost
 
     def least_paths(self, out: Collection[str], down: Collection[Link] = ()) -> int | None:
-        """Return the paths between the worst two leaves in service of a plane; None where no plane has two."""
+        """Return the paths between the worst two leaves in service of a network; None where none has two."""
         alike, above = Counter(self._alike), self._above
         for name in set(out) & self._lower.keys() - self._bit.keys():
             own = self._lower[name]
-            alike[own.plane, own.uppers] -= 1
+            alike[own.network, own.uppers] -= 1
         for name, severed in self._severed(down, out).items():
             own = self._lower[name]
             if name in self._bit:
                 above = {**above, self._bit[name]: own.uppers & ~severed}
             else:
-                alike[own.plane, own.uppers] -= 1
-                alike[own.plane, own.uppers & ~severed] += 1
+                alike[own.network, own.uppers] -= 1
+                alike[own.network, own.uppers & ~severed] += 1
         alive = ~sum(self._bit[name] for name in set(out) if name in self._bit)
         return _least_paths(((*group, count) for group, count in alike.items() if count), alive, above)
 
@@ -139,13 +139,15 @@ class Service:
         return severed
 
 
-def _least_paths(groups: Iterable[tuple[int, int, int]], alive: int, above: Mapping[int, int]) -> int | None:
-    """Return the fewest paths between two leaves of a plane; groups are (plane, switches above as bits, leaves)."""
-    planes: dict[int, list[tuple[int, int]]] = {}
-    for plane, uppers, count in groups:
-        planes.setdefault(plane, []).append((uppers, count))
+def _least_paths(
+    groups: Iterable[tuple[tuple[int, int | None], int, int]], alive: int, above: Mapping[int, int]
+) -> int | None:
+    """Return the fewest paths between two leaves of a network; groups are (network, switches above as bits, leaves)."""
+    networks: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
+    for network, uppers, count in groups:
+        networks.setdefault(network, []).append((uppers, count))
     least: int | None = None
-    for found in planes.values():
+    for found in networks.values():
         for place, (uppers, count) in enumerate(found):
             # Leaves of one group are a pair of their own where there are two of them.
             for other, _ in found[place + (count < 2) :]:

@@ -191,7 +191,7 @@ class _Group(NamedTuple):
 
 
 def _group(switch: Switch) -> _Group:
-    if switch.rail is not None:
+    if switch.rail is not None and switch.stripe is not None:
         return _Group(switch.tier, switch.plane, "stripe", switch.stripe)
     if switch.group is None:
         return _Group(switch.tier, switch.plane)

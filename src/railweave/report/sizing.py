@@ -13,6 +13,7 @@ from railweave.report.layout import paragraphs, table
 from railweave.wording import compact, counted
 
 _RESOURCES = {
+    "leaf_ports": "ports of the one switch of a rail",
     "spine_ports": "ports of the spines",
     "leaf_uplinks": "uplinks of the leaves",
     "reserve": "the reserve of the intent",
@@ -44,8 +45,13 @@ def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
     leaf, links, ratio = sizing.leaf, sizing.links, sizing.oversubscription
     planes = f", {counted(sizing.planes, 'plane')}" if sizing.planes > 1 else ""
     yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
-    yield "shape", f"{sizing.tiers} tiers, {counted(sizing.rails, 'rail')}{planes}"
+    yield "shape", f"{counted(sizing.tiers, 'tier')}, {counted(sizing.rails, 'rail')}{planes}"
     supers = f", {counted(sizing.super_spines, 'super-spine')}" if sizing.super_spines else ""
+    if sizing.tiers == 1:
+        yield "switches", f"{counted(sizing.leaves, 'leaf')}, one for each rail{' and plane' if planes else ''}"
+        yield "leaf", f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
+        yield "links", f"{links.host_leaf:,} host-leaf"
+        return
     yield "switches", f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}{supers}"
     yield (
         "leaf",

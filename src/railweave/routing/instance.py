@@ -152,15 +152,16 @@ def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
 
     A leaf announces two prefixes, its loopback and its host block. A spine passes up those of its pod and its own
     loopback. Down come those of all leaves of the plane, of the spine with the same index in every pod, and of the
-    super-spines that these join: as many as a spine has ports for.
+    super-spines that these join: as many as a spine has ports for. Rails that are apart hear nothing of each other.
     """
     leaves, spines = fabric.tiers[:2]
+    rails = fabric.rails if fabric.rail_only else 1
     if neighbor.attaches_nodes:
         expected = 2
     elif neighbor.level < own.level:
         expected = 2 * leaves.group_reserve + 1
     else:
-        expected = 2 * leaves.reserve + spines.groups + spines.ports_above
+        expected = (2 * leaves.reserve + spines.groups) // rails + spines.ports_above
     return -(-expected * 3 // 2)
 
 

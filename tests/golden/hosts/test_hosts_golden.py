@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 REFERENCE = HERE.parents[2] / "intent"
 CASES = (
     (REFERENCE / "lab-4.yml", "gpu1"),
+    (HERE.parent / "sonic_config" / "intents" / "lab-rails.yml", "gpu1"),
     (REFERENCE / "pod-32.yml", "gpu32"),
     (HERE / "intents" / "broadcom.yml", "gpu2"),
     (HERE / "intents" / "rack.yml", "gpu8"),
@@ -62,16 +63,17 @@ def test_netplan_and_networkd_say_the_same(path: Path, name: str) -> None:
     }
     assert sorted(interfaces) == sorted(networkd)
     for rail, plan in interfaces.items():
-        own, pool = plan["routes"]
+        own, *others = plan["routes"]
         rule = plan["routing-policy"][0]
         for line in (
             f"MTUBytes={plan['mtu']}",
             f"Address={plan['addresses'][0]}",
             f"Gateway={own['via']}",
             f"Table={own['table']}",
-            f"Destination={pool['to']}",
-            f"Metric={pool['metric']}",
+            *(f"Destination={other['to']}" for other in others),
+            *(f"Metric={other['metric']}" for other in others),
             f"From={rule['from']}",
             f"Priority={rule['priority']}",
         ):
             assert line in networkd[rail]
+        assert networkd[rail].count("[Route]") == len(plan["routes"])

@@ -22,7 +22,12 @@ INTENTS = (
     *sorted((HERE / "intents").glob("*.yml")),
 )
 SWITCHES = (
-    *((path, role) for path in INTENTS for role in ("leaf", "spine")),
+    *(
+        (path, role)
+        for path in INTENTS
+        for role in ("leaf", "spine")
+        if (path.stem, role) != ("rail-switches", "spine")
+    ),
     (REFERENCE / "lab-pods.yml", "super-spine"),
 )
 

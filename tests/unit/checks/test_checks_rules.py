@@ -71,6 +71,11 @@ ADVICE = {
         "warning: 512 links of 200G join leaves and spines, where 128 of 800G would carry as much",
         "topology.leaf.uplink_speed",
     ),
+    "T-12": (
+        "info: no path joins the 4 rails in the network: traffic between rails takes the GPU links of a node"
+        " (NCCL_PXN_DISABLE=0)",
+        "topology.shape",
+    ),
     "RW118": (
         "error: SONiC 202505 takes ports of up to 800G, and spines have ports of 1600G",
         "topology.spine",

@@ -2,7 +2,7 @@
 copies of the fabric, so every NIC reaches each of them by the same number of ports."""
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.intent.model import Intent, Shape
+from railweave.intent.model import Intent
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
 
@@ -25,7 +25,7 @@ def rails(intent: Intent) -> Breaches:
     count = topology.rails or intent.nodes[0].nics.count
     for index, entry in enumerate(intent.nodes):
         ports = entry.nics.count * (entry.nics.ports // topology.planes)
-        if topology.shape is Shape.RAIL_OPTIMIZED and not entry.nics.ports % topology.planes and ports % count:
+        if topology.shape.has_rails and not entry.nics.ports % topology.planes and ports % count:
             stated = f"{count} rails" if topology.rails else f"{count} rails, one a NIC of `nodes[0]`"
             message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {stated}"
             fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
