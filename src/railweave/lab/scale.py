@@ -17,9 +17,12 @@ from railweave.intent.model import Intent, Nodes
 def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
     """Return the fabric with every leaf, spine and node of the reserve, or as much of it as moves no cable: every pod
     with as many spines as today where it may not have more."""
-    above = today.tiers[1]
-    of_pods = above.count // len({one.pod for one in today.switches if one.tier == above}) * above.groups
-    for spines in dict.fromkeys((above.reserve, of_pods, intent.topology.spine.count)):
+    counts = [intent.topology.spine.count]
+    if len(today.tiers) > 1:
+        above = today.tiers[1]
+        groups = {(one.pod, one.rail) for one in today.tier_switches[1]}
+        counts = [above.reserve, above.count // len(groups) * above.groups, *counts]
+    for spines in dict.fromkeys(counts):
         grown = design(_grown(intent, today, spines), catalog).fabric
         if grown is not None and _cables(today) <= _cables(grown):
             return grown
@@ -79,6 +82,7 @@ _SPEED = "100G"
 _NIC, _PCIE = "connectx-6", "gen4x16"
 _STRIPE_NODES = 2
 _SPINES, _RESERVE_SPINES = 2, 3
+_OF_SPINES = ("links_per_pair", "oversubscription", "spine", "reserve")
 _ROLES = ("leaf", "spine", "super_spine")
 
 
@@ -101,7 +105,7 @@ def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
     nodes = len(fabric.switches) + len(fabric.hosts)
     if {switch.panel.model for switch in fabric.switches} != {VIRTUAL_MODEL} or nodes > MOST_NODES:
         return ""
-    if len(reserve.switches) + len(reserve.hosts) <= MOST_NODES:
+    if len(reserve.switches) + len(reserve.hosts) <= MOST_NODES or len(fabric.tiers) == 1:
         return ""
     return f"reserve: {{leaves: {fabric.lowest.count}, spines: {fabric.top.count}}}"
 
@@ -112,12 +116,13 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     in_rails = topology.shape.has_rails
     leaves_of_stripe = fabric.rails if in_rails else 1
     stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.lowest.count))
-    spines = min(_SPINES, fabric.top.count)
-    reserve_stripes, reserve_spines = stripes + 1, max(spines, min(_RESERVE_SPINES, fabric.top.reserve))
-    if _containers(reserve_stripes, leaves_of_stripe, reserve_spines, topology.planes) > MOST_NODES:
+    networks = fabric.rails if fabric.rail_only else 1
+    spines = min(_SPINES, fabric.top.count // networks)
+    reserve_stripes, reserve_spines = stripes + 1, max(spines, min(_RESERVE_SPINES, fabric.top.reserve // networks))
+    if _containers(reserve_stripes, leaves_of_stripe, reserve_spines * networks, topology.planes) > MOST_NODES:
         reserve_stripes, reserve_spines = stripes, spines
     entries = _entries(intent.nodes[:stripes], stripes, fabric.rails, topology.planes)
-    keys = {
+    keys: dict[str, Any] = {
         "fabric": intent.fabric,
         "workload": {"kind": intent.workload.kind.value},
         "nodes": entries,
@@ -129,11 +134,15 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
             "links_per_pair": 1,
             "oversubscription": _ratio(spines, fabric.rails, in_rails=in_rails),
             "leaf": _tier(stripes * leaves_of_stripe) | {"downlink_speed": _SPEED, "uplink_speed": _SPEED},
-            "spine": _tier(spines),
-            "reserve": {"leaves": reserve_stripes * leaves_of_stripe, "spines": reserve_spines},
+            "spine": _tier(spines * networks),
+            "reserve": {"leaves": reserve_stripes * leaves_of_stripe, "spines": reserve_spines * networks},
         },
         **_policies(intent.policies),
     }
+    if fabric.rail_only:
+        keys["topology"] |= {"tiers": len(fabric.tiers)}
+    if len(fabric.tiers) == 1:
+        keys["topology"] = {key: value for key, value in keys["topology"].items() if key not in _OF_SPINES}
     return ScaledIntent(keys, _mapping(intent, fabric, keys))
 
 
@@ -210,6 +219,13 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
     planes = intent.topology.planes
     models = " and ".join(sorted({switch.panel.model for switch in fabric.switches}))
     nodes = sum(entry["count"] for entry in keys["nodes"])
+    above: tuple[tuple[str, str, str], ...] = ()
+    if len(fabric.tiers) > 1:
+        above = (
+            ("spines", str(fabric.top.count * planes), str(topology["spine"]["count"] * planes)),
+            ("links of a leaf-spine pair", str(fabric.lowest.links_per_pair), "1"),
+            ("oversubscription", f"{fabric.sizing.oversubscription.leaf:g}:1", topology["oversubscription"]),
+        )
     return (
         ("rails", str(fabric.rails), str(topology["rails"])),
         ("planes", str(planes), str(planes)),
@@ -218,8 +234,6 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),
         ("nodes of a stripe", str(nodes_of_stripe(fabric)), str(_STRIPE_NODES)),
         ("leaves", str(fabric.lowest.count * planes), str(topology["leaf"]["count"] * planes)),
-        ("spines", str(fabric.top.count * planes), str(topology["spine"]["count"] * planes)),
-        ("links of a leaf-spine pair", str(fabric.lowest.links_per_pair), "1"),
-        ("oversubscription", f"{fabric.sizing.oversubscription.leaf:g}:1", topology["oversubscription"]),
+        *above,
         ("port speed", f"{fabric.links[0].speed_gbps}G", _SPEED),
     )
