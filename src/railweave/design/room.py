@@ -26,8 +26,15 @@ ENDS = {
     "address_pool": "an address pool ends",
     "asn": "the AS numbers end",
 }
-"""What ends growth, as a clause; in the order in which a tie is decided. In three tiers spine ports are those of
-super-spines: the ports of the spines of a pod are all laid out."""
+"""What ends growth, as a clause; in the order in which a tie is decided."""
+
+
+def end_of_growth(layout: Layout, first: str) -> str:
+    """Return what ends growth ``first`` as a clause.
+
+    In three tiers spine ports are those of super-spines: the ports of the spines of a pod are all laid out.
+    """
+    return ("super-" if first == "spine_ports" and layout.super_spines else "") + ENDS[first]
 
 
 class Growth(NamedTuple):

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from railweave.design.layout import Layout
 from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
-from railweave.design.room import ENDS, Designed, Growth, find_growth, remaining_capacity
+from railweave.design.room import Designed, Growth, end_of_growth, find_growth, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
 from railweave.fabric.sizing import LeafSplit, LinkCounts, Oversubscription, RoomLeft, Sizing
@@ -113,7 +113,7 @@ def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLef
     return [
         error(
             "T-8",
-            f"{intended.gpus} GPUs do not fit later: {ENDS[growth.first]} at {growth.gpus} GPUs"
+            f"{intended.gpus} GPUs do not fit later: {end_of_growth(layout, growth.first)} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
             fix=_pods_for(layout, intended.gpus) or room.next_step,

@@ -8,7 +8,7 @@ from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
-from railweave.design.room import ENDS, Growth
+from railweave.design.room import Growth, end_of_growth
 from railweave.design.split import automatic_split
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.sizing import Step
@@ -297,11 +297,9 @@ def _block_step(layout: Layout) -> Step:
 
 
 def _growth_step(layout: Layout, growth: Growth) -> Step:
-    super_ports = growth.first == "spine_ports" and layout.super_spines is not None
-    end = "super-spine ports end" if super_ports else ENDS[growth.first]
     return Step(
         "most nodes without moving a cable",
-        f"{counted(growth.stripes, 'stripe')}; {end} first",
+        f"{counted(growth.stripes, 'stripe')}; {end_of_growth(layout, growth.first)} first",
         str(growth.nodes),
     )
 

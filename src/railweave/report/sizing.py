@@ -88,6 +88,8 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
 
 def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
+    if sizing.super_spines and sizing.limits.first == "spine_ports":
+        first = "ports of the super-spines"
     return Text.assemble(
         (sizing.room.next_step, "bold"),
         f"\nmost nodes without moving a cable: {sizing.limits.nodes:,}; first limit: {first}",
