@@ -7,6 +7,7 @@ import pytest
 from sim_switches import sim_device
 
 import sonic_sim.commands  # noqa: F401  registers the programs
+from sonic_sim.bgp.routes import pass_seconds
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.shell.run import Shell
@@ -18,7 +19,8 @@ Run = Callable[..., Answer]
 
 
 def run_on(device: Device, line: str, *, user: str = "root", stdin: str = "") -> Answer:
-    """Run a command line; return exit status, output and error output."""
+    """Run a command line when routes have converged; return exit status, output and error output."""
+    pass_seconds(device.network, 60.0)
     captured = Captured(stdin)
     shell = Shell(device, user, "/root" if user == "root" else "/home/admin")
     status = asyncio.run(shell.run_line(line, captured.streams))
