@@ -184,8 +184,17 @@ class Reserve(Keys):
     )
 
 
+def _spine_or_rails(schema: dict[str, Any]) -> None:
+    """State in the JSON Schema that a rail-only fabric alone may leave its spines out."""
+    schema["required"].remove("spine")
+    schema["if"] = {"properties": {"shape": {"const": Shape.RAIL_ONLY.value}}, "required": ["shape"]}
+    schema["else"] = {"required": ["spine"]}
+
+
 class Topology(Keys):
     """The shape of the fabric."""
+
+    model_config = ConfigDict(json_schema_extra=_spine_or_rails)
 
     shape: Annotated[Shape, Word(words=Shape, what="shape of a fabric")] = default(
         "rail-optimized", "how nodes meet leaves"
@@ -209,8 +218,8 @@ class Topology(Keys):
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
     spine: TierIntent = key(
-        "the switches that join the leaves; may be left out of a rail-only fabric, and is then the switch that the"
-        " leaves are"
+        "the switches that join the leaves; required but in a rail-only fabric, where it is by default the switch that"
+        " the leaves are"
     )
     super_spine: SuperSpineIntent | None = unset(
         "the switches that join pods, in three tiers; by default the switch that the spines are"

@@ -97,3 +97,9 @@ def test_the_defaults_of_the_schema_are_those_of_the_loader(tmp_path: Path) -> N
 
 def _flow(mapping: dict[str, Any]) -> str:
     return re.sub(r"'|True|False", lambda found: {"'": "", "True": "true", "False": "false"}[found[0]], str(mapping))
+
+
+def test_spines_may_be_left_out_of_a_rail_only_fabric_alone() -> None:
+    text = (PROJECT / "tests/golden/sonic_config/intents/rail-switches.yml").read_text(encoding="utf-8")
+    assert accepts(text)
+    assert not accepts(text.replace("rail-only", "rack-aligned"))
