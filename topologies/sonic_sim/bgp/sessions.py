@@ -14,7 +14,8 @@ BFD_DETECTS_S = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session seen from one end. ``state`` as FRR names it; ``why`` says what is missing, in plain words."""
+    """One session seen from one end. ``state`` as FRR names it; ``why`` says what is missing, in plain words;
+    ``active`` are the IP versions of either end, this one first, where they meet."""
 
     device: str
     neighbor: Neighbor
@@ -24,11 +25,16 @@ class Session:
     remote: str = ""
     remote_peer: str = ""
     bfd_up: bool = False
+    active: tuple[tuple[int, ...], ...] = ()
 
     @property
     def established(self) -> bool:
         """Whether routes are exchanged."""
         return self.state == "Established"
+
+    def agrees_on(self, version: int) -> bool:
+        """Tell whether routes of a family are exchanged: both ends have it active."""
+        return self.established and all(version in versions for versions in self.active)
 
 
 def bgp_of(device: Device) -> Instance | None:
@@ -78,7 +84,8 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
         return Session(device.name, neighbor, "Active", "one end is silent", way.port, way.remote.name)
     state = "Established" if device.clock.now() >= ready else "Connect"
     up = watched and state == "Established"
-    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer, up)
+    active = (neighbor.active_versions, back.active_versions)
+    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer, up, active)
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:

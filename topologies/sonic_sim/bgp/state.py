@@ -25,23 +25,9 @@ def _since(device: Device, one: Session) -> float:
     if not one.established:
         since.pop(one.neighbor.peer, None)
         return 0.0
-    active = _active_at_ends(device, one)
-    if since.get(one.neighbor.peer, ((), 0.0))[0] != active:
-        since[one.neighbor.peer] = (active, device.clock.now())
+    if since.get(one.neighbor.peer, ((), 0.0))[0] != one.active:
+        since[one.neighbor.peer] = (one.active, device.clock.now())
     return since[one.neighbor.peer][1]
-
-
-def _active_at_ends(device: Device, one: Session) -> tuple[tuple[int, ...], ...]:
-    """Return the IP versions that each end of an established session has active, this one first."""
-    remote = device.network.devices.get(one.remote)
-    instance = bgp_of(remote) if remote is not None else None
-    back = instance.neighbors.get(one.remote_peer) if instance is not None else None
-    return one.neighbor.active_versions, back.active_versions if back is not None else ()
-
-
-def _is_agreed(device: Device, one: Session, version: int) -> bool:
-    """Tell whether the ends of a session exchange routes of a family: both have it active."""
-    return one.established and all(version in active for active in _active_at_ends(device, one))
 
 
 def _remote_as(device: Device, one: Session) -> int:
@@ -91,7 +77,7 @@ def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]
             "hostname": one.remote, "remoteAs": _remote_as(device, one), "localAs": instance.asn, "version": 4,
             "msgRcvd": up_ms // 3000 + 2 if one.established else 0, "msgSent": up_ms // 3000 + 2, "tableVersion": 0,
             "outq": 0, "inq": 0, "peerUptime": uptime_text(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
-            "pfxRcd": received, "pfxSnt": sent if _is_agreed(device, one, version) else 0, "state": state,
+            "pfxRcd": received, "pfxSnt": sent if one.agrees_on(version) else 0, "state": state,
             "peerState": "Admin" if one.neighbor.shutdown else "OK", "connectionsEstablished": int(one.established),
             "connectionsDropped": 0, "desc": one.neighbor.description,
             "idType": "interface" if one.neighbor.interface else "ipv4",
@@ -150,7 +136,7 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
         for version in one.neighbor.active_versions:
             received, sent = _counts(rib, one.neighbor, version)
             # FRR leaves the one out where the other end has not agreed to the family (8.4)
-            left_out = one.established and not _is_agreed(device, one, version)
+            left_out = one.established and not one.agrees_on(version)
             counted = {} if left_out else {"sentPrefixCounter": sent if one.established else 0}
             family = counted | {"acceptedPrefixCounter": received}
             entry.setdefault("addressFamilyInfo", {})[family_name(version)] = family
@@ -187,7 +173,7 @@ def _family_text(device: Device, version: int, document: dict[str, Any]) -> str:
     sessions = sessions_of(device)
     for peer, one in document["peers"].items():
         state, sent = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"], str(one["pfxSnt"])
-        if sessions[peer].established and not _is_agreed(device, sessions[peer], version):
+        if sessions[peer].established and not sessions[peer].agrees_on(version):
             state = sent = "NoNeg"
         counts = f"{one['peerUptime']:>10}{state:>15}{sent:>9}"
         lines.append(f"{peer:<16}4{one['remoteAs']:>11}{counts} {one['desc'] or 'N/A'}")
