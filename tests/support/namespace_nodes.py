@@ -80,7 +80,7 @@ class Node:
         ip("netns", "del", self.namespace)
 
 
-def write_target(path: Path, nodes: Iterable[Node], **keys: Any) -> None:
+def write_target(path: Path, nodes: Iterable[Node], /, **keys: Any) -> None:
     """Write the target that reaches ``nodes``."""
     reached = {one.name: {"python": str(one.python), "root": str(one.folder)} for one in nodes}
     hosts = {"connection": "local", "nodes": reached, **keys}
