@@ -89,7 +89,7 @@ def test_no_path_leads_up_again(pods: Any, proves: Any) -> None:
     for device, port in ends:
         pods.on(device, f"ip link set {port} down")
     try:
-        pods.wait_until(lambda: ways(pods, "labpods-leaf1", FAR) == 0, 20, "leaf 1 has no way out of its pod")
+        pods.wait_until(lambda: ways(pods, "labpods-leaf1", FAR) == 0, 20, "leaf 1 has no path out of its pod")
         pods.wait_until(lambda: ways(pods, "labpods-leaf3", "10.32.0.0/26") == 0, 20, "and leaf 3 none to it")
         assert ways(pods, SPINES[0], "10.32.0.0/26") == 0, "spine 1 learns leaf 1 from no other leaf"
         assert ways(pods, "labpods-leaf2", FAR) == 1, "leaf 2 has its own"
