@@ -35,6 +35,10 @@ def three_pods(folder: Path) -> str:
 def pods(start_lab: Any) -> Any:
     rig = start_lab(three_pods)
     assert rig.deploy()["result"] == "done"
+    rig.as_intended()
+    rig.wait_until(
+        lambda: ways(rig, "labpods-leaf1", FAR) == ways(rig, "labpods-leaf4", "10.32.0.0/26") == 2, 30, "routes"
+    )
     return rig
 
 
