@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"qos", "routing"},
         {"hosts", "lab", "sonic"},
         {"plan"},
-        {"checks", "yang"},
+        {"checks", "failures", "yang"},
         {"report"},
     )
 )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from railweave.api.observing import verify as verify
     from railweave.api.offline import check as check
     from railweave.api.offline import explain as explain
+    from railweave.api.offline import failures as failures
     from railweave.api.offline import render as render
     from railweave.api.offline import size as size
     from railweave.api.operator import Operator as Operator
@@ -63,7 +64,7 @@ _HOMES = {
     "lifecycle": ("recover", "replace", "retire"),
     "catalog": ("model_file", "models"),
     "observing": ("drift", "plan", "verify"),
-    "offline": ("check", "explain", "render", "size"),
+    "offline": ("check", "explain", "failures", "render", "size"),
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
     "phased_nodes": ("deploy_node_phase",),

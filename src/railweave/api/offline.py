@@ -1,4 +1,4 @@
-"""Work on an intent that needs no device: check, size, render, explain."""
+"""Work on an intent that needs no device: check, size, failures, render, explain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from railweave.qos.summary import switch_buffers
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
+    from railweave.failures.analysis import Failures
     from railweave.sonic.render.explain import Explanation
 
 
@@ -66,6 +67,16 @@ def size(project: Project) -> Sizing:
         raise RefusedError(gathered.diagnostics)
     buffers = switch_buffers(gathered.fabric) if gathered.fabric else ()
     return gathered.sizing._replace(diagnostics=gathered.of_design, buffers=buffers)
+
+
+def failures(project: Project) -> "Failures":
+    """Return what every single failure and every pair of failures of the fabric costs, by classes of symmetry.
+
+    Raises RefusedError with every error of the intent.
+    """
+    from railweave.failures.analysis import failures as analyze
+
+    return analyze(load_designed(project.intent).fabric)
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:

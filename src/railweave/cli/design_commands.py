@@ -1,4 +1,4 @@
-"""Commands that need no device: init, size, check, render, explain, diff, phases, models, schema, codes."""
+"""Commands that need no device: init, size, check, failures, render, explain, diff, phases, models, schema, codes."""
 
 import shlex
 from pathlib import Path
@@ -23,7 +23,7 @@ Head = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (init, size, check, render, explain, diff, phases, models, schema, codes):
+    for command in (init, size, check, failures, render, explain, diff, phases, models, schema, codes):
         app.command()(command)
 
 
@@ -93,6 +93,19 @@ def check(
         switches = found.fabric.switches if found.fabric else ()
         print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))
     return 0 if found.ok else 1
+
+
+def failures(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every class of pairs, not only the worst.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Show what every failure of one link, switch, pod or plane costs, and of every two of them."""
+    from railweave.report.failures import failures_json, failures_view
+
+    found = api.failures(api.open_project(intent or option))
+    print_result(found, failures_json, lambda found: failures_view(found, every=every), as_json=json)
 
 
 def render(

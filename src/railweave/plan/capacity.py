@@ -80,7 +80,12 @@ class Service:
         }
 
     def least_uplinks(self, out: Collection[str], down: Collection[Link] = ()) -> tuple[float, str]:
-        """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name.
+        """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name."""
+        left = ((percent, name) for name, percent in self.uplinks_left(out, down).items())
+        return min(left, key=lambda one: (one[0], one[1] in self._bit), default=(100.0, ""))
+
+    def uplinks_left(self, out: Collection[str], down: Collection[Link] = ()) -> dict[str, float]:
+        """Return the part of its own uplinks that every switch in service which loses some has left, in percent.
 
         A switch between two tiers that has no uplink left announces nothing from above: it counts as lost below.
         """
@@ -92,8 +97,7 @@ class Service:
         }:
             cut_off |= cut
             lost = self._lost(cut_off, down)
-        left = ((100 * (1 - gone / self._lower[name].gbps), name) for name, gone in lost.items() if name not in cut_off)
-        return min(left, key=lambda one: (one[0], one[1] in self._bit), default=(100.0, ""))
+        return {name: 100 * (1 - gone / self._lower[name].gbps) for name, gone in lost.items() if name not in cut_off}
 
     def _lost(self, out: Collection[str], down: Collection[Link]) -> Counter[str]:
         """Return the uplink bandwidth in Gb/s that switches lose."""
@@ -172,14 +176,20 @@ def _linked(switches: int, above: Mapping[int, int]) -> int:
     return found
 
 
-def rails_out(fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = ()) -> int:
-    """Return the most rails of which some GPU node has no port on a leaf in service."""
-    gone: Counter[tuple[str, int]] = Counter()
-    for name in (*out, *unprovisioned):
-        for link in fabric.downlinks_of.get(name, ()):
-            if link.rail is not None:
-                gone[link.lower, link.rail] += 1
+def rails_out(
+    fabric: Fabric, out: Collection[str], *, unprovisioned: Collection[str] = (), down: Collection[Link] = ()
+) -> int:
+    """Return the most rails of which some GPU node has no link left with a leaf in service."""
+    lost = lost_ports(fabric, (*out, *unprovisioned), down)
     lacking: Counter[str] = Counter()
-    for (host, rail), ports in gone.items():
+    for (host, rail), ports in Counter((link.lower, link.rail) for link in lost).items():
         lacking[host] += ports >= sum(port.rail == rail for port in fabric.host_of[host].ports)
     return max(lacking.values(), default=0)
+
+
+def lost_ports(fabric: Fabric, out: Collection[str], down: Collection[Link] = ()) -> Collection[Link]:
+    """Return the links of GPU nodes that carry nothing without the switches ``out`` and the links ``down``."""
+    lost = dict.fromkeys(link for link in down if link.is_access)
+    for name in out:
+        lost |= dict.fromkeys(link for link in fabric.downlinks_of.get(name, ()) if link.is_access)
+    return lost

@@ -44,6 +44,7 @@ COMMANDS = (
     "drift",
     "explain",
     "facts collect",
+    "failures",
     "hosts apply",
     "hosts plan",
     "hosts rollback",

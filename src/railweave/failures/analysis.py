@@ -1,0 +1,56 @@
+"""Every single failure and every pair of them, and what each costs."""
+
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric
+from railweave.failures.components import Component, components
+from railweave.failures.cost import Cost, Costs
+from railweave.failures.symmetry import Symmetry
+
+
+@dataclass(frozen=True, slots=True)
+class FailureClass:
+    """Failures that the symmetry of the fabric makes equal: how many, one of them, what its components share, and
+    what each of them costs."""
+
+    count: int
+    example: tuple[Component, ...]
+    shared: tuple[str, ...]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The failures of a fabric: the numbers of single components and of pairs, and their classes, the worst first."""
+
+    fabric: str
+    singles: int
+    pairs: int
+    classes: tuple[FailureClass, ...]
+
+    def of_order(self, order: int) -> tuple[FailureClass, ...]:
+        """Return the classes of one component (1) or of two (2)."""
+        return tuple(one for one in self.classes if len(one.example) == order)
+
+
+def failures(fabric: Fabric) -> Failures:
+    """Return what each single failure and each pair of failures costs.
+
+    The components are counted one by one, the cost of a class is that of its first member.
+    """
+    found = components(fabric)
+    symmetry = Symmetry(found)
+    costs = Costs(fabric, symmetry)
+    singles = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
+    pairs = [FailureClass(one.count, one.example, one.shared, costs.of(one.example)) for one in symmetry.pairs()]
+    count = len(found)
+    return Failures(
+        fabric.name,
+        count,
+        count * (count - 1) // 2,
+        (*sorted(singles, key=_order), *sorted(pairs, key=_order)),
+    )
+
+
+def _order(one: FailureClass) -> tuple[float, ...]:
+    return one.cost.severity

@@ -1,0 +1,106 @@
+"""What the failure of some components costs: the numbers of one set of components that are out of service together."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from math import inf
+from operator import itemgetter
+from typing import NamedTuple
+
+from railweave.fabric.model import Fabric
+from railweave.failures.components import Component
+from railweave.failures.pairs import LeafPairs
+from railweave.failures.symmetry import Symmetry
+from railweave.plan.capacity import Service, lost_ports, rails_out
+
+
+class Cost(NamedTuple):
+    """What remains, in percent of the intact fabric, of the worst of its kind.
+
+    ``injection_percent``: bandwidth of all ports of GPU nodes with a link in service; ``rail_percent``: the same of the
+    worst rail. ``nodes_cut_off``: GPU nodes without any link in service; ``rails_out``: the most rails that a node
+    lacks. ``uplink_percent``: the uplinks of the switch in service that has least of its own left, and
+    ``oversubscription`` the worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left, infinite
+    without one, None in a fabric of one tier. ``pair_percent`` and ``spread_percent``: the bandwidth between the worst
+    two leaves in service, as the links could carry it and as equal-cost routing spreads it; None where no network has
+    two leaves left.
+    """
+
+    injection_percent: float
+    rail_percent: float
+    nodes_cut_off: int
+    rails_out: int
+    uplink_percent: float
+    oversubscription: float | None
+    pair_percent: float | None
+    spread_percent: float | None
+
+    @property
+    def severity(self) -> tuple[float, ...]:
+        """Return what costs are sorted by, the worst first: nodes cut off, then the least that is left of anything."""
+        pair = 100 if self.spread_percent is None else self.spread_percent
+        least = sorted((self.rail_percent, self.uplink_percent, pair, self.injection_percent))
+        return (-self.nodes_cut_off, *least, -self.rails_out)
+
+
+class Costs:
+    """Costs of failures in one fabric."""
+
+    def __init__(self, fabric: Fabric, symmetry: Symmetry) -> None:
+        self._fabric = fabric
+        self._service = Service(fabric)
+        self._pairs = LeafPairs(fabric, symmetry.color_of_switch)
+        self._rail_gbps: Counter[int | None] = Counter()
+        for link in fabric.links:
+            if link.is_access:
+                self._rail_gbps[link.rail] += link.speed_gbps
+        self._ports = {host.name: len(fabric.uplinks_of[host.name]) for host in fabric.hosts}
+        below_top = [switch.name for switches in fabric.tier_switches[:-1] for switch in switches]
+        ratios = {name: _ratio(fabric, name) for name in below_top}
+        self._ratios = dict(sorted(ratios.items(), key=itemgetter(1), reverse=True))
+        """Ratios of the switches below the top tier, the worst first."""
+
+    def of(self, failed: Sequence[Component]) -> Cost:
+        """Return the cost of components that fail together; linear in what they touch."""
+        out = dict.fromkeys(name for one in failed for name in one.out)
+        down = {link: None for one in failed for link in one.down}
+        rails: Counter[int | None] = Counter()
+        nodes: Counter[str] = Counter()
+        for link in lost_ports(self._fabric, out, down):
+            rails[link.rail] += link.speed_gbps
+            nodes[link.lower] += 1
+        total = sum(self._rail_gbps.values())
+        worst_pair = self._pairs.worst(out, [link for link in down if not link.is_access])
+        uplinks = self._service.uplinks_left(out, down)
+        return Cost(
+            injection_percent=_percent(total - sum(rails.values()), total),
+            rail_percent=min(
+                (_percent(whole - rails[rail], whole) for rail, whole in self._rail_gbps.items()), default=100
+            ),
+            nodes_cut_off=sum(ports == self._ports[host] for host, ports in nodes.items()),
+            rails_out=rails_out(self._fabric, out, down=down),
+            uplink_percent=min(uplinks.values(), default=100),
+            oversubscription=self._oversubscription(uplinks, out),
+            pair_percent=worst_pair and worst_pair.flow_percent,
+            spread_percent=worst_pair and worst_pair.spread_percent,
+        )
+
+    def _oversubscription(self, uplinks: Mapping[str, float], out: Collection[str]) -> float | None:
+        """Return the worst ratio of a switch in service, by the part of its uplinks that it has left."""
+        changed = (_scaled(self._ratios[name], percent) for name, percent in uplinks.items())
+        unchanged = (ratio for name, ratio in self._ratios.items() if name not in uplinks and name not in out)
+        return max((*changed, *islice(unchanged, 1)), default=None)
+
+
+def _ratio(fabric: Fabric, switch: str) -> float:
+    """Return a switch's bandwidth towards the nodes over that of its uplinks."""
+    down, up = (sum(link.speed_gbps for link in links[switch]) for links in (fabric.downlinks_of, fabric.uplinks_of))
+    return down / up
+
+
+def _scaled(ratio: float, percent_left: float) -> float:
+    return ratio * 100 / percent_left if percent_left else inf
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 100

@@ -1,0 +1,240 @@
+"""The classes of failures of small fabrics against brute force: every failure alone, by paths that are walked."""
+
+from collections import Counter, deque
+from collections.abc import Collection, Iterable
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric, Link
+from railweave.failures.analysis import Failures, failures
+from railweave.failures.components import Component, components
+from railweave.failures.cost import Cost
+from railweave.intent.load import load_intent_text
+
+CATALOG = load_catalog()
+
+INTENT = """
+fabric: small
+workload: {{kind: inference}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: {nics}, speed: 100G, ports: {planes}, model: connectx-6}}}}
+topology:
+  shape: {shape}
+  planes: {planes}
+  stripe: {stripe}
+  links_per_pair: {pair}
+  oversubscription: "8:1"
+  leaf: {{model: sonic-vs, downlink_speed: 100G, uplink_speed: 100G}}
+  spine: {{model: sonic-vs, count: {spines}}}
+{pods}
+"""
+PODS = """  tiers: 3
+  pod: 1
+  super_spine: {{model: sonic-vs, count: {supers}, oversubscription: "8:1"}}
+"""
+
+
+MOST_COMPONENTS = 60
+"""What brute force walks in a moment: 1,830 failures."""
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> Fabric | None:
+    """Draw a fabric of two or three tiers with few components; None where the design refuses it."""
+    stripe = draw(st.integers(1, 3))
+    pods = draw(st.sampled_from([1, 1, 2]))
+    groups = draw(st.sampled_from([1, 2, 3]) if pods == 1 else st.sampled_from([1, 2]))
+    text = INTENT.format(
+        nodes=max(1, stripe * (pods if pods > 1 else draw(st.integers(1, 2))) - draw(st.integers(0, 1))),
+        nics=draw(st.sampled_from([1, 2])),
+        planes=draw(st.sampled_from([1, 2])),
+        shape=draw(st.sampled_from(["rail-optimized", "rack-aligned"])),
+        stripe=stripe,
+        pair=draw(st.sampled_from([1, 2])),
+        spines=groups * pods,
+        pods=PODS.format(supers=groups * draw(st.integers(1, 2))) if pods > 1 else "",
+    )
+    return design(load_intent_text(text, "small.yml"), CATALOG).fabric
+
+
+@given(fabrics())
+@settings(max_examples=15, deadline=None)
+def test_classes_are_what_every_failure_alone_costs(fabric: Fabric | None) -> None:
+    assume(fabric is not None and len(components(fabric)) <= MOST_COMPONENTS)
+    assert fabric is not None
+    assert counted(failures(fabric)) == one_by_one(fabric)
+
+
+def counted(found: Failures) -> Counter[tuple[tuple[str, ...], tuple[object, ...]]]:
+    counts: Counter[tuple[tuple[str, ...], tuple[object, ...]]] = Counter()
+    for one in found.classes:
+        counts[tuple(sorted(each.kind for each in one.example)), rounded(one.cost)] += one.count
+    return counts
+
+
+def rounded(cost: Iterable[float | None]) -> tuple[object, ...]:
+    return tuple(None if one is None else round(one, 6) for one in cost)
+
+
+def one_by_one(fabric: Fabric) -> Counter[tuple[tuple[str, ...], tuple[object, ...]]]:
+    found = components(fabric)
+    counts: Counter[tuple[tuple[str, ...], tuple[object, ...]]] = Counter()
+    walked = Walked(fabric)
+    for failed in (*((one,) for one in found), *combinations(found, 2)):
+        counts[tuple(sorted(one.kind for one in failed)), rounded(walked.cost(failed))] += 1
+    return counts
+
+
+class Walked:
+    """Costs computed from the links alone, without any symmetry."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        self.usual = {pair: flow(fabric.fabric_links, *pair, reach(fabric, *pair)) for pair in self.pairs(())}
+
+    def pairs(self, out: Collection[str]) -> list[tuple[str, str]]:
+        leaves = [one for one in self.fabric.tier_switches[0] if one.name not in out]
+        return [(a.name, b.name) for a, b in permutations(leaves, 2) if a.plane == b.plane]
+
+    def cost(self, failed: tuple[Component, ...]) -> Cost:
+        fabric = self.fabric
+        out = {name for one in failed for name in one.out}
+        down = {one.link for one in failed if one.link}
+        alive = [link for link in fabric.links if link not in down and not out & {link.lower, link.upper}]
+        access = [link for link in alive if link.is_access]
+        rails = {link.rail for link in fabric.links if link.is_access}
+        shares = [share(fabric.links, alive, rail) for rail in rails]
+        switched = [link for link in alive if link.level]
+        left = self.uplinks_left(self.carrying(switched), out)
+        pairs = [
+            (flow(switched, *pair, way) / self.usual[pair], spread(switched, *pair, way) / self.usual[pair])
+            for pair in self.pairs(out)
+            if self.usual[pair] and (way := reach(fabric, *pair))
+        ]
+        several = bool(self.pairs(out))
+        return Cost(
+            injection_percent=100 * len(access) / sum(link.is_access for link in fabric.links),
+            rail_percent=min(shares),
+            nodes_cut_off=sum(all(link.lower != one.name for link in access) for one in fabric.hosts),
+            rails_out=max(
+                sum(all((link.lower, link.rail) != (one.name, rail) for link in access) for rail in rails)
+                for one in fabric.hosts
+            ),
+            uplink_percent=min((percent for percent, _ in left.values()), default=100),
+            oversubscription=max((ratio for _, ratio in left.values()), default=None),
+            pair_percent=min((100 * one for one, _ in pairs), default=100) if several else None,
+            spread_percent=min((100 * one for _, one in pairs), default=100) if several else None,
+        )
+
+    def carrying(self, alive: list[Link]) -> list[Link]:
+        """Return the links that lead to the top: not those below a switch that has lost everything above it."""
+        top = {one.name for one in self.fabric.tier_switches[-1]}
+        return [link for link in alive if link.upper in top or any(link.upper == each.lower for each in alive)]
+
+    def uplinks_left(self, carrying: list[Link], out: set[str]) -> dict[str, tuple[float, float]]:
+        found = {}
+        for switches in self.fabric.tier_switches[:-1]:
+            for switch in switches:
+                left = sum(link.lower == switch.name for link in carrying)
+                usual, towards = len(self.fabric.uplinks_of[switch.name]), len(self.fabric.downlinks_of[switch.name])
+                # A switch between two tiers that has nothing above it any more is itself lost.
+                if switch.name not in out and (left or switch.tier.level == 0):
+                    found[switch.name] = 100 * left / usual, towards / left if left else float("inf")
+        return found
+
+
+def share(links: Iterable[Link], alive: Iterable[Link], rail: int | None) -> float:
+    ports, left = (sum(one.is_access and one.rail == rail for one in some) for some in (links, alive))
+    return 100 * left / ports
+
+
+def reach(fabric: Fabric, one: str, other: str) -> int:
+    """Return the level of the switches in which two leaves meet by the cabling, 0 where they do not."""
+    below = {one}, {other}
+    for level in range(1, len(fabric.tiers)):
+        one_above, other_above = ({up for name in names for up in fabric.above(name)} for names in below)
+        below = one_above, other_above
+        if one_above & other_above:
+            return level
+    return 0
+
+
+def edges(links: Iterable[Link], one: str, other: str, level: int) -> Counter[tuple[str, str]]:
+    """Return the links of all paths from one leaf up to the level and down to the other, with their number."""
+    usable = [link for link in links if link.level <= level]
+    up: Counter[tuple[str, str]] = Counter()
+    down: Counter[tuple[str, str]] = Counter()
+    ahead, behind = {one}, {other}
+    for _ in range(level):
+        up.update((f"{link.lower}+", f"{link.upper}+") for link in usable if link.lower in ahead)
+        down.update((f"{link.upper}-", f"{link.lower}-") for link in usable if link.lower in behind)
+        ahead = {link.upper for link in usable if link.lower in ahead}
+        behind = {link.upper for link in usable if link.lower in behind}
+    for top in ahead & behind:
+        up[f"{top}+", f"{top}-"] = 10**6
+    return up + down
+
+
+def flow(links: Iterable[Link], one: str, other: str, level: int) -> float:
+    """Return the greatest flow in links of one speed, found by augmenting paths (Edmonds and Karp)."""
+    if not level:
+        return 0
+    left = edges(links, one, other, level)
+    start, end, total = f"{one}+", f"{other}-", 0
+    while True:
+        before = {start: start}
+        waiting = deque([start])
+        while waiting and end not in before:
+            here = waiting.popleft()
+            for (a, b), count in left.items():
+                if a == here and count and b not in before:
+                    before[b] = here
+                    waiting.append(b)
+        if end not in before:
+            return total
+        here = end
+        while here != start:
+            left[before[here], here] -= 1
+            left[here, before[here]] += 1
+            here = before[here]
+        total += 1
+
+
+def spread(links: Iterable[Link], one: str, other: str, level: int) -> float:
+    """Return what equal-cost routing carries: one unit is divided evenly at each switch, until a link is full."""
+    ways = edges(links, one, other, level)
+    end = f"{other}-"
+    useful = {end}
+    for _ in range(2 * level + 1):
+        useful |= {a for (a, b) in ways if b in useful}
+    if f"{one}+" not in useful:
+        return 0
+    load, worst = {f"{one}+": 1.0}, 0.0
+    for _ in range(2 * level + 1):
+        following: dict[str, float] = {}
+        for name, amount in load.items():
+            out = {b: count for (a, b), count in ways.items() if a == name and b in useful}
+            for b, count in out.items():
+                part = amount * count / sum(out.values())
+                worst = max(worst, part / count)
+                following[b] = following.get(b, 0) + part
+        load = following
+    return 1 / worst
+
+
+@pytest.mark.parametrize("links", [1, 2])
+def test_the_reference_counts_of_symmetric_pairs(links: int) -> None:
+    text = INTENT.format(
+        **{"nodes": 4, "nics": 2, "planes": 1, "shape": "rail-optimized", "stripe": 4, "pair": links, "spines": 2},
+        pods="",
+    )
+    fabric = design(load_intent_text(text, "small.yml"), CATALOG).fabric
+    assert fabric is not None
+    found = failures(fabric)
+    assert sum(one.count for one in found.of_order(1)) == found.singles == len(components(fabric))
+    assert sum(one.count for one in found.of_order(2)) == found.pairs
