@@ -41,6 +41,8 @@ def main() -> int:
 def _guarded(work: Callable[[], int]) -> int:
     """Do ``work`` in a child, and end whatever is left of it; return its status."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
+    # A SIGTERM that comes before there is somebody to catch it waits.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     parent, child, status = os.getpid(), os.fork(), 128 + signal.SIGTERM
     if child == 0:
         try:
@@ -49,6 +51,7 @@ def _guarded(work: Callable[[], int]) -> int:
         finally:
             os._exit(1)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         status = _wait(child)
     except _ToldToEnd:
         with contextlib.suppress(_ToldToEnd, OSError):
@@ -63,6 +66,7 @@ def _guarded(work: Callable[[], int]) -> int:
 def _execute(command: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     try:
         os.execvp(command[0], command)
     except OSError as error:

@@ -91,6 +91,29 @@ def test_a_guard_that_is_terminated_interrupts_the_command_and_waits_for_its_cle
     assert guard.returncode == 128 + signal.SIGTERM
 
 
+SIGNALED_AFTER_FORK = """
+import os, signal, sys
+import run_guarded
+fork = os.fork
+
+def forked():
+    child = fork()
+    if child:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return child
+
+os.fork = forked
+sys.exit(run_guarded.main())
+"""
+
+
+def test_a_guard_that_is_terminated_before_it_waits_catches_it(folder: Path) -> None:
+    start = [sys.executable, "-c", SIGNALED_AFTER_FORK, "sleep", "300"]
+    support = {**os.environ, "PYTHONPATH": str(Path(GUARD[-1]).parent)}
+    done = subprocess.run(start, cwd=folder, env=support, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+
+
 def test_a_command_that_is_missing_is_told() -> None:
     done = subprocess.run([*GUARD, "/nowhere"], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (127, "/nowhere: No such file or directory\n")
