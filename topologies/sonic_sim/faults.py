@@ -68,7 +68,7 @@ class Faults:
         except TypeError as error:
             raise ValueError(f"fault {kind}: {error}") from error
         except ValueError as error:
-            raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}") from error
+            raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}; clear ends them") from error
         if fault.moment not in _MOMENTS:
             raise ValueError(f"moment '{fault.moment}' is none of {', '.join(_MOMENTS)}")
         self.armed = [one for one in self.armed if _strikes_at(one) != _strikes_at(fault)]

@@ -220,6 +220,8 @@ class Simulation:
     async def fault(self, name: str, kind: str, details: Mapping[str, Any]) -> None:
         """Let a switch have a fault. Raises SimulatorError."""
         device = self.device(name)
+        if details.get("port"):
+            self._check_port(device, str(details["port"]))
         if kind in AT_ONCE:
             device.lose_power(with_configuration=kind == FaultKind.LOSE_CONFIG)
         else:
@@ -260,11 +262,15 @@ class Simulation:
                 known = ", ".join((*self.network.devices, *self.network.hosts))
                 raise SimulatorError(f"no device or host {end.node}; there are: {known}")
             device = self.network.devices.get(end.node)
-            if device is not None and end.port not in self.network.ports(device):
-                ports = ", ".join(self.network.ports(device))
-                raise SimulatorError(f"{end.node} has no port {end.port}; it has {ports}")
+            if device is not None:
+                self._check_port(device, end.port)
         self.network.plug(SimCable(a, b))
         self.save_fabric()
+
+    def _check_port(self, device: Device, port: str) -> None:
+        ports = self.network.ports(device)
+        if port not in ports:
+            raise SimulatorError(f"{device.name} has no port {port}; it has {', '.join(ports)}")
 
     def power(self, names: Sequence[str], *, powered: bool) -> None:
         """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError, with none done."""

@@ -16,6 +16,7 @@ from railweave.fabric.sizing import Sizing
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.intent.model import Intent
 from railweave.templates import Templates, find_templates
+from railweave.wording import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,16 @@ def _text_at(revision: str, path: Path) -> str:
             raise RailweaveError(f"{path}: {exc.strerror}") from exc
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
-    shown = subprocess.run(
-        ["git", "show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = _git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
     if shown.returncode:
         why = shown.stderr.strip() or "git failed"
+        branches = _git("branch", "--format=%(refname:short)").stdout.split()
+        known = f"branches: {first_few(branches)}; " if branches else ""
         raise RailweaveError(
-            f"{path} at {revision}: {why}\n`git log --oneline {path}` lists the revisions that have it"
+            f"{path} at {revision}: {why}\n{known}`git log --oneline {path}` lists the revisions that have it"
         )
     return shown.stdout
+
+
+def _git(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=False)

@@ -59,7 +59,7 @@ def _ask(name: str, request: str) -> Rollout:
     rollout = running or find(name)
     if not rollout.alive:
         fix = (
-            "nothing remains to be done"
+            f"nothing remains to be done; `railweave rollout show {rollout.name}` shows the result"
             if rollout.finished
             else f"resume it with `{command_line('deploy', '--resume', rollout.name, target=rollout.target)}`, "
             f"or roll it back with `{command_line('rollback', rollout.name, target=rollout.target)}`"

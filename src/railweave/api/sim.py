@@ -4,6 +4,7 @@ A simulator is made of factory-fresh switches, GPU nodes and the cables of the i
 """
 
 import hashlib
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,6 +120,9 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     endpoint = endpoints.devices.get(device)
     if endpoint is None:
         raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
+    if command and command[0].startswith("-"):
+        alone = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
+        raise UsageError(f"{command[0]!r} is no command of a switch: write it without options, as in `{alone}`")
     options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
     return [
         "ssh",

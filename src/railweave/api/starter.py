@@ -37,7 +37,7 @@ def init(folder: Path, template: str = DEFAULT) -> tuple[Path, ...]:
     if template not in known:
         raise UsageError(f"no template {template!r}; there are: {', '.join(known)}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RailweaveError(f"{folder} is not an empty folder: name a new one")
+        raise RailweaveError(f"{folder} is not an empty folder: name a new one, such as `railweave init fabric`")
     written: set[Path] = set()
     try:
         for layer in dict.fromkeys((BASE, template)):

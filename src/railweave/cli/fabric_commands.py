@@ -211,7 +211,8 @@ def verify(
     option: IntentOption = None,
     target: TargetOption = "sim",
     wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="Retry until all checks pass, for at most so long.")
+        float,
+        typer.Option("--wait", metavar="SECONDS", min=0, help="Retry until all checks pass, for at most so long."),
     ] = 0.0,
     base: From = "",
     phase: PhaseNumber = None,

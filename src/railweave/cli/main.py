@@ -11,7 +11,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import cast
 
 import typer
 
@@ -24,15 +23,13 @@ from railweave.cli import (
     rollout_commands,
     sim_commands,
 )
-from railweave.cli.options import IntentCommand
+from railweave.cli.options import IntentCommand, UsageProblem
 from railweave.cli.terminal import EXIT_INTERRUPTED
+from railweave.cli.usage import show_usage_error
 from railweave.errors import RailweaveError, RefusedError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 64
-
-# typer re-exports one subclass of its usage error, not the class itself.
-_UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
 app = typer.Typer(
     name="railweave",
@@ -90,8 +87,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
         sys.stdout.flush()
-    except _UsageProblem as exc:
-        exc.show()
+    except UsageProblem as exc:
+        show_usage_error(exc)
         return EXIT_USAGE
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)

@@ -114,7 +114,7 @@ def retire(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="Git revision after; default: the working tree.")] = "",
     option: IntentOption = None,
     target: TargetOption = "sim",
-    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Longest wait for idle ports.")] = 5.0,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="Longest wait for idle ports.")] = 5.0,
     json: AsJson = False,
 ) -> int:
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""

@@ -1,7 +1,7 @@
 """Options that several commands share, declared once, and groups of commands."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand
@@ -55,6 +55,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 _YAML = (".yml", ".yaml")
 
+# typer re-exports one subclass of its usage error, not the class itself.
+UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+
 
 class IntentCommand(TyperCommand):
     """A command that takes its intent as an argument too where it declares only ``--intent``."""
@@ -63,7 +66,11 @@ class IntentCommand(TyperCommand):
         """Read an argument that names a YAML file as the intent."""
         if "--intent" in self._options and not any(one.metavar in ("INTENT", "BASE") for one in self.params):
             args = self._with_intent(list(args), interspersed=ctx.allow_interspersed_args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageProblem as problem:
+            problem.ctx = problem.ctx or ctx  # an option without its value does not say of which command
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what it tells a person to run next names the intent and the target that it was given."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -71,7 +72,12 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     try:
         write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except OSError as exc:
-        raise RailweaveError(f"{path}: {exc.strerror}") from exc
+        instead = ""
+        if path.is_dir():
+            instead = f": name a file in it, such as {path / 'plan.json'}"
+        elif not path.parent.is_dir():
+            instead = f": make its folder first, `mkdir -p {shlex.quote(str(path.parent))}`"
+        raise RailweaveError(f"{path}: {exc.strerror}{instead}") from exc
 
 
 def print_plan(

@@ -126,12 +126,13 @@ def replace(device: Device, option: IntentOption = None, json: AsJson = False) -
 def fault(
     device: Device,
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="The fault, or `clear`.", autocompletion=completion.faults)
+        str,
+        typer.Argument(metavar="KIND", help="The fault, such as slow, or `clear`.", autocompletion=completion.faults),
     ],
     command: Annotated[str, typer.Option(help="Fail only commands that contain this text.")] = "",
     after: Annotated[int, typer.Option(help="Let this many commands pass first.")] = 0,
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
-    seconds: Annotated[float, typer.Option(help="For slow: the delay.")] = 1.0,
+    seconds: Annotated[float, typer.Option(help="For slow: the delay in seconds.")] = 1.0,
     moment: Annotated[str, typer.Option(help="For drop-session: before, during or after the command.")] = "after",
     port: Annotated[str, typer.Option(help="For errors: the port that counts them; default: all.")] = "",
     rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,

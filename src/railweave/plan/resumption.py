@@ -177,15 +177,13 @@ def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str
     )
 
 
-_AGAIN = "make the plan again, review it, and deploy that"
-
-
 def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, ...]:
     """Return why the ``reviewed`` plan of ``file`` can not be carried out now; nothing where it can.
 
     ``fresh`` is the plan of the same intent and target made a moment ago.
     """
     where = Where(file, 1, 1)
+    again = f"make the plan again with `{command_line('plan', '-o', file)}`, review it, and deploy that"
     found: list[Diagnostic] = []
     for name, planned, now in (
         ("fabric", reviewed.fabric, fresh.fabric),
@@ -193,10 +191,10 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
         ("intent", reviewed.intent_sha256, fresh.intent_sha256),
     ):
         if planned != now:
-            found.append(error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=_AGAIN))
+            found.append(error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=again))
     if reviewed.policy != fresh.policy:
         message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
-        found.append(error("RW502", message, where, fix=_AGAIN))
+        found.append(error("RW502", message, where, fix=again))
     if found:
         return tuple(found)
     if assumed := reviewed.assumed_fresh:
@@ -218,7 +216,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
                 f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}",
                 where,
                 devices=moved,
-                fix=_AGAIN,
+                fix=again,
             )
         )
         return tuple(found)
@@ -230,7 +228,7 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
                 f"this version of railweave would make other changes on {', '.join(differing)}",
                 where,
                 devices=differing,
-                fix=_AGAIN,
+                fix=again,
             )
         )
     return tuple(found)

@@ -87,7 +87,8 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
     if target.source is Source.SIM:
         code, message = "RW604", f"the simulator does not know {listed}"
-        fix = f"bring it up to date: `{command_line('sim', 'up')}`"
+        without = command_line("plan", "--skip-unreachable")
+        fix = f"bring it up to date: `{command_line('sim', 'up')}`; for a review, `{without}` plans without them"
     elif target.source is Source.LAB:
         code, message = "RW604", f"the lab was not cabled for {listed}"
         fix = f"start it anew from this intent: `{command_line('lab', 'down')}`, `{command_line('lab', 'up')}`"

@@ -6,18 +6,20 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from parsed_commands import parse
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata
-from railweave import __version__
+from railweave import __version__, api
 from railweave.api.journals import open_rollout_project
 from railweave.api.operator import SILENT
 from railweave.cli import completion
 from railweave.cli.main import app, main
-from railweave.errors import UsageError
+from railweave.cli.show import write_json
+from railweave.errors import RailweaveError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -192,3 +194,39 @@ def test_the_list_of_targets_is_colored_on_a_terminal_alone() -> None:
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "  deploy     plan, deploy and verify INTENT on TARGET\n" in said
     assert "\033" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sim stop", "Error: No such command 'stop'.\ncommands: up, down, status, ssh, cable, power-off, power-on, "),
+        ("rollout lst", "Error: No such command 'lst'. Did you mean 'list'?\n"),
+        ("rollout list --limit 3", "Error: No such option: --limit\noptions: --all, --json\n"),
+        ("drift --exitcode", "Error: No such option: --exitcode (Possible options: --exit-code)\n"),
+        ("sim fault pod1-leaf1", "Error: Missing argument 'KIND'.\nKIND: The fault, such as slow, or `clear`.\n"),
+        ("replace", "Error: Missing argument 'DEVICE'.\nDEVICE: The switch to replace, such as pod1-spine2.\n"),
+        ("sim up --intent", "Error: Option '--intent' requires an argument.\n--intent FILE: Intent file.\n"),
+        ("verify --wait -1", "greater than or equal to 0\n--wait SECONDS: Retry until all checks pass"),
+    ],
+)
+def test_a_wrong_usage_names_what_is_accepted(words: str, said: str, capfd: Capture) -> None:
+    assert main(words.split()) == 64
+    assert said in capfd.readouterr().err
+
+
+def test_an_option_before_the_command_for_a_switch_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"leaf1": SimpleNamespace(address="127.0.0.1", port=22)}
+    endpoints = SimpleNamespace(devices=known, known_hosts="known", key_file="key", username="admin")
+    monkeypatch.setattr("sonic_sim.control.endpoints", lambda _state: endpoints)
+    opened = api.open_project(project / "intent" / "one.yml")
+    assert api.sim.ssh_command(opened, "leaf1", ["show lldp table"])[-1] == "show lldp table"
+    said = r"^'-c' is no command of a switch: write it without options, as in `leaf1 'show lldp table'`$"
+    with pytest.raises(UsageError, match=said):
+        api.sim.ssh_command(opened, "leaf1", ["-c", "show lldp table"])
+
+
+def test_a_file_for_a_plan_in_a_folder_that_is_not_there_names_the_command_that_makes_it(project: Path) -> None:
+    with pytest.raises(RailweaveError, match=r"No such file or directory: make its folder first, `mkdir -p .*/plans`"):
+        write_json(project / "plans" / "plan.json", {})
+    with pytest.raises(RailweaveError, match=r"Is a directory: name a file in it, such as .*/intent/plan\.json$"):
+        write_json(project / "intent", {})
