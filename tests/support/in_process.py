@@ -43,13 +43,16 @@ def _text(file: BinaryIO) -> str:
 @contextlib.contextmanager
 def _placed(folder: Path, environ: Mapping[str, str]) -> Iterator[None]:
     """Stand in ``folder`` with ``environ`` and nothing else and nobody at the keyboard, and come back."""
-    there, before, typed = Path.cwd(), dict(os.environ), sys.stdin
+    there, before, typed, keyboard = Path.cwd(), dict(os.environ), sys.stdin, os.dup(0)
     os.chdir(folder)
     _set_environment(environ)
     try:
         with Path(os.devnull).open(encoding="utf-8") as sys.stdin:
+            os.dup2(sys.stdin.fileno(), 0)
             yield
     finally:
+        os.dup2(keyboard, 0)
+        os.close(keyboard)
         sys.stdin = typed
         _set_environment(before)
         os.chdir(there)

@@ -64,6 +64,7 @@ _VARYING = re.compile(
 )
 _MOST_LINES = 24
 _SHELL = re.compile(r"[|&;<>$`(){}*?\n]")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 
 
 @dataclass(frozen=True)
@@ -312,7 +313,7 @@ class Session:
             )
             return done.returncode, _plain(done.stdout)
         words = shlex.split(text, comments=True)
-        if words[0] == "railweave" and not _SHELL.search(text) and words[1:3] != ["sim", "ssh"]:
+        if words[0] == "railweave" and not _SHELL.search(_QUOTED.sub("", text)):
             done = run_here(words[1:], Path(self.environ["PWD"]), self.environ, COMMAND_SECONDS, together=True)
             return done.returncode, _plain(done.stdout)
         return self._bash(text)
