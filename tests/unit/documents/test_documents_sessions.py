@@ -61,23 +61,6 @@ def test_every_yaml_of_a_page_is_yaml(page: Path) -> None:
                 yaml.safe_load("\n".join(block.lines))
 
 
-@pytest.mark.parametrize("page", JOURNEYS, ids=lambda page: page.stem)
-def test_a_journey_makes_three_mistakes_and_goes_on_after_each(page: Path) -> None:
-    found = [
-        step
-        for section in sections(page.read_text(encoding="utf-8"))
-        for block in section.blocks
-        for step in steps(block)
-    ]
-    commands = [step for step in found if isinstance(step, Command)]
-    assert sum(command.status != 0 for command in commands) >= 3
-    assert commands[-1].status == 0
-
-
-def test_there_are_ten_journeys() -> None:
-    assert len(JOURNEYS) == 10
-
-
 PAGE = """\
 <!-- session: installed -->
 1. Write it:
