@@ -38,6 +38,7 @@ def test_a_command_is_refused_with_the_report_that_the_reference_shows(
     asked = yaml.safe_load(case.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr("railweave.catalog.load._Used.own", (None, ()))
     init(Path("fabric"), "minimal")
     monkeypatch.chdir("fabric")
     intent = yaml.safe_load(Path("intent/fabric.yml").read_text(encoding="utf-8"))
