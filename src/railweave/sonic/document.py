@@ -5,10 +5,10 @@ FRR's ``show running-config``. This module reads and writes that form and decide
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
@@ -16,6 +16,8 @@ from railweave.wording import natural_key
 
 if TYPE_CHECKING:
     from railweave.sonic.frr import FrrDocument
+
+Found = TypeVar("Found")
 
 BGPRAW = "bgpraw"
 """The key of the document under which FRR's text stands beside the tables."""
@@ -67,6 +69,18 @@ class RunningConfig:
         made = replace(self)
         made.__dict__["frr_document"] = document
         return made
+
+    def compared_with(self, other: object, options: tuple[object, ...], compare: Callable[[], Found]) -> Found:
+        """Return what ``compare`` finds of this configuration and ``other``; the last comparison is done once.
+
+        It is the last one where ``other`` is the same object and ``options``, all that the result depends on besides,
+        are equal. A switch that did not change is read again and again in a deployment, as the same value.
+        """
+        held = self.__dict__.get("_last_comparison")
+        if held is None or held[0] is not other or held[1] != options:
+            held = self.__dict__["_last_comparison"] = (other, options, compare())
+        found: Found = held[2]
+        return found
 
     def known_frr(self, purpose: str) -> "FrrDocument":
         """Return FRR's configuration; raises DocumentError where it is unknown, so ``purpose`` cannot be served."""

@@ -45,9 +45,14 @@ class Comparer:
         running = running_of(driver, which)
         intended = as_running(self.intended(name), running) if self.unresolved else self.intended(name)
         platform = self.fabric.switch_of[name].panel.platform or None
-        with decoding("its configuration"):
+        options = (name, platform, self.remove_conflicting)
+
+        def compared() -> tuple[str, DeviceDiff]:
             difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
-            return Comparison(running, running_sha256(running, intended), difference)
+            return running_sha256(running, intended), difference
+
+        with decoding("its configuration"):
+            return Comparison(running, *running.compared_with(intended, options, compared))
 
 
 def switch_program(driver: Any) -> Any:

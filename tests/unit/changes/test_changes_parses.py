@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,3 +73,25 @@ def test_a_merge_document_is_parsed_when_it_is_loaded_and_when_it_is_compared(
     assert steps_of(delta, before)
     assert undo_steps_of(delta, before)
     assert (len(texts), len(deltas), len(loaded), len(merges)) == (1, 1, 1, 1)
+
+
+def test_what_did_not_change_is_compared_once(running: RunningConfig) -> None:
+    wanted, other = replace(WANTED), replace(WANTED)
+    found = iter(range(9))
+    compare = found.__next__
+    assert [running.compared_with(wanted, ("leaf1", False), compare) for _ in range(2)] == [0, 0]
+    assert running.compared_with(wanted, ("leaf1", True), compare) == 1
+    assert running.compared_with(other, ("leaf1", True), compare) == 2
+    assert running.compared_with(wanted, ("leaf1", False), compare) == 3
+    changed = running.with_tables({**running.config_db, "PORT": {}})
+    assert changed.compared_with(wanted, ("leaf1", False), compare) == 4
+
+
+def test_a_comparison_that_fails_is_done_again(running: RunningConfig) -> None:
+    def failing() -> int:
+        raise ValueError("unreadable")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="unreadable"):
+            running.compared_with(WANTED, (), failing)
+    assert running.compared_with(WANTED, (), lambda: 1) == 1
