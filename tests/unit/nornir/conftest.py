@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import apply as merged
 from railweave.sonic.delta.merge import merge_document
-from railweave.sonic.document import RunningConfig
+from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
@@ -564,6 +564,14 @@ def deployed(bench: Bench) -> Bench:
 def no_pause_for_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once whether a journal is still locked: no test holds it for an instant only."""
     monkeypatch.setattr("nornir_railweave.rollout.journal._LOCK_PAUSE_S", 0.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def documents_parsed_once() -> Iterator[None]:
+    """Parse what a switch prints once, as long as it prints the same: the same text is the same frozen value."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("nornir_railweave.device.reading.parse_running", lru_cache(maxsize=128)(parse_running))
+        yield
 
 
 @pytest.fixture
