@@ -32,19 +32,19 @@ FILES = (
     "drain",
     "faults",
     "sim_agrees",
-    "growth",
     "unnumbered",
     "hosts",
     "phases",
+    "growth",
     "pods",
     "sonic_vs",
-    "sonic_vm",
     "frr",
-    "api",
+    "sonic_vm",
     "documentation",
+    "api",
     "recorded",
 )
-"""Test files in the order in which they run; those of one lab are together."""
+"""Test files in the order in which they run: those of one lab are together, labs that take longest come first."""
 
 OTHER_LABS = {
     "growth": "growing",
@@ -100,12 +100,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Give each lab's tests to one worker, where there are several."""
+    """Give each lab's tests to one worker, where there are several; each page of the documentation has a lab."""
     from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False  # in the order of FILES, not the lab of most tests first
 
     class ByLab(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return _lab(nodeid.partition("::")[0])
+            lab = _lab(nodeid.partition("::")[0])
+            return nodeid if lab == "documentation" else lab
 
     return ByLab(config, log)
 
@@ -114,6 +117,8 @@ class LabRig(CommandRig):
     """A project, the lab of its intent, and the commands of engineers at the nodes."""
 
     command_seconds = 420
+    in_process = True
+    """A process reads its templates once: a test that changes them deploys by `deploy_apart`."""
 
     def __init__(self, folder: Path, intent: str | Callable[[Path], str], **environ: str) -> None:
         """Use ``intent/INTENT`` as every scenario does; ``environ`` chooses how the lab is started."""
@@ -135,6 +140,11 @@ class LabRig(CommandRig):
 
     def deploy(self, *words: str, status: int | None = 0) -> Any:
         return self.json("deploy", "--target", "lab", "--yes", "--provision", *words, status=status)
+
+    def deploy_apart(self, status: int | None = 0) -> Any:
+        """Deploy by a process of its own."""
+        words = ("deploy", "--target", "lab", "--yes", "--provision", "--json")
+        return json.loads(self.apart(*words, status=status).stdout)
 
     def verify(self, *words: str, status: int | None = 0) -> Any:
         return self.json("verify", "--target", "lab", *words, status=status)
@@ -370,6 +380,14 @@ def sonic_vm(start_lab: Callable[..., LabRig], tmp_path_factory: pytest.TempPath
     login = "ssh: {username: admin, password_env: LAB_PASSWORD, strict: false}"
     target.write_text(f"{target.read_text()}\n{login}\n")
     return rig
+
+
+@pytest.fixture
+def small_project(tmp_path: Path) -> Iterator[CommandRig]:
+    """Return a project whose intent/lab-4.yml is a small fabric; its lab goes down with the test."""
+    rig = CommandRig(tmp_path / "project", small_intent("lab-4", *TWO_NODES))
+    yield rig
+    rig.run("lab", "down", "--all", status=None)
 
 
 @pytest.fixture

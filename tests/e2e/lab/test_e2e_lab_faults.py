@@ -163,7 +163,7 @@ def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any,
     wrong = "remote-as {{ remote_asn + 5 if attaches_nodes and loop.first else remote_asn }}"
     assert "remote-as {{ remote_asn }}" in template.read_text()
     template.write_text(template.read_text().replace("remote-as {{ remote_asn }}", wrong))
-    stopped = impatient.deploy(status=1)
+    stopped = impatient.deploy_apart(status=1)
     assert stopped["result"] == "stopped"
     assert {name: one["outcome"] for name, one in stopped["devices"].items() if one["error"]} == {LEAF: "old"}
     assert "bgp" in stopped["devices"][LEAF]["error"].lower()
