@@ -4,19 +4,17 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from designed_fabrics import CATALOG, built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
 from frr_routes import routes
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.catalog.load import load_catalog
-from railweave.design.build import Design, design
+from railweave.design.build import design
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.intent.model import Intent
 from railweave.units import ipv4_text
-
-CATALOG = load_catalog()
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,9 @@ class Wish:
     ratio: int
     reserved_pods: int | None
     reserved_spines: int
+
+    def intent(self) -> Intent:
+        return load_intent_text(self.text(), "pods.yml")
 
     def text(self) -> str:
         pods, last = self.pods, f"{self.nodes * self.stripes * self.pods - self.nodes // 2}"
@@ -95,33 +96,15 @@ small = st.builds(
 """Fabrics with few paths, whose routes are soon computed."""
 
 
-def outcome(wish: Wish) -> Design:
-    return design(load_intent_text(wish.text(), "pods.yml"), CATALOG)
-
-
-def built(wish: Wish) -> Fabric:
-    found = outcome(wish)
-    assume(found.fabric is not None)
-    assert found.fabric is not None
-    return found.fabric
-
-
 @given(wishes)
-def test_an_intent_with_pods_is_either_built_or_refused_with_a_way_out(wish: Wish) -> None:
-    found = outcome(wish)
-    assert found.fabric is not None or any(one.fix for one in found.diagnostics)
+def test_an_intent_with_pods_is_either_built_or_refused_with_a_fix(wish: Wish) -> None:
+    check_built_or_refused_with_a_fix(wish)
 
 
 @given(wishes)
 def test_no_name_port_address_or_as_number_is_given_twice(wish: Wish) -> None:
     fabric = built(wish)
-    assert len(fabric.switch_of) == len(fabric.switches)
-    ends = [(link.lower, link.lower_port) for link in fabric.links]
-    ends += [(link.upper, link.upper_port) for link in fabric.links]
-    assert len(set(ends)) == len(ends)
-    addresses = [one.loopback for one in fabric.switches]
-    addresses += [address for link in fabric.links for address in (link.network, link.network + 1)]
-    assert len(set(addresses)) == len(addresses)
+    check_nothing_is_given_twice(fabric)
     owners: dict[int, set[object]] = {}
     for one in fabric.switches:
         owner = (one.name, one.pod, one.plane) if one.tier.attaches_nodes else (one.tier.name, one.pod, one.plane)

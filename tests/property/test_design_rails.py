@@ -4,20 +4,17 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import permutations
 
+from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
 from frr_routes import routes
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.catalog.load import load_catalog
-from railweave.design.build import Design, design
 from railweave.design.renumbering import moved_cables, renumbered
-from railweave.fabric.model import Fabric
 from railweave.hosts.values import node_of
 from railweave.intent.load import load_intent_text
+from railweave.intent.model import Intent
 from railweave.units import ipv4_text
-
-CATALOG = load_catalog()
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,9 @@ class Wish:
     spare_stripes: int = 0
     spare_spines: int = 0
     short: int = 0
+
+    def intent(self) -> Intent:
+        return load_intent_text(self.text(), "rails.yml")
 
     def text(self) -> str:
         count = max(1, self.nodes * self.stripes - self.short)
@@ -76,33 +76,15 @@ wishes = st.builds(
 in_two_tiers = st.builds(replace, wishes, spines=st.integers(2, 3), stripes=st.sampled_from([2, 3]))
 
 
-def outcome(wish: Wish) -> Design:
-    return design(load_intent_text(wish.text(), "rails.yml"), CATALOG)
-
-
-def built(wish: Wish) -> Fabric:
-    found = outcome(wish)
-    assume(found.fabric is not None)
-    assert found.fabric is not None
-    return found.fabric
-
-
 @given(wishes)
-def test_a_rail_only_intent_is_either_built_or_refused_with_a_way_out(wish: Wish) -> None:
-    found = outcome(wish)
-    assert found.fabric is not None or any(one.fix for one in found.diagnostics)
+def test_a_rail_only_intent_is_either_built_or_refused_with_a_fix(wish: Wish) -> None:
+    check_built_or_refused_with_a_fix(wish)
 
 
 @given(wishes)
 def test_no_name_port_or_address_is_given_twice_and_no_cable_joins_rails(wish: Wish) -> None:
     fabric = built(wish)
-    assert len(fabric.switch_of) == len(fabric.switches)
-    ends = [(link.lower, link.lower_port) for link in fabric.links]
-    ends += [(link.upper, link.upper_port) for link in fabric.links]
-    assert len(set(ends)) == len(ends)
-    addresses = [one.loopback for one in fabric.switches]
-    addresses += [address for link in fabric.links for address in (link.network, link.network + 1)]
-    assert len(set(addresses)) == len(addresses)
+    check_nothing_is_given_twice(fabric)
     for link in fabric.links:
         high = fabric.switch_of[link.upper]
         low = fabric.switch_of.get(link.lower)
