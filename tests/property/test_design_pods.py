@@ -33,6 +33,7 @@ class Wish:
     ratio: int
     reserved_pods: int | None
     reserved_spines: int
+    uplink_speed: str = "auto"
 
     def intent(self) -> Intent:
         return load_intent_text(self.text(), "pods.yml")
@@ -46,7 +47,8 @@ class Wish:
                 reserve["spines"] = reserve["pods"] * (self.spines + self.reserved_spines)
         counts = {
             "links_per_pair": self.pair,
-            "spine": f"{{model: sonic-vs, count: {self.spines * pods}}}" if self.spines else "{model: sonic-vs}",
+            "spine": f"{{model: sonic-vs, uplink_speed: {self.uplink_speed}, count: "
+            f"{self.spines * pods if self.spines else 'auto'}}}",
             "reserve": "{" + ", ".join(f"{key}: {value}" for key, value in reserve.items()) + "}",
         }
         count = f", count: {self.members * self.spines}" if self.members and self.spines else ""
@@ -83,6 +85,7 @@ wishes = st.builds(
     ratio=st.sampled_from([1, 3, 7]),
     reserved_pods=st.none() | st.integers(0, 2),
     reserved_spines=st.integers(0, 1),
+    uplink_speed=st.sampled_from(["auto", "50G"]),
 )
 small = st.builds(
     replace,
@@ -127,8 +130,10 @@ def test_links_join_a_pod_or_the_group_of_a_spine_and_both_ends_agree(wish: Wish
             assert switch.panel.ports[port].speed_gbps == link.speed_gbps
         if link.level == 1:
             assert low.pod == high.pod
+            assert link.speed_gbps == 100
         else:
             assert (low.pod is not None, high.pod) == (True, None)
+            assert link.speed_gbps == (100 if wish.uplink_speed == "auto" else 50)
             groups.setdefault((high.plane, high.group or 0), set()).add(low.pod)
     pods = {switch.pod for switch in fabric.switches if switch.pod is not None}
     assert all(each == pods for each in groups.values())
@@ -231,10 +236,10 @@ def test_more_super_spines_change_no_identity(wish: Wish) -> None:
     assert {one.before.upper for one in moved} <= {one.name for one in before.tier_switches[2]}
 
 
-@given(st.integers(1, 4), st.sampled_from([None, 1]))
+@given(st.integers(1, 4), st.sampled_from([None, 1]), st.sampled_from(["auto", "50G"]))
 @settings(max_examples=8)
-def test_a_third_tier_that_was_reserved_changes_no_leaf(nodes: int, pair: int | None) -> None:
-    wish = Wish(1, 1, nodes, 2, 1, "rail-optimized", pair, 2, None, 7, 2, 0)
+def test_a_third_tier_that_was_reserved_changes_no_leaf(nodes: int, pair: int | None, uplink_speed: str) -> None:
+    wish = Wish(1, 1, nodes, 2, 1, "rail-optimized", pair, 2, None, 7, 2, 0, uplink_speed)
     text = wish.text().replace("tiers: 3", "tiers: auto")
     before = design(load_intent_text(text, "two.yml"), CATALOG).fabric
     assert before is not None

@@ -38,18 +38,20 @@ class TierHardware(NamedTuple):
 def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardware, ...], tuple[Diagnostic, ...]]:
     """Return the hardware of three tiers, the lowest first, whether or not the third is built, or none and why.
 
-    Super-spines that the intent does not name are switches like the spines. All links between switches run at one
-    speed. A model that the catalog does not have is no error here: check_intent tells it.
+    Super-spines that the intent does not name are switches like the spines. All links of two tiers run at one speed. A
+    model that the catalog does not have is no error here: check_intent tells it.
     """
     diagnostics = _node_speed_diagnostics(intent)
     tiers, nic = intent.topology, intent.nodes[0].nics.speed_gbps
     models = [_model(tier, catalog) for tier in (tiers.leaf, tiers.spine, tiers.super_spine or tiers.spine)]
     up_gbps = tiers.leaf.uplink_gbps or nic
+    top_gbps = tiers.spine.uplink_gbps or up_gbps
     asked = (
         (0, tiers.leaf.downlink_gbps or nic, "leaf.downlink_speed"),
         (0, up_gbps, "leaf.uplink_speed"),
         (1, up_gbps, "spine.model"),
-        (2, up_gbps, "super_spine.model" if tiers.super_spine else "spine.model"),
+        (1, top_gbps, "spine.uplink_speed" if tiers.spine.uplink_gbps else "spine.model"),
+        (2, top_gbps, "super_spine.model" if tiers.super_spine else "spine.model"),
     )
     breakouts = []
     for level, speed_gbps, key in asked:
@@ -61,8 +63,8 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
         diagnostics += missing
     if diagnostics:
         return (), tuple(dict.fromkeys(diagnostics))
-    down, up, spine, top = (one for one in breakouts if one is not None)
-    directions = ((down, up), (spine, spine), (top, NO_UPLINKS))
+    down, up, spine, spine_up, top = (one for one in breakouts if one is not None)
+    directions = ((down, up), (spine, spine_up), (top, NO_UPLINKS))
     return tuple(
         _tier(name, model, *each)
         for name, model, each in zip(TIER_NAMES, models, directions, strict=True)

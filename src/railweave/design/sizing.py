@@ -57,6 +57,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
     """Return what an experienced reviewer would say about a layout that stands."""
     return (
         *_unused_tier(intent, layout),
+        *_unused_uplink_speed(intent, layout),
         *_ratio_advice(intent, layout),
         *_spine_advice(intent, layout),
         *_growth_faults(intent, layout, growth, room),
@@ -71,6 +72,14 @@ def _unused_tier(intent: Intent, layout: Layout) -> list[Diagnostic]:
     if layout.pod or f"topology.{key}" not in intent.places:
         return []
     return [info("RW210", enough, intent.where(f"topology.{key}"), fix=f"leave {key} out")]
+
+
+def _unused_uplink_speed(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return a speed for uplinks that spines do not have; ports that a reserve keeps free run at it already."""
+    if layout.pod or not layout.spines.count or intent.topology.spine.uplink_gbps is None:
+        return []
+    message = "spines have no uplinks: no super-spine is above them"
+    return [info("RW210", message, intent.where("topology.spine.uplink_speed"), fix="leave uplink_speed out")]
 
 
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:

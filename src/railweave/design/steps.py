@@ -9,7 +9,7 @@ from railweave.design.layout import Layout, NodeGroup
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.room import Growth, end_of_growth
-from railweave.design.split import automatic_split
+from railweave.design.split import TierPorts, automatic_split
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent
@@ -72,24 +72,33 @@ def _switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Ite
 
 def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
     low, top = layout.lowest, layout.spines
-    ports, down, up = low.ports, low.down, low.up
-    cages = " + ".join(
-        f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
-    )
-    capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
-    yield Step("leaf ports", cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+    ports = low.ports
+    yield _panel_step("leaf", ports)
     if low.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
         formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
-    elif down.speed_gbps == up.speed_gbps:
-        formula = f"down ÷ up ≤ {ratio_text(layout.ratio)}, down + up ≤ {ports.total}"
     else:
-        formula = (
-            f"down × {format_speed(down.speed_gbps)} ÷ (up × {format_speed(up.speed_gbps)}) ≤"
-            f" {ratio_text(layout.ratio)} in {hardware[0].cages} cages"
-        )
+        formula = _split_formula(hardware[0], layout.ratio)
     yield Step("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
+
+
+def _panel_step(tier: str, ports: TierPorts) -> Step:
+    cages = " + ".join(
+        f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
+    )
+    capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
+    return Step(f"{tier} ports", cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+
+
+def _split_formula(hardware: TierHardware, ratio: Fraction) -> str:
+    down, up = hardware.down, hardware.up
+    if down.speed_gbps == up.speed_gbps:
+        return f"down ÷ up ≤ {ratio_text(ratio)}, down + up ≤ {hardware.ports}"
+    return (
+        f"down × {format_speed(down.speed_gbps)} ÷ (up × {format_speed(up.speed_gbps)}) ≤ {ratio_text(ratio)} in"
+        f" {hardware.cages} cages"
+    )
 
 
 def _stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
@@ -130,7 +139,6 @@ def _pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     if not layout.pod:
         return
     spines, topology, cages = layout.spines, intent.topology, hardware[1]
-    ratio = ratio_text(spine_ratio(intent))
     if layout.super_spines is None:
         why = "reserve.pods keeps the uplinks of spines free"
     elif topology.tiers == 3:
@@ -142,7 +150,7 @@ def _pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
     else:
         why = f"workload.growth needs more leaves than the {cages.ports} ports of a spine: two tiers are too few"
     yield Step("tiers", why, str(len(layout.tiers)))
-    split = f"down ÷ up ≤ {ratio}, down + up ≤ {cages.ports}"
+    split = _split_formula(cages, spine_ratio(intent))
     yield Step("split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up")
     pair = intent.topology.links_per_pair or 1
     formula = "given" if topology.pod else _pod_formula(layout, pair)
@@ -169,12 +177,7 @@ def _pod_formula(layout: Layout, pair: int) -> str:
 def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
     low, spines = layout.lowest, layout.spines
     ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
-    total, speed_gbps = spines.ports.total, hardware[1].down.speed_gbps
-    yield Step(
-        "spine ports",
-        f"{hardware[1].cages} cages × {hardware[1].down.per_cage} × {format_speed(speed_gbps)}",
-        f"{total} ports, {bandwidth_text(total * speed_gbps)}",
-    )
+    yield _panel_step("spine", spines.ports)
     yield Step(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
     if layout.super_spines or low.rails:
         planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
@@ -222,12 +225,8 @@ def _super_spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHa
     spines, top = layout.spines, layout.super_spines
     if top is None:
         return
-    ports, speed_gbps = top.ports.total, hardware[2].down.speed_gbps
-    yield Step(
-        "super-spine ports",
-        f"{hardware[2].cages} cages × {hardware[2].down.per_cage} × {format_speed(speed_gbps)}",
-        f"{ports} ports, {bandwidth_text(ports * speed_gbps)}",
-    )
+    ports = top.ports.total
+    yield _panel_step("super-spine", top.ports)
     pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
     kept = "pods of the reserve" if pods == intent.topology.reserve.pods else "pods"
     least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"

@@ -166,6 +166,14 @@ class LeafIntent(TierIntent):
     uplink_gbps: AutoSpeed = default("auto", "speed of the ports to the spines; auto is the NIC's", "uplink_speed")
 
 
+class SpineIntent(TierIntent):
+    """The spines; those with super-spines above may have uplinks of another speed than their downlinks."""
+
+    uplink_gbps: AutoSpeed = default(
+        "auto", "three tiers: speed of the ports to the super-spines; auto is the leaves' uplink_speed", "uplink_speed"
+    )
+
+
 class SuperSpineIntent(TierIntent):
     """The super-spines, which join pods."""
 
@@ -217,7 +225,7 @@ class Topology(Keys):
         "auto", "parallel links between one leaf and one spine"
     )
     leaf: LeafIntent = key("the switches that the nodes plug into")
-    spine: TierIntent = key(
+    spine: SpineIntent = key(
         "the switches that join the leaves; required but in a rail-only fabric, where it is by default the switch that"
         " the leaves are"
     )

@@ -126,3 +126,35 @@ def test_uplinks_of_spines_have_addresses_of_the_core_pool_and_go_to_their_group
     # One member of the group: its port (p div 1) × ⌊64 ÷ 32⌋ + pod.
     assert [link.upper_port for link in links] == [port * 2 + 1 for port in range(32)]
     assert {link.length_m for link in links} == {100}
+
+
+SN5600 = "{model: nvidia-sn5600, uplink_speed: 800G}"
+FASTER = 'tiers: 3\nstripe: 4\npod: 1\nlinks_per_pair: 1\nsuper_spine: {model: nvidia-sn5600, oversubscription: "4:1"}'
+
+
+def test_uplinks_of_spines_run_at_their_own_speed(designed: Designer) -> None:
+    outcome = designed(nodes=8, nics="{count: 2, speed: 400G, model: connectx-7}", spine=SN5600, topology=FASTER)
+    sizing, fabric = sizing_of(outcome), outcome.fabric
+    # 64 cages of two 400G or one 800G: 48 for 96 down, 12 for 12 up are the most at 4:1.
+    assert step(sizing, "split of a spine") == ("down × 400G ÷ (up × 800G) ≤ 4:1 in 64 cages", "96 down + 12 up")
+    assert step(sizing, "spine ports") == ("48 cages × 2 × 400G + 16 cages × 1 × 800G", "112 ports, 51.2 Tb/s")
+    assert step(sizing, "super-spine ports") == ("64 cages × 1 × 800G", "64 ports, 51.2 Tb/s")
+    assert fabric is not None
+    assert {(link.level, link.speed_gbps) for link in fabric.fabric_links} == {(1, 400), (2, 800)}
+    first = fabric.uplinks_of["pod1-spine1"][0]
+    assert (first.lower_port, fabric.switch_of["pod1-spine1"].panel.ports[96].panel) == (96, 49)
+    # The /31s of the next spine begin after its 112 ports.
+    assert fabric.uplinks_of["pod1-spine2"][0].network - first.network == 2 * 112
+
+
+def test_an_uplink_speed_without_super_spines_is_reported(designed: Designer) -> None:
+    found = [one for one in designed(spine=SN5600).diagnostics if one.code == "RW210"]
+    assert [(one.message, one.fix, one.where.path) for one in found] == [
+        (
+            "spines have no uplinks: no super-spine is above them",
+            "leave uplink_speed out",
+            "topology.spine.uplink_speed",
+        )
+    ]
+    reserved = designed(spine=SN5600, topology="reserve: {pods: 2}")
+    assert [one for one in reserved.diagnostics if one.code == "RW210"] == []
