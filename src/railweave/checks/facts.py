@@ -92,7 +92,7 @@ def _unknown_tables(checker: LinkChecker, tables: Iterable[str]) -> Iterator[tup
 
 def _unknown_facts(node: NodeRead) -> Iterator[str]:
     """Yield what was not read of a node, as far as checks of traffic classes need it."""
-    yield from (key for key in ("nics", "nccl") if key not in node.document)
+    yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
     for port in node.ports if "nics" in node.document else ():
         name = port.name.partition(":")[2]
         if name not in node.document["nics"]:

@@ -135,6 +135,7 @@ def _hosts(layout: Layout) -> Iterable[Host]:
                 place=place,
                 nic_model=str(entry.nics.model),  # media are only known of nodes with one
                 ports=ports,
+                role=entry.role,
             )
 
 

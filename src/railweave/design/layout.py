@@ -209,11 +209,14 @@ class Layout(NamedTuple):
         return sum(group.entry.count * group.ports_per_plane for group in self.groups) * self.planes
 
     def owner(self, stripe: int) -> NodeGroup:
-        """Return the group whose nodes stand, or would stand, in ``stripe``: the last one to begin at or before it."""
+        """Return the group whose nodes stand, or would stand, in ``stripe``: the last one to begin at or before it, and
+        after all of them the last one with GPUs, which a fabric grows by."""
         return owner(self.groups, stripe)
 
 
 def owner(groups: Sequence[NodeGroup], stripe: int) -> NodeGroup:
     """Return the one of ``groups`` whose nodes stand, or would stand, in ``stripe``."""
     before = [group for group in groups if group.first_stripe <= stripe]
+    if stripe >= max(group.end_stripe for group in groups):
+        before = [group for group in groups if group.entry.gpus]
     return max(before or groups, key=lambda group: group.first_stripe)

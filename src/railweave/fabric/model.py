@@ -7,6 +7,7 @@ Objects are shared, never copied: all switches of one model and breakout share o
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -135,10 +136,19 @@ class HostPort(NamedTuple):
     rdma: str = ""
 
 
+class NodeRole(StrEnum):
+    """What a node is; only GPU nodes run NCCL."""
+
+    GPU = "gpu"
+    STORAGE = "storage"
+    CPU = "cpu"
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A GPU node: ``kind`` is its entry's name, ``number`` counts within the entry from 0, ``stripe`` is the group of
-    nodes that share leaves, ``place`` its index in the stripe. ``ports`` is shared by all nodes of an entry."""
+    """A GPU node, or a storage or CPU node by its ``role``: ``kind`` is its entry's name, ``number`` counts within the
+    entry from 0, ``stripe`` is the group of nodes that share leaves, ``place`` its index in the stripe. ``ports`` is
+    shared by all nodes of an entry."""
 
     name: str
     kind: str
@@ -147,6 +157,12 @@ class Host:
     place: int
     nic_model: str
     ports: tuple[HostPort, ...]
+    role: NodeRole = NodeRole.GPU
+
+    @property
+    def runs_nccl(self) -> bool:
+        """Tell whether it has GPUs, whose collectives are NCCL's."""
+        return self.role is NodeRole.GPU
 
 
 class Link(NamedTuple):

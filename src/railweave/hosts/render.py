@@ -87,11 +87,11 @@ class HostRenderer:
         key = (host.kind, host.nic_model)
         found = self._kinds.get(key)
         if found is None:
-            found = self._kinds[key] = self._new_kind(node)
+            found = self._kinds[key] = self._new_kind(node, host.runs_nccl)
         return found
 
-    def _new_kind(self, node: Node) -> _Kind:
-        nccl = nccl_settings(self.fabric, node)
+    def _new_kind(self, node: Node, runs_nccl: bool) -> _Kind:
+        nccl = nccl_settings(self.fabric, node) if runs_nccl else {}
         environment = "".join(f"{key}={value}\n" for key, value in nccl.items())
         shared = {
             f"networkd/10-railweave-{rail.name}.link": self._fill(
@@ -101,8 +101,9 @@ class HostRenderer:
             if rail.pci
         }
         shared["sysctl.conf"] = self._fill("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)}).encode()
-        shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
-        shared["nccl.env"] = environment.encode()
+        if runs_nccl:
+            shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
+            shared["nccl.env"] = environment.encode()
         shared[UNIT] = self._fill(f"{UNIT}.j2", {"before": " ".join(self._before)}).encode()
         shared[RULES] = self._fill(f"{RULES}.j2", {"unit": UNIT}).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
+from railweave.fabric.model import NodeRole
 from railweave.fabric.policy import Policies, Pool
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
 from railweave.intent.paths import parent
@@ -126,11 +127,14 @@ class Nics(Keys):
 
 
 class Nodes(Keys):
-    """One kind of GPU server: hosts NAME1 to NAMEn."""
+    """One kind of server: hosts NAME1 to NAMEn."""
 
     name: NodeName = key("name of the kind; hosts are NAME1 to NAMEn")
     count: Annotated[int, Whole(least=1, most=65_536)] = key("servers of this kind")
-    gpus: Annotated[int, Whole(least=1, most=1024)] = key("GPUs of one server")
+    role: Annotated[NodeRole, Word(words=NodeRole, what="role of a node")] = default(
+        "gpu", "what these servers are; only those with GPUs get the settings of NCCL"
+    )
+    gpus: Annotated[int, Whole(least=0, most=1024)] = key("GPUs of one server; 0 of storage and CPU nodes")
     nics: Nics = key("the fabric NICs of one server")
     first_stripe: Annotated[int, Whole(least=0, most=4095)] = default(
         0, "first stripe of these nodes, from 0; required from the second entry on, so that each has its own"

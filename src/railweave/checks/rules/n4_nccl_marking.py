@@ -29,7 +29,7 @@ def intended(intent: Intent) -> Breaches:
 def read(node: NodeRead) -> Breaches:
     """Compare NCCL's traffic class."""
     intended, nccl = marking(node.fabric.policies.classes), node.document.get("nccl")
-    if intended is None or nccl is None:
+    if intended is None or nccl is None or not node.host.runs_nccl:
         return
     actual = nccl.get("NCCL_IB_TC")
     number = _number(actual)

@@ -22,6 +22,8 @@ _CHOSEN = "NCCL_IB_GID_INDEX"
 @RULE.on_node
 def chosen(node: NodeRead) -> Breaches:
     """Compare what NCCL chooses GIDs by."""
+    if not node.host.runs_nccl:
+        return
     nccl = {key: str(value) for key, value in node.document.get("nccl", {}).items()}
     devices = (node.host.name, *node.switches)
     for key, message in _wrong(node, nccl):
