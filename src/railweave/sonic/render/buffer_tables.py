@@ -7,6 +7,7 @@ headroom, marked by the profile ``NULL``, and keeps it to itself.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from railweave.fabric.buffers import BufferPool, BufferProfile, Division
 from railweave.fabric.model import SwitchPort
@@ -14,6 +15,7 @@ from railweave.fabric.policy import BufferModel
 from railweave.fabric.releases import SonicRelease
 from railweave.qos.buffering import BufferPlan
 from railweave.qos.mmu.headroom import LOSSLESS_MTU_BYTES, Headroom
+from railweave.qos.mmu.pause import PauseLimits
 from railweave.qos.mmu.pools import EGRESS_LOSSLESS, INGRESS_LOSSLESS
 from railweave.sonic.resolved import COMPUTED
 from railweave.sonic.rows import Row
@@ -135,6 +137,15 @@ def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:
     )
 
 
+@lru_cache(maxsize=64)
+def _pauses(limits: PauseLimits) -> str:
+    """Return in words where a group is paused, the same for all ports of a switch."""
+    return (
+        f"A group is paused at {limits.single_bytes} bytes where it alone is congested, at {limits.all_bytes} with all"
+        f" {limits.ports} ports (alpha {limits.alpha:g}, {limits.buffer})"
+    )
+
+
 def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, ...]:
     """Return the BUFFER_PG rows of a used port with a cable of ``length_m``."""
     lossy = Row(
@@ -149,12 +160,7 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
     dynamic = plan.model is BufferModel.DYNAMIC
     profile = COMPUTED if dynamic else lossless_profile(port.speed_gbps, room)
     by = "the switch computes it (sonic.buffer_model)" if dynamic else f"{length_m} m of cable (cabling)"
-    limits = plan.limits
-    reason = (
-        f"Headroom of lossless priorities: {room.formula}; {by}. A group is paused at {limits.single_bytes} bytes where"
-        f" it alone is congested, at {limits.all_bytes} with all {limits.ports} ports (alpha {limits.alpha:g},"
-        f" {limits.buffer}); checks H-headroom, E-2."
-    )
+    reason = f"Headroom of lossless priorities: {room.formula}; {by}. {_pauses(plan.limits)}; checks H-headroom, E-2."
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
 
