@@ -24,7 +24,7 @@ from railweave.cli.options import (
 from railweave.cli.show import print_diagnostics, print_plan, print_result, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
-from railweave.wording import command_line
+from railweave.wording import command_line, commands_name
 
 RemoveConflicting = Annotated[
     bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
@@ -154,7 +154,8 @@ def deploy(
         done = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
         return show_phases(done, as_json=json)
     if resume:
-        return show_result(api.resume(project, target, options, rollout=rollout), as_json=json)
+        with commands_name(_intent_to_name(project, intent or option), target):
+            return show_result(api.resume(project, target, options, rollout=rollout), as_json=json)
     return show_result(api.deploy(project, target, options, reviewed=reviewed), as_json=json)
 
 
@@ -165,6 +166,12 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
     if argument.suffix == ".json":
         raise UsageError(f"a plan file cannot be resumed: `{command_line('deploy', '--resume', 'ROLLOUT')}`")
     return str(argument), None
+
+
+def _intent_to_name(project: api.Project, given: Path | None) -> str:
+    """Return the intent that printed commands name: the given one, or the journal's where a folder has several."""
+    alone = given is None and [str(project.intent)] == [*completion.intents()]
+    return "" if alone else str(project.intent)
 
 
 def rollback(
@@ -203,7 +210,9 @@ def rollback(
         done = api.rollback_last(api.open_project(option, operator), target, options, order=order)
         return show_result(done, as_json=json)
     project = open_rollout_project(option, operator, target, rollout=rollout)
-    return show_result(api.rollback(project, target, options, rollout=rollout, order=order), as_json=json)
+    with commands_name(_intent_to_name(project, option), target):
+        done = api.rollback(project, target, options, rollout=rollout, order=order)
+        return show_result(done, as_json=json)
 
 
 def verify(
