@@ -64,6 +64,9 @@ class IntentCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read an argument that names a YAML file as the intent."""
+        if ctx.resilient_parsing and args and args[-1] in self._options and not self._is_flag(args[-1]):
+            # A shell completes the value of this option; without one the parser would drop the arguments before it.
+            args = args[:-1]
         if "--intent" in self._options and not any(one.metavar in ("INTENT", "BASE") for one in self.params):
             args = self._with_intent(list(args), interspersed=ctx.allow_interspersed_args)
         try:
@@ -82,12 +85,14 @@ class IntentCommand(TyperCommand):
     def _options(self) -> dict[str, Any]:
         return {name: one for one in self.params for name in one.opts if name.startswith("-")}
 
+    def _is_flag(self, name: str) -> bool:
+        return bool(getattr(self._options[name], "is_flag", False))
+
     def _with_intent(self, args: list[str], *, interspersed: bool) -> list[str]:
         options, place = self._options, 0
         while place < len(args) and (word := args[place]) != "--":
             if word.startswith("-"):
-                option = options.get(word)
-                place += 2 if option is not None and not getattr(option, "is_flag", False) else 1
+                place += 2 if word in options and not self._is_flag(word) else 1
             elif word.endswith(_YAML):
                 return ["--intent", word, *args[:place], *args[place + 1 :]]
             elif not interspersed:
