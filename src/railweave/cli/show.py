@@ -12,12 +12,16 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
     from railweave.plan.model import Plan
 
 _Value = TypeVar("_Value")
+_LINES = 25
+"""The height of a screen whose width is given: rich takes both or neither."""
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -25,8 +29,20 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else 160
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+    width = dumb_columns(stream) if stream.isatty() else None if "COLUMNS" in os.environ else 160
+    return Console(stderr=stderr, width=width, height=width and _LINES, highlight=False, soft_wrap=False)
+
+
+def dumb_columns(stream: "TextIO") -> int | None:
+    """Return the width of a terminal that TERM calls dumb, where rich assumes 80 columns; None for any other stream."""
+    if os.environ.get("TERM", "").lower() not in ("dumb", "unknown") or not stream.isatty():
+        return None
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
+        return int(columns) or None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
 
 
 def print_result(

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.operator import Operator
-from railweave.cli.show import console, print_diagnostics, print_note, print_plan, print_result, print_view
+from railweave.cli.show import (
+    console,
+    dumb_columns,
+    print_diagnostics,
+    print_note,
+    print_plan,
+    print_result,
+    print_view,
+)
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 from railweave.wording import command_line, counted, first_few
@@ -44,7 +52,7 @@ class Terminal(Operator):
         """Return progress on standard error: bars on a terminal, lines elsewhere."""
         from nornir_railweave.rollout.progress import FabricProgress
 
-        return FabricProgress()
+        return FabricProgress(columns=dumb_columns(sys.stderr))
 
     @contextmanager
     def node_progress(self, title: str, count: int) -> "Iterator[Callable[[str, HostState], None]]":

@@ -27,6 +27,8 @@ _TITLES = {
     "verify_device": "verifying",
 }
 _MOST_NAMED = 12
+_LINES_OF_A_SCREEN = 25
+"""The height where the width is given: rich takes both or neither, and no line of progress needs the height."""
 
 
 def _wave(event: Event) -> str:
@@ -64,10 +66,14 @@ _LINES: dict[Step, Callable[[Event], str]] = {
 
 
 class FabricProgress:
-    """Shows a run's progress; use it as a context manager around the runs."""
+    """Shows a run's progress, ``columns`` wide; use it as a context manager around the runs."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+    def __init__(self, stream: TextIO | None = None, columns: int | None = None) -> None:
+        self._console = Console(
+            file=stream or sys.stderr, width=columns, height=columns and _LINES_OF_A_SCREEN, highlight=False
+        )
+        # A terminal's lines break between words; a log keeps a line whole, for whoever searches it.
+        self._console.soft_wrap = not self._console.is_terminal
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
             BarColumn(bar_width=32),

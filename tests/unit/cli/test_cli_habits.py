@@ -1,8 +1,12 @@
 """What a person expects of any command line: the version at once, an intent in either place, names completed."""
 
+import contextlib
+import os
+import pty
 import re
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -99,6 +103,16 @@ def test_the_journal_knows_the_intent_of_a_rollout(project: Path) -> None:
         open_rollout_project(None, SILENT, "sim")
 
 
+@pytest.mark.parametrize("verb", [["deploy", "--resume"], ["rollback"]])
+def test_a_lab_that_is_to_be_started_is_named_by_the_intent_of_the_journal(
+    verb: list[str], project: Path, capsys: Capture
+) -> None:
+    (project / "inventory/lab.yml").write_text("source: lab\n", encoding="utf-8")
+    unfinished(project, "pod2", "intent/two.yml")
+    assert main([*verb, "--target", "lab", "--yes"]) != 0
+    assert "`railweave lab up --intent intent/two.yml`" in capsys.readouterr().err
+
+
 def test_rollouts_of_two_intents_are_told_apart_by_their_names(project: Path) -> None:
     names = [unfinished(project, fabric, f"intent/{file}.yml") for fabric, file in (("pod1", "one"), ("pod2", "two"))]
     with pytest.raises(UsageError) as refused:
@@ -164,6 +178,8 @@ def test_a_switch_is_completed_by_the_intent_of_the_line(
         ("sim fault --intent intent/one.yml pod1-leaf1 re", ["refuse-commit"]),
         ("sim fault --intent intent/one.yml pod1-leaf1 c", ["clear"]),
         ("hosts plan --intent intent/one.yml --limit gpu1,gpu32", ["gpu1,gpu32"]),
+        ("hosts plan intent/one.yml --limit gpu1,gpu32", ["gpu1,gpu32"]),
+        ("hosts apply intent/one.yml --yes -l gpu32", ["gpu32"]),
     ],
 )
 @pytest.mark.usefixtures("project")
@@ -176,6 +192,24 @@ def test_models_nodes_and_faults_are_completed(
     with pytest.raises(SystemExit):
         app(prog_name="railweave")
     assert capsys.readouterr().out.split() == offered
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_lines_fit_the_terminal_of_any_kind(project: Path, term: str) -> None:
+    screen, inside = pty.openpty()
+    termios.tcsetwinsize(inside, (25, 60))
+    code = "from railweave.cli import run; run()"
+    words = [sys.executable, "-c", code, "check", "intent/one.yml"]
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": term}
+    with os.fdopen(screen, "rb", buffering=0) as terminal, subprocess.Popen(words, stdout=inside, env=environ) as run:
+        os.close(inside)
+        said = b""
+        with contextlib.suppress(OSError):  # the end of a terminal whose program has ended
+            while piece := terminal.read(4096):
+                said += piece
+    assert run.returncode == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said.decode()).split("\r\n")
+    assert 40 < max(map(len, lines)) <= 60
 
 
 def test_an_unknown_row_is_no_success(project: Path, capsys: Capture) -> None:

@@ -161,6 +161,22 @@ def test_progress_without_a_terminal_is_plain_lines() -> None:
     ]
 
 
+@pytest.mark.parametrize(("terminal", "longest"), [(True, 60), (False, 140)])
+def test_lines_of_progress_break_between_words_on_a_terminal_and_stay_whole_in_a_log(
+    terminal: bool, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    devices = [f"pod1-leaf{number}" for number in range(1, 11)]
+    FabricProgress(out)(Event(Step.WAVE, text="wave 1 of 1", details={"devices": devices}))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= longest
+    assert len(lines) == (3 if terminal else 1)
+    assert " ".join(lines).replace("  ", " ") == f"wave 1 of 1: {', '.join(devices)}"
+
+
 def test_waiting_is_told_once() -> None:
     out = io.StringIO()
     progress = FabricProgress(out)
