@@ -129,7 +129,7 @@ def _states(plan: Plan, *, empty: bool = False) -> str:
 
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of at most ``PLAN_CHARS`` characters."""
-    notes = markdown_list([cell(one.text) for one in remarks(plan, _MOST_NOTES // 2)], _MOST_NOTES)
+    notes = markdown_list([cell(one.text) for one in remarks(plan, 0)], _MOST_NOTES)
     blocks = [f"### {cell(headline(plan))}\n", *(["\n".join(notes) + "\n"] if notes else [])]
     running = group_changes(plan)
     if plan.deltas:

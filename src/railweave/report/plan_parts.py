@@ -69,7 +69,8 @@ class Remark:
 
 
 def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
-    """Return everything that a reviewer must know beside the changes; beyond ``most_cables`` cables are counted."""
+    """Return everything that a reviewer must know beside the changes; beyond ``most_cables`` cables are counted: all of
+    them with 0, where a table of the cables follows."""
     marking = (
         f"warning: DSCP {dscp} is no longer lossless, or on another priority, on {compact(devices)}: GPU nodes that"
         f" send it would lose packets; `{command_line('phases', 'BASE')}` shows how to change it without loss"
@@ -136,7 +137,9 @@ def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     if not moved:
         return ()
     lines = [f"cable to move: {one.lower} from {one.before} to {one.after}" for one in moved[:most]]
-    if hidden := len(moved) - len(lines):
+    if not most:
+        lines.append(f"{counted(len(moved), 'cable')} to move")
+    elif hidden := len(moved) - len(lines):
         lines.append(f"cables to move: {hidden} more, all in the JSON output")
     phases, deploy = command_line("phases", "BASE"), command_line("deploy", "--from", "BASE")
     return (*lines, f"`{phases}` and `{deploy}` move cables a few at a time, with a work order")
