@@ -24,6 +24,7 @@ MAY_NAME_TIERS = {
     "railweave/design": "lays out the tiers, and explains them",
     "railweave/intent": "the keys of the intent",
     "railweave/checks/rules/b1_as_numbers.py": "the keys of the intent",
+    "railweave/checks/rules/rw101_catalog_ids.py": "the keys of the intent",
     "railweave/checks/rules/rw110_override_scopes.py": "the keys of the intent",
     "railweave/lab/scale.py": "writes a small intent",
     "railweave/fabric/model.py": "the names of tiers, one table",

@@ -6,12 +6,13 @@ from typing import NamedTuple
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
-from railweave.design.graph import build_fabric
-from railweave.design.hardware import TierHardware, choose_hardware, choose_media
-from railweave.design.layout import TierLayout
+from railweave.design.graph import Panels, build_fabric
+from railweave.design.hardware import TierHardware, choose_hardware, choose_leaves, choose_media
+from railweave.design.layout import Layout
 from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size
+from railweave.design.split import TierPorts
 from railweave.design.tiers import lay_out
 from railweave.diagnostics import Blocker, Diagnostic, error, has_errors, in_order
 from railweave.fabric.model import Fabric, Panel
@@ -41,13 +42,17 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
         return Design(None, None, in_order(diagnostics))
+    own, diagnostics = choose_leaves(intent, hardware[0], catalog)
+    if own is None:
+        return Design(None, None, in_order(diagnostics))
+    node_ports = tuple(one._replace(leaf=leaf) for one, leaf in zip(node_ports, own, strict=True))
     layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
     built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
-    media, media_diagnostics = choose_media(intent, built, catalog)
+    media, media_diagnostics = choose_media(intent, built, own, catalog)
     diagnostics = (*media_diagnostics, *layout_diagnostics)
     if layout is None:
         return Design(None, None, in_order(diagnostics))
-    panels, panel_diagnostics = _panels(intent, layout.tiers, built)
+    panels, panel_diagnostics = _panels(intent, layout, built)
     sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
     found = in_order(sizing.diagnostics)
     sizing = sizing._replace(diagnostics=found)
@@ -60,18 +65,29 @@ def design(intent: Intent, catalog: Catalog) -> Design:
 
 
 def _panels(
-    intent: Intent, tiers: Iterable[TierLayout], hardware: Iterable[TierHardware]
-) -> tuple[tuple[Panel, ...] | None, tuple[Diagnostic, ...]]:
-    found = [_panel(intent, tier, one.model) for tier, one in zip(tiers, hardware, strict=True)]
-    panels = tuple(one for one in found if isinstance(one, Panel))
-    diagnostics = tuple(one for one in found if isinstance(one, Diagnostic))
-    return (panels if len(panels) == len(found) else None), diagnostics
+    intent: Intent, layout: Layout, hardware: Iterable[TierHardware]
+) -> tuple[Panels | None, tuple[Diagnostic, ...]]:
+    tiers = [
+        _panel(intent, f"topology.{tier.name.replace('-', '_')}", tier.ports, one.model)
+        for tier, one in zip(layout.tiers, hardware, strict=True)
+    ]
+    own = {
+        group.entry.name: _panel(intent, f"{group.path}.leaf", group.leaf.ports, group.leaf.hardware.model)
+        for group in layout.groups
+        if group.leaf
+    }
+    every = (*tiers, *own.values())
+    diagnostics = tuple(one for one in every if isinstance(one, Diagnostic))
+    if not all(isinstance(one, Panel) for one in every):
+        return None, diagnostics
+    of_entries = {name: one for name, one in own.items() if isinstance(one, Panel)}
+    return Panels(tuple(one for one in tiers if isinstance(one, Panel)), of_entries), ()
 
 
-def _panel(intent: Intent, tier: TierLayout, model: SwitchModel | None) -> Panel | Diagnostic | None:
+def _panel(intent: Intent, path: str, ports: TierPorts, model: SwitchModel | None) -> Panel | Diagnostic | None:
     if model is None:
         return None
-    panel = build_panel(model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in tier.ports.groups])
+    panel = build_panel(model, [PortGroup(cages, breakout.speed_gbps) for cages, breakout in ports.groups])
     if not isinstance(panel, Blocker):
         return panel
-    return error("P-3", panel.message, intent.where(f"topology.{tier.name.replace('-', '_')}"), fix=panel.fix)
+    return error("P-3", panel.message, intent.where(path), fix=panel.fix)

@@ -1,6 +1,6 @@
 """From layout to fabric: every switch, GPU node and cable as a value, tier by tier."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -69,9 +69,22 @@ def _upper_end(tiers: tuple[TierLayout, TierLayout], uplink: Uplink, place: int)
     return tiers[1].place(group, uplink.upper), uplink.upper_port(index)
 
 
-def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media: Media, sizing: Sizing) -> Fabric:
-    """Return the fabric of a layout that has no errors; ``panels`` has one for each tier."""
-    tiers = [tuple(_switches(intent, layout, *one)) for one in zip(layout.tiers, panels, strict=True)]
+class Panels(NamedTuple):
+    """The panels of each tier, and by the name of an entry of nodes those of the leaves that it has for itself."""
+
+    tiers: tuple[Panel, ...]
+    own_leaves: Mapping[str, Panel]
+
+    def of(self, layout: Layout, level: int, place: int) -> Panel:
+        """Return the panel of the switch of a tier at ``place``."""
+        if level or not self.own_leaves:
+            return self.tiers[level]
+        return self.own_leaves.get(layout.owner(place // layout.stripe_leaves).entry.name, self.tiers[0])
+
+
+def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing: Sizing) -> Fabric:
+    """Return the fabric of a layout that has no errors."""
+    tiers = [tuple(_switches(intent, layout, one, panels)) for one in layout.tiers]
     hosts = tuple(_hosts(layout))
     addressing, block = intent.policies.addressing, host_block_size(layout)
     length = 32 - (block - 1).bit_length()
@@ -90,12 +103,13 @@ def build_fabric(intent: Intent, layout: Layout, panels: Sequence[Panel], media:
     )
 
 
-def _switches(intent: Intent, layout: Layout, own: TierLayout, panel: Panel) -> Iterator[Switch]:
+def _switches(intent: Intent, layout: Layout, own: TierLayout, panels: Panels) -> Iterator[Switch]:
     addressing, tier = intent.policies.addressing, own.tier
     has_pods = layout.super_spines is not None
     for place in own.places:
         of_pod, _ = own.group_of(place)
         joined, _ = own.joins(place)
+        panel = panels.of(layout, tier.level, place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
             yield Switch(
@@ -146,8 +160,7 @@ def _links(
     in the order of its ports."""
     access = _AccessLinks(intent, layout, media, hosts)
     wires = [
-        _Uplinks(intent, media.uplinks[lower.level], (lower, upper), tiers[upper.level])
-        for lower, upper in pairwise(layout.tiers)
+        _Uplinks(intent, layout, media, (lower, upper), tiers[upper.level]) for lower, upper in pairwise(layout.tiers)
     ]
     for switch in tiers[0]:
         yield from access.of(switch)
@@ -187,7 +200,8 @@ class _AccessLinks:
         group = self._groups[nodes[0].kind]
         ports, per_node = self._ports[nodes[0].kind][switch.plane, switch.rail or 0], group.ports_per_leaf
         first, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
-        speed_gbps, length_m, medium = self._layout.lowest.down.speed_gbps, self._length_m, self._media[nodes[0].kind]
+        down = group.leaf.hardware.down if group.leaf else self._layout.lowest.down
+        speed_gbps, length_m, medium = down.speed_gbps, self._length_m, self._media[nodes[0].kind]
         return [
             Link(
                 0,
@@ -224,13 +238,16 @@ class _Uplinks:
     def __init__(
         self,
         intent: Intent,
-        medium: str,
+        layout: Layout,
+        media: Media,
         tiers: tuple[TierLayout, TierLayout],
         uppers: Iterable[Switch],
     ) -> None:
         self._addressing = intent.policies.addressing
         self._lower, self._above, self._level = *tiers, tiers[1].level
-        self._length_m, self._medium = (*intent.cabling.by_level.values(),)[self._level].length_m, medium
+        self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
+        self._medium, self._own_media = media.uplinks[self._lower.level], media.leaf_uplinks
+        self._layout, self._has_own = layout, not self._lower.level and any(group.leaf for group in layout.groups)
         self._wires = wire(*tiers)
         self._upper = {(one.plane, one.place): one.name for one in uppers}
 
@@ -241,19 +258,28 @@ class _Uplinks:
         group, index = self._lower.joins(switch.place)
         step = 2 if numbered else 0
         level, plane, name, speed_gbps = self._level, switch.plane, switch.name, self._lower.up.speed_gbps
+        further, medium = self._own(switch)
         return [
             Link(
                 level,
                 plane,
                 None,
                 name,
-                uplink.port,
+                uplink.port + further,
                 self._upper[plane, self._above.place(group, uplink.upper)],
                 uplink.base + uplink.step * index,
                 zero + step * uplink.port,
                 speed_gbps,
                 self._length_m,
-                self._medium,
+                medium,
             )
             for uplink in self._wires
         ]
+
+    def _own(self, switch: Switch) -> tuple[int, str]:
+        """Return by how many ports the uplinks lie further on than on the common leaves, and their medium. Their
+        addresses are those of the same uplinks there, so that no leaf of an entry needs more of them."""
+        group = self._layout.owner(switch.stripe or 0) if self._has_own else None
+        if group is None or group.leaf is None:
+            return 0, self._medium
+        return group.leaf.ports.block - self._lower.ports.block, self._own_media[group.entry.name]

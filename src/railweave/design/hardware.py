@@ -72,6 +72,44 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
     ), ()
 
 
+def choose_leaves(
+    intent: Intent, leaf: TierHardware, catalog: Catalog
+) -> tuple[tuple[TierHardware | None, ...] | None, tuple[Diagnostic, ...]]:
+    """Return the leaves of every entry of nodes that has its own, None of one without; or none at all and why.
+
+    A model that the catalog does not have is reported by check_intent.
+    """
+    found: list[TierHardware | None] = []
+    diagnostics: list[Diagnostic] = []
+    for index, entry in enumerate(intent.nodes):
+        own, path = entry.leaf, f"nodes[{index}].leaf"
+        if own is None:
+            found.append(None)
+            continue
+        if index == 0:
+            diagnostics.append(_first_entry(intent))
+            continue
+        model = catalog.find_switch(own.model) if own.model else _model(intent.topology.leaf, catalog)
+        if model is None:
+            return None, tuple(diagnostics)
+        key = "downlink_speed" if own.downlink_gbps else "model" if own.model else ""
+        down, missing = _breakout(intent, model, own.downlink_gbps or entry.nics.speed_gbps, f"{path}.{key}".strip("."))
+        up, no_uplinks = _breakout(intent, model, leaf.up.speed_gbps, f"{path}.model")
+        diagnostics += (*missing, *no_uplinks)
+        if down and up:
+            found.append(_tier(leaf.name, model, down, up))
+    return (None if diagnostics else tuple(found)), tuple(diagnostics)
+
+
+def _first_entry(intent: Intent) -> Diagnostic:
+    return error(
+        "RW213",
+        "the leaves of the first entry of nodes are those of topology.leaf",
+        intent.where("nodes[0].leaf"),
+        fix="write its model and downlink_speed under topology.leaf",
+    )
+
+
 def _tier(name: str, model: SwitchModel | InlineModel, down: Breakout, up: Breakout) -> TierHardware:
     return TierHardware(name, model if isinstance(model, SwitchModel) else None, _cages(model), down, up)
 
@@ -110,31 +148,33 @@ def _no_such_speed(model: InlineModel, speed_gbps: int) -> Blocker:
 
 
 def _node_speed_diagnostics(intent: Intent) -> list[Diagnostic]:
-    """Return nodes whose NICs cannot link with the downlinks of the leaves, which all run at one speed."""
-    down_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
-    return [
-        error(
-            "RW208",
-            f"NIC ports of {format_speed(entry.nics.speed_gbps)} cannot link with leaf ports of"
-            f" {format_speed(down_gbps)}",
-            intent.where(f"nodes[{index}].nics.speed"),
-            fix=f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed:"
-            f" {format_speed(entry.nics.speed_gbps)}; all nodes of a fabric have NIC ports of one speed",
-        )
-        for index, entry in enumerate(intent.nodes)
-        if entry.nics.speed_gbps != down_gbps
-    ]
+    """Return nodes whose NICs cannot link with the downlinks of their leaves."""
+    common_gbps = intent.topology.leaf.downlink_gbps or intent.nodes[0].nics.speed_gbps
+    found = []
+    for index, entry in enumerate(intent.nodes):
+        nic_gbps = entry.nics.speed_gbps
+        down_gbps = common_gbps if entry.leaf is None else entry.leaf.downlink_gbps or nic_gbps
+        if nic_gbps == down_gbps:
+            continue
+        speed, own = format_speed(nic_gbps), entry.leaf is None and index > 0
+        fix = f"give the NICs {format_speed(down_gbps)}, or the leaves downlink_speed: {speed}"
+        fix += f"; leaves of these nodes alone: nodes[{index}].leaf: {{downlink_speed: {speed}}}" if own else ""
+        message = f"NIC ports of {speed} cannot link with leaf ports of {format_speed(down_gbps)}"
+        found.append(error("RW208", message, intent.where(f"nodes[{index}].nics.speed"), fix=fix))
+    return found
 
 
 class Media(NamedTuple):
-    """Media ids: ``access`` by the name of a node entry, ``uplinks`` of each tier's links to the one above."""
+    """Media ids: ``access`` by the name of a node entry, ``uplinks`` of each tier's links to the one above, and
+    ``leaf_uplinks`` of the leaves that an entry has for itself, by its name."""
 
     access: Mapping[str, str]
     uplinks: tuple[str, ...]
+    leaf_uplinks: Mapping[str, str]
 
 
 def choose_media(
-    intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
+    intent: Intent, hardware: Sequence[TierHardware], leaves: Sequence[TierHardware | None], catalog: Catalog
 ) -> tuple[Media | None, tuple[Diagnostic, ...]]:
     """Return the media of all links, or why some link cannot be made.
 
@@ -142,24 +182,29 @@ def choose_media(
     are reported by check_intent.
     """
     models = [tier.model for tier in hardware if tier.model is not None]
-    if len(models) < len(hardware):
+    if len(models) < len(hardware) or any(leaf and leaf.model is None for leaf in leaves):
         return None, ()
     down = [switch_end(model, tier.down.speed_gbps) for model, tier in zip(models, hardware, strict=True)]
     up = [switch_end(model, tier.up.speed_gbps) for model, tier in zip(models[:-1], hardware[:-1], strict=True)]
     host, *between = intent.cabling.by_level
     access: dict[str, str | Diagnostic | None] = {}
-    for entry in intent.nodes:
+    leaf_uplinks: dict[str, str | Diagnostic | None] = {}
+    for entry, leaf in zip(intent.nodes, leaves, strict=True):
         nic = catalog.find_nic(entry.nics.model)
         end = None if nic is None else nic_end(nic, entry.nics.ports, entry.nics.speed_gbps)
-        access[entry.name] = _choose(intent, end, down[0], host, catalog)
+        far = switch_end(leaf.model, leaf.down.speed_gbps) if leaf and leaf.model else down[0]
+        access[entry.name] = _choose(intent, end, far, host, catalog)
+        if leaf and leaf.model and up:
+            own = switch_end(leaf.model, leaf.up.speed_gbps)
+            leaf_uplinks[entry.name] = _choose(intent, own, down[1], between[0], catalog)
     uplinks = [
         _choose(intent, lower, upper, key, catalog)
         for lower, upper, key in zip(up, down[1:], between[: len(up)], strict=True)
     ]
-    chosen = (*access.values(), *uplinks)
+    chosen = (*access.values(), *uplinks, *leaf_uplinks.values())
     if all(isinstance(one, str) for one in chosen):
-        by_entry = {name: str(medium) for name, medium in access.items()}
-        return Media(by_entry, tuple(map(str, uplinks))), ()
+        by_entry, own_uplinks = ({name: str(one) for name, one in found.items()} for found in (access, leaf_uplinks))
+        return Media(by_entry, tuple(map(str, uplinks)), own_uplinks), ()
     return None, tuple(dict.fromkeys(one for one in chosen if isinstance(one, Diagnostic)))
 
 

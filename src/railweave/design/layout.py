@@ -8,16 +8,32 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from railweave.design.hardware import TierHardware
 from railweave.design.split import NO_PORTS, NO_UPLINKS, Breakout, TierPorts
 from railweave.fabric.model import Tier
 from railweave.intent.model import Nodes, Shape
+
+
+class OwnLeaf(NamedTuple):
+    """The leaves that an entry of nodes has for itself, with ``downlinks`` to its nodes. Uplinks are like those of all
+    leaves: as many, of one speed, in one order; ``ports`` says where they lie."""
+
+    hardware: TierHardware
+    downlinks: int
+    ports: TierPorts = NO_PORTS
+
+    @property
+    def down_gbps(self) -> int:
+        """Return the bandwidth of the downlinks."""
+        return self.downlinks * self.hardware.down.speed_gbps
 
 
 class NodeGroup(NamedTuple):
     """An entry of nodes with its place in the fabric.
 
     ``ports_per_plane`` of a node are spread over rails, ``ports_per_leaf`` on each leaf. ``stripe_nodes`` nodes share
-    a set of leaves; the group has ``stripes`` stripes from ``first_stripe`` on. ``path`` is its intent path.
+    a set of leaves; the group has ``stripes`` stripes from ``first_stripe`` on. ``path`` is its intent path, ``leaf``
+    None where its leaves are those of all.
     """
 
     entry: Nodes
@@ -27,6 +43,7 @@ class NodeGroup(NamedTuple):
     stripe_nodes: int
     first_stripe: int
     stripes: int
+    leaf: OwnLeaf | None = None
 
     @property
     def end_stripe(self) -> int:
@@ -197,6 +214,11 @@ class Layout(NamedTuple):
         if self.super_spines:
             return " of a pod"
         return " of a rail" if self.lowest.rails else " of a plane" if self.planes > 1 else ""
+
+    @property
+    def uplink_room(self) -> int:
+        """Return the ports for uplinks that every leaf has."""
+        return min(self.lowest.ports.room, *(one.leaf.ports.room for one in self.groups if one.leaf), 1 << 16)
 
     @property
     def nodes(self) -> int:

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
-from railweave.design.layout import NodeGroup
+from railweave.design.layout import NodeGroup, OwnLeaf, TierLayout
 from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
-from railweave.design.split import TierPorts, automatic_split, place_ports
+from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports
 from railweave.diagnostics import Diagnostic, error
 from railweave.intent.model import Intent
 from railweave.units import format_speed
@@ -56,16 +56,77 @@ def count_leaves(
     down = split.down if split else 0
     uplinks = split.up if split and intent.topology.links_per_pair is None else None
     if intent.topology.links_per_pair is not None and intent.topology.stripe is not None:
-        down = intent.topology.stripe * max(node.per_leaf for node in node_ports)
+        down = intent.topology.stripe * max(node.per_leaf for node in node_ports if node.leaf is None)
     if down == 0:
         return None, (_no_split(intent, hardware),)
-    groups, diagnostics = place_groups(intent, node_ports, down)
+    downlinks = [_own_downlinks(intent, node, down, hardware, split) for node in node_ports]
+    groups, diagnostics = place_groups(intent, node_ports, downlinks)
     if diagnostics:
         return None, diagnostics
     rails = rail_count(intent)
     per_stripe = rails if intent.topology.shape.has_rails else 1
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     return (None if diagnostics else Leaves(down, uplinks, groups, stripes, rails, per_stripe)), diagnostics
+
+
+def _own_downlinks(intent: Intent, node: NodePorts, down: int, common: TierHardware, split: Split | None) -> int:
+    """Return the downlinks of a leaf of an entry: ``down`` of the common leaves, or on its own as many as carry the
+    same bandwidth at another speed, since all leaves have the same uplinks, and no more than a leaf has addresses for.
+    """
+    own, topology = node.leaf, intent.topology
+    if own is None:
+        return down
+    if topology.links_per_pair is not None and topology.stripe is not None:
+        return topology.stripe * node.per_leaf
+    up = split.up if split else 0
+    most = down * common.down.speed_gbps // own.down.speed_gbps
+    return min(most, downlink_room(own.cages, own.down, own.up, up), down + up)
+
+
+def place_own_leaves(
+    intent: Intent, groups: tuple[NodeGroup, ...], low: TierLayout
+) -> tuple[tuple[NodeGroup, ...], Faults]:
+    """Return the groups with the ports of the leaves that they have for themselves, beside ``low``, those of all."""
+    block = low.ports.room if low.fixed_pair and intent.topology.reserve.spines is not None else None
+    found: list[NodeGroup] = []
+    faults: list[Diagnostic] = []
+    for group in groups:
+        own = group.leaf
+        if own is None:
+            found.append(group)
+            continue
+        one = own.hardware
+        ports = place_ports(one.cages, one.down, one.up, own.downlinks, block)
+        if ports is None or ports.room < low.uplinks:
+            faults.append(_own_leaf_full(intent, group, own, block or low.uplinks))
+        elif own.downlinks > low.ports.total:
+            faults.append(_own_leaf_exceeds_block(intent, group, own, low))
+        else:
+            found.append(group._replace(leaf=own._replace(ports=ports)))
+    return tuple(found), tuple(faults)
+
+
+def _own_leaf_full(intent: Intent, group: NodeGroup, own: OwnLeaf, uplinks: int) -> Diagnostic:
+    one = own.hardware
+    return error(
+        "RW207",
+        f"{counted(own.downlinks, 'downlink')} of {format_speed(one.down.speed_gbps)} and {counted(uplinks, 'uplink')}"
+        f" of {format_speed(one.up.speed_gbps)} do not fit into the {counted(one.cages, 'cage')} of a leaf of"
+        f" {group.entry.name!r}",
+        intent.where(f"{group.path}.leaf"),
+        fix="use a leaf with more ports for these nodes, fewer spines or links_per_pair, or a smaller stripe",
+    )
+
+
+def _own_leaf_exceeds_block(intent: Intent, group: NodeGroup, own: OwnLeaf, low: TierLayout) -> Diagnostic:
+    return error(
+        "RW213",
+        f"a leaf of {group.entry.name!r} has {counted(own.downlinks, 'downlink')}; a leaf has addresses for nodes on"
+        f" {low.ports.total}, the ports of topology.leaf",
+        intent.where(f"{group.path}.leaf"),
+        fix=f"use a stripe of at most {low.ports.total // group.ports_per_leaf} nodes, or a topology.leaf with at least"
+        f" {counted(own.downlinks, 'port')}",
+    )
 
 
 def place_leaf_ports(

@@ -1,9 +1,11 @@
 """GPU nodes: how their ports spread over planes, rails and leaves, and in which stripes they stand."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from railweave.design.layout import NodeGroup
+from railweave.design.hardware import TierHardware
+from railweave.design.layout import NodeGroup, OwnLeaf
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import HostPort
 from railweave.intent.model import Intent, Nodes, Shape
@@ -11,12 +13,14 @@ from railweave.wording import counted
 
 
 class NodePorts(NamedTuple):
-    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path."""
+    """Ports of one node of an entry: in a plane, and of these on one leaf. ``path`` is the entry's intent path;
+    ``leaf`` are the leaves that it has for itself, None for those of all."""
 
     entry: Nodes
     path: str
     per_plane: int
     per_leaf: int
+    leaf: TierHardware | None = None
 
 
 def rail_count(intent: Intent) -> int:
@@ -69,21 +73,24 @@ def _at(texts: tuple[str, ...], index: int) -> str:
 
 
 def place_groups(
-    intent: Intent, node_ports: tuple[NodePorts, ...], downlinks: int
+    intent: Intent, node_ports: tuple[NodePorts, ...], downlinks: Sequence[int]
 ) -> tuple[tuple[NodeGroup, ...], tuple[Diagnostic, ...]]:
-    """Return the entries of nodes in their stripes, on leaves with ``downlinks`` ports for nodes."""
+    """Return the entries of nodes in their stripes; the leaves of each have ``downlinks`` ports for nodes."""
     groups: list[NodeGroup] = []
     diagnostics: list[Diagnostic] = []
-    for ports in node_ports:
-        nodes = intent.topology.stripe or downlinks // ports.per_leaf
+    for ports, down in zip(node_ports, downlinks, strict=True):
+        nodes = intent.topology.stripe or down // ports.per_leaf
         if nodes == 0:
-            diagnostics.append(_node_exceeds_leaf(intent, ports, downlinks))
-        elif nodes * ports.per_leaf > downlinks:
-            diagnostics.append(_stripe_exceeds_leaf(intent, ports, downlinks))
+            diagnostics.append(_node_exceeds_leaf(intent, ports, down))
+        elif nodes * ports.per_leaf > down:
+            diagnostics.append(_stripe_exceeds_leaf(intent, ports, down))
         else:
             stripes = -(-ports.entry.count // nodes)
             first = ports.entry.first_stripe
-            groups.append(NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes))
+            leaf = OwnLeaf(ports.leaf, down) if ports.leaf else None
+            groups.append(
+                NodeGroup(ports.entry, ports.path, ports.per_plane, ports.per_leaf, nodes, first, stripes, leaf)
+            )
     diagnostics.extend(_shared_stripes(intent, groups))
     return tuple(groups), tuple(diagnostics)
 

@@ -33,7 +33,7 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
     if faults or topology.tiers not in (None, 1):
         return SwitchRails(None, faults)
     ports = all_down(hardware.cages, hardware.down)
-    groups, faults = place_groups(intent, node_ports, ports.total)
+    groups, faults = place_groups(intent, node_ports, [ports.total] * len(node_ports))
     faults = faults or (*_spines(intent), *_counts(intent, rails), *_stripes(intent, groups, ports.total))
     if faults or (topology.tiers is None and not _holds_growth(intent, groups)):
         return SwitchRails(None, faults if topology.tiers == 1 else ())

@@ -102,7 +102,7 @@ def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     leaves = stripes * layout.stripe_leaves
     spines = 0
     if layout.lowest.fixed_pair:
-        above, most = layout.spines, layout.lowest.ports.room // layout.lowest.links_per_pair
+        above, most = layout.spines, layout.uplink_room // layout.lowest.links_per_pair
         of_pod = max(0, min(above.group_reserve, most) - above.group_size)
         spines = of_pod * len(layout.pods)
     ways = list(_ways_with_room(layout, growth, spines))

@@ -47,10 +47,14 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
         name = "" if len(layout.groups) == 1 else f" of {group.entry.name}"
         yield Step(f"node ports{name}", f"{count} nodes × {of_node}", f"{count * ports} × {speed}")
         yield Step(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
+    by_speed: dict[int, int] = {}
+    for group in layout.groups:
+        speed_gbps, ports = group.entry.nics.speed_gbps, group.entry.count * group.ports_per_plane * layout.planes
+        by_speed[speed_gbps] = by_speed.get(speed_gbps, 0) + ports
     yield Step(
         "bandwidth of all nodes",
-        f"{layout.node_ports} × {format_speed(layout.lowest.down.speed_gbps)}",
-        bandwidth_text(layout.node_ports * layout.lowest.down.speed_gbps),
+        " + ".join(f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in by_speed.items()),
+        bandwidth_text(sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
     )
 
 
@@ -73,7 +77,7 @@ def _switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Ite
 def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
     low, top = layout.lowest, layout.spines
     ports = low.ports
-    yield _panel_step("leaf", ports)
+    yield _panel_step("leaf ports", ports)
     if low.fixed_pair:
         given = intent.topology.stripe
         formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
@@ -81,14 +85,23 @@ def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
     else:
         formula = _split_formula(hardware[0], layout.ratio)
     yield Step("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
+    for group in layout.groups:
+        if group.leaf:
+            own, name = group.leaf, group.entry.name
+            yield _panel_step(f"ports of a leaf of {name}", own.ports)
+            most = bandwidth_text(low.down_gbps)
+            same = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+            fixed = low.fixed_pair and intent.topology.stripe
+            formula = f"stripe of {group.stripe_nodes} nodes" if fixed else same
+            yield Step(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {low.uplinks} up")
 
 
-def _panel_step(tier: str, ports: TierPorts) -> Step:
+def _panel_step(name: str, ports: TierPorts) -> Step:
     cages = " + ".join(
         f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
     )
     capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
-    return Step(f"{tier} ports", cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+    return Step(name, cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
 
 
 def _split_formula(hardware: TierHardware, ratio: Fraction) -> str:
@@ -109,7 +122,8 @@ def _stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
         if intent.topology.stripe:
             formula = "given"
         else:
-            formula = f"⌊{low.ports.down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
+            down = group.leaf.downlinks if group.leaf else low.ports.down
+            formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield Step(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     yield _leaf_count_step(layout)
     uplink = low.up_gbps
@@ -177,7 +191,7 @@ def _pod_formula(layout: Layout, pair: int) -> str:
 def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
     low, spines = layout.lowest, layout.spines
     ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
-    yield _panel_step("spine", spines.ports)
+    yield _panel_step("spine ports", spines.ports)
     yield Step(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
     if layout.super_spines or low.rails:
         planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
@@ -226,7 +240,7 @@ def _super_spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHa
     if top is None:
         return
     ports = top.ports.total
-    yield _panel_step("super-spine", top.ports)
+    yield _panel_step("super-spine ports", top.ports)
     pods = max(layout.pods[-1] + 1, intent.topology.reserve.pods or 0)
     kept = "pods of the reserve" if pods == intent.topology.reserve.pods else "pods"
     least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
-from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_leaf_ports
+from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_leaf_ports, place_own_leaves
 from railweave.design.nodes import NodePorts
 from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, share_out
 from railweave.design.rails import give_rails_a_switch
@@ -38,6 +38,8 @@ def lay_out(
     if pods is None:
         return None, diagnostics
     tiers, diagnostics = _lay_out_tiers(intent, leaves, pods, hardware)
+    groups, own_diagnostics = place_own_leaves(intent, leaves.groups, tiers[0]) if tiers else ((), ())
+    diagnostics = (*diagnostics, *own_diagnostics)
     if diagnostics:
         return None, diagnostics
     layout = Layout(
@@ -46,7 +48,7 @@ def lay_out(
         planes=intent.topology.planes,
         rails=leaves.rails,
         stripe_leaves=leaves.per_stripe,
-        groups=leaves.groups,
+        groups=groups,
         stripes=leaves.stripes,
         ratio=asked_ratio(intent),
         tiers=tiers,
@@ -94,7 +96,8 @@ def _count_spines(
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, room)
-    demand = UplinkDemand(ports.down * low.down.speed_gbps, low.up.speed_gbps, asked_ratio(intent))
+    down_gbps = [ports.down * low.down.speed_gbps, *(one.leaf.down_gbps for one in leaves.groups if one.leaf)]
+    demand = UplinkDemand(max(down_gbps), low.up.speed_gbps, asked_ratio(intent))
     return multiply_pairs(intent, ports, demand, room)
 
 

@@ -126,6 +126,18 @@ class Nics(Keys):
     )
 
 
+class NodeLeaf(Keys):
+    """The leaves of one entry of nodes, where they are other switches or run at another speed than those of topology.
+
+    Their uplinks are like those of all leaves.
+    """
+
+    model: SwitchId = unset("switch model of these leaves; by default topology.leaf.model")
+    downlink_gbps: AutoSpeed = default(
+        "auto", "speed of their ports to these nodes; auto is the NIC's", "downlink_speed"
+    )
+
+
 class Nodes(Keys):
     """One kind of server: hosts NAME1 to NAMEn."""
 
@@ -138,6 +150,9 @@ class Nodes(Keys):
     nics: Nics = key("the fabric NICs of one server")
     first_stripe: Annotated[int, Whole(least=0, most=4095)] = default(
         0, "first stripe of these nodes, from 0; required from the second entry on, so that each has its own"
+    )
+    leaf: NodeLeaf | None = unset(
+        "leaves of these nodes alone, from the second entry on: other ports towards nodes, uplinks like all leaves"
     )
 
 

@@ -27,6 +27,8 @@ def ids(intent: Intent) -> Breaches:
         path = f"nodes[{index}].nics"
         yield from _known(f"{path}.model", "NIC model", entry.nics.model, catalog.nic_ids())
         yield from _known(f"{path}.pcie", "PCIe slot", entry.nics.pcie, catalog.pcie_ids())
+        if entry.leaf is not None:
+            yield from _known(f"nodes[{index}].leaf.model", "switch model", entry.leaf.model, catalog.switch_ids())
 
 
 def _known(path: str, what: str, name: str | None, known: Sequence[str]) -> Breaches:
