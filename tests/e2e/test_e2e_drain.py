@@ -136,3 +136,14 @@ def test_errors_of_a_port_are_a_fault_of_the_simulator(deployed_lab: Any) -> Non
     found = project.wait_until(lambda: (seen := lost())["Ethernet0"][0] != "0" and seen, 5, "errors are counted")
     assert found["Ethernet0"][1] != "0"
     assert found["Ethernet112"] == ["0", "0"]
+
+
+def test_an_undrain_waits_for_nothing_that_traffic_does_not_need(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.set_rollout(verify_timeout=300, revert_in=900)
+    project.command_seconds = 60
+    project.on(SPINE, "sudo config interface mtu Ethernet0 9000")
+    drain(project, SPINE)
+    told = project.json("undrain", SPINE)
+    assert (told["ok"], told["failed"], told["checks"] > 0) == (True, [], True)
+    assert {check["kind"] for check in project.verify(status=1)["checks"] if not check["ok"]} == {"mtu"}

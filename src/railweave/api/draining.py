@@ -10,6 +10,7 @@ from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.names import known_switches
+from railweave.plan.expectation import skipping
 from railweave.plan.manual_drain import (
     DrainResult,
     DrainTarget,
@@ -18,10 +19,11 @@ from railweave.plan.manual_drain import (
     neighborhood,
     uplinks_left_percent,
 )
-from railweave.plan.outcome import VerifyResult
+from railweave.plan.outcome import CheckKind, VerifyResult
 
 _OF_TRAFFIC = ("reachable", "link", "bgp", "bfd", "prefixes")
 """The kinds of checks that show whether traffic can flow."""
+_OF_OTHER_THINGS = {kind.value: "no matter of traffic" for kind in CheckKind if kind.value not in _OF_TRAFFIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ def undrain(
         if not done:
             return results, None
         seconds = live.target.rollout.verify_timeout_s if wait_s is None else wait_s
-        seen = verify(live.nornir, fabric, done, timeout_s=seconds)
+        # What traffic does not depend on, and what the target skips, is not waited for.
+        expecting = skipping(live.expecting, {**live.target.skip_checks, **_OF_OTHER_THINGS})
+        seen = verify(live.nornir, fabric, done, timeout_s=seconds, expecting=expecting)
         return results, VerifyResult(tuple(check for check in seen.checks if check.kind.value in _OF_TRAFFIC))
 
 
