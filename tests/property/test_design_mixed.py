@@ -2,15 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
+from frr_routes import routes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
+from railweave.units import ipv4_text
 
 LOSSY = "traffic_classes: [{name: rest, role: bulk, dscp: default, priority: 0, share: 100}]"
 
@@ -103,6 +106,17 @@ def test_every_leaf_has_the_same_uplinks_and_keeps_the_ratio(wish: Wish) -> None
         }
         up = sum(link.speed_gbps for link in fabric.uplinks_of[leaf.name])
         assert sum(link.speed_gbps for link in fabric.downlinks_of[leaf.name]) <= 4 * up
+
+
+@given(wishes)
+@settings(max_examples=10)
+def test_leaves_of_all_kinds_reach_each_other_over_every_spine(wish: Wish) -> None:
+    fabric = built(replace(wish, pair=1, stripe=4, spines=4))
+    network, leaves = routes(fabric), fabric.tier_switches[0]
+    for one, other in permutations((leaves[0], leaves[-1]), 2):
+        block, length = fabric.host_blocks[other.name]
+        paths = network.paths(one.name, f"{ipv4_text(block)}/{length}")
+        assert (len(paths), {len(path) for path in paths}) == (4, {3})
 
 
 @given(wishes, st.integers(1, 12))
