@@ -1,8 +1,9 @@
 """What is written in place of a removal that SONiC's daemons ignore or do not survive.
 
 orchagent and portmgrd take the fields that a row has; a field that is removed keeps its last value in the ASIC, while
-CONFIG_DB shows none (run on 202505; handlers walk the fields that they are given). So it gets the value that a boot
-without it would leave: SAI's default, or the daemon's own. A field with this value is as good as none.
+CONFIG_DB shows none (run on 202505, admin_status and mtu of PORT and the fields of ``PFC_WD|GLOBAL`` only read there;
+handlers walk the fields that they are given). So it gets the value that a boot without it would leave: SAI's default,
+or the daemon's own. A field with this value is as good as none.
 
 ``PFC_WD|GLOBAL`` is never deleted: orchagent crashes, swss restarts and all ports of the switch go down (run on 202505;
 202305 to 202605 by their sources, sonic-swss orchagent/pfcwdorch.cpp). A ``config reload`` may leave the row out: swss
