@@ -1,4 +1,4 @@
-"""Entry of the management commands: one run of ``config``, ``show``, ``sonic-cfggen``, ``sonic-db-cli`` or ``-dump``.
+"""Entry of the management commands: one run of ``config``, ``show``, ``sonic-cfggen``, ``pfcwd`` or another.
 
 The commands themselves are the simulator's.
 """
