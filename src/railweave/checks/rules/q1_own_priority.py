@@ -1,12 +1,14 @@
 """A pause stops a priority: whatever else shares it, its queue or its group is paused too. Group 0 holds all that is
 not lossless (fabric-facts section 4.2)."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
+from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
+from railweave.sonic.delta.methods import QOS_MAPS
 from railweave.wording import first_few
 
 if TYPE_CHECKING:
@@ -38,6 +40,25 @@ def group_zero(intent: Intent) -> Breaches:
 def shared(intent: Intent) -> Breaches:
     """Look for classes that share a lossless priority."""
     yield from shared_priorities(intent, lossless=True)
+
+
+_NUMERIC = re.compile(r"\s*[+-]?[0-9]")
+"""How a text begins that std::stoi takes."""
+
+
+@RULE.on_switch
+def words(switch: SwitchRead) -> Breaches:
+    """Look for map entries that are no number: orchagent reads each with std::stoi and ends (run on 202505; sonic-swss
+    orchagent/qosorch.cpp convertFieldValuesToAttributes)."""
+    for table in QOS_MAPS:
+        for name, row in switch.read.table(table).items():
+            odd = [f"{key}: {to}" for key, to in row.items() if not all(_NUMERIC.match(str(one)) for one in (key, to))]
+            if odd:
+                message = (
+                    f"{table}|{name} of {switch.name} has {first_few(odd, 4)}, which is no number: orchagent ends when"
+                    " it reads the row, and all ports go down"
+                )
+                yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
 
 
 @RULE.on_link
