@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 IMAGE = Image(version="SONiC.202505.0-recorded", built_by="recorded@lab")
 _NODE = "railweave-recorded"
 _REDIS = "redis-server --bind 127.0.0.1 --port 6379 --save '' --appendonly no --databases 16 --daemonize yes"
-LEFT_OUT = {
+LEFT_OUT: dict[str, tuple[str, ...]] = {
     "a kernel with the switch's ports": (
         *("frr/routes", "interface/ip-add", "show/interfaces-breakout-leaf", "show/ip-interfaces", "show/tables"),
     ),
@@ -41,9 +41,8 @@ LEFT_OUT = {
     "the order of a Redis hash with long values, which is random": ("cfggen/print-data", "cfggen/var-forms"),
 }
 """The scenarios that make no sense in a container with nothing but Redis, by what they need."""
-SCENARIOS = [
-    one for one in (scenario_names() if FOLDER.exists() else ()) if one not in sum(LEFT_OUT.values(), start=())
-]
+_UNFIT = {one for named in LEFT_OUT.values() for one in named}
+SCENARIOS = [one for one in (scenario_names() if FOLDER.exists() else ()) if one not in _UNFIT]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +50,8 @@ def node() -> Iterator[str]:
     """Start a container of the node image with nothing but Redis."""
     subprocess.run(["docker", "rm", "-f", _NODE], capture_output=True, check=False)
     start = ("docker", "run", "-d", "--rm", "--name", _NODE, "--network", "none", "--privileged")
-    start += ("--hostname", "sonic", "--add-host", "sonic:127.0.0.1", "--entrypoint", "sleep")
-    subprocess.run([*start, ensure_image(image_sources()), "3600"], capture_output=True, check=True)
+    named = ("--hostname", "sonic", "--add-host", "sonic:127.0.0.1", "--entrypoint", "sleep")
+    subprocess.run([*start, *named, ensure_image(image_sources()), "3600"], capture_output=True, check=True)
     try:
         subprocess.run(["docker", "exec", _NODE, "sh", "-c", f"mkdir -p /lab && {_REDIS}"], check=True)
         replay = ROOT / "tests" / "support" / "node_replay.py"
@@ -95,4 +94,4 @@ def test_the_node_answers_as_sonic_did(node: str, name: str) -> None:
 
 
 def test_every_scenario_left_out_was_recorded() -> None:
-    assert not FOLDER.exists() or {one for named in LEFT_OUT.values() for one in named} <= set(scenario_names())
+    assert not FOLDER.exists() or set(scenario_names()) >= _UNFIT

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
-from railweave.sonic.delta.methods import QOS_MAPS
+from railweave.sonic.delta.methods import MOST_MAPPED
+from railweave.sonic.rows import Value
 from railweave.wording import first_few
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def shared(intent: Intent) -> Breaches:
     yield from shared_priorities(intent, lossless=True)
 
 
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}")
 _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 """How a text begins that std::stoi takes."""
 
@@ -50,7 +52,7 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 def words(switch: SwitchRead) -> Breaches:
     """Look for map entries that are no number: orchagent reads each with std::stoi and ends (run on 202505; sonic-swss
     orchagent/qosorch.cpp convertFieldValuesToAttributes)."""
-    for table in QOS_MAPS:
+    for table, most in MOST_MAPPED.items():
         for name, row in switch.read.table(table).items():
             odd = [f"{key}: {to}" for key, to in row.items() if not all(_NUMERIC.match(str(one)) for one in (key, to))]
             if odd:
@@ -59,6 +61,19 @@ def words(switch: SwitchRead) -> Breaches:
                     " it reads the row, and all ports go down"
                 )
                 yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
+            far = [f"{key}: {to}" for key, to in row.items() if _is_beyond((key, to), most)]
+            if far:
+                message = (
+                    f"{table}|{name} of {switch.name} has {first_few(far, 4)}: SONiC knows keys up to {most[0]} and"
+                    f" values up to {most[1]}, and refuses to reload this configuration"
+                )
+                yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
+
+
+def _is_beyond(entry: tuple[str, Value], most: tuple[int, int]) -> bool:
+    """Tell whether a number of an entry is none that SONiC's YANG models allow."""
+    numbers = [int(str(one)) if _WHOLE.fullmatch(str(one)) else None for one in entry]
+    return any(one is not None and not 0 <= one <= high for one, high in zip(numbers, most, strict=True))
 
 
 @RULE.on_link

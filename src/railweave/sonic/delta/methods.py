@@ -92,6 +92,8 @@ CLASS_MAPS = (
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
 )
 QOS_MAPS = ("DSCP_TO_TC_MAP", *CLASS_MAPS)
+MOST_MAPPED = dict(zip(QOS_MAPS, ((63, 15), (15, 9), (15, 7), (7, 7), (7, 7)), strict=True))
+"""The highest key and value of each QoS map (sonic-yang-models of 202505: sonic-dscp-tc-map and others)."""
 RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
