@@ -33,9 +33,9 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         *("apply-patch/add-row-missing-table", "apply-patch/sonicyang", "frr/bgp-summary", "frr/vtysh-forms"),
         *("show/route-nobgpd", "show/running-all", "show/vtysh"),
     ),
-    "systemd, or a stand-in of systemctl": ("reload/not-ready", "system/clock-banner"),
-    "another user, a terminal, no sudo": ("apply-patch/no-sudo", "apply-patch/terminal", "general/root"),
-    "programs that only the simulator imitates: the node has Debian's own, or none": (
+    "systemd, or a stand-in of `systemctl`": ("reload/not-ready", "system/clock-banner"),
+    "another user, a terminal, no `sudo`": ("apply-patch/no-sudo", "apply-patch/terminal", "general/root"),
+    "programs and versions of the recording's machine": (
         *("apply-patch/not-a-list", "save/after-commands", "save/leaf-same", "show/version", "show/version-parts"),
     ),
     "the order of a Redis hash with long values, which is random": ("cfggen/print-data", "cfggen/var-forms"),
@@ -95,3 +95,10 @@ def test_the_node_answers_as_sonic_did(node: str, name: str) -> None:
 
 def test_every_scenario_left_out_was_recorded() -> None:
     assert not FOLDER.exists() or set(scenario_names()) >= _UNFIT
+
+
+@pytest.mark.skipif(not FOLDER.exists(), reason="the recordings are not beside the project")
+def test_the_page_on_the_simulator_counts_them() -> None:
+    page = (ROOT / "docs" / "reference" / "simulator.md").read_text(encoding="utf-8")
+    assert f"answers {len(SCENARIOS)} of the {len(scenario_names())} recorded scenarios" in page
+    assert all(f"| {need} | {len(named)} |" in page for need, named in LEFT_OUT.items())
