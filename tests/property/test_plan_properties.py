@@ -8,6 +8,7 @@ from examples import few
 from hypothesis import given
 from hypothesis import strategies as st
 
+from railweave.cabling.table import cable_rows
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
@@ -136,10 +137,15 @@ def test_every_view_of_a_plan_tells_all_of_it(base: Fabric, head: Fabric) -> Non
     fresh = first_provisioning(plan)
     count = fresh.rows + fresh.lines if fresh else 0
     assert sum(group.count for group in group_changes(plan)) + count == plan.summary.total
-    cables = Counter(one.op for one in changed_cables(plan))
+    changed = changed_cables(plan)
+    cables = Counter(one.op for one in changed)
     had, has = cables_of(base), cables_of(head)
     assert cables[Op.ADD] == len(has.keys() - had.keys())
     assert cables[Op.UPDATE] == sum(had[end] != has[end] for end in had.keys() & has.keys())
+    labels = {
+        (f"{one.a_device}:{one.a_alias or one.a_port}", f"{one.b_device}:{one.b_alias}") for one in cable_rows(head)
+    }
+    assert {(one.lower, one.after) for one in changed if one.after} <= labels
     assert len(plan_markdown(plan)) <= PLAN_CHARS
     assert set(plan.gone) == set(base.switch_of) - set(head.switch_of)
 

@@ -3,13 +3,15 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.fabric.releases import other_release
 from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.subject import SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def build_plan(
     two_sided = two_sided_links(fabric, deltas, unprovisioned)
     release = fabric.policies.sonic.release
     devices = {
-        switch.name: _device(readings[switch.name], switch.tier.name, release, disruptive=switch.name in disruptive)
+        switch.name: _device(readings[switch.name], switch, release, disruptive=switch.name in disruptive)
         for switch in fabric.switches
     }
     plan = Plan(
@@ -101,8 +103,8 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
 
-def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> DevicePlan:
-    found = reading.difference
+def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool) -> DevicePlan:
+    found, role = reading.difference, switch.tier.name
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
     state = DeviceState.CHANGED if found.delta else DeviceState.UNCHANGED
@@ -126,4 +128,11 @@ def _device(reading: Reading, role: str, release: str, *, disruptive: bool) -> D
         generation=reading.generation,
         other_release=other_release(reading.release, release),
         error=reading.error or "; ".join(one.message for one in found.blockers),
+        labels=_labels(switch, found.delta),
     )
+
+
+def _labels(switch: Switch, delta: Delta) -> dict[str, str] | None:
+    """Return the labels of the ports whose cables ``delta`` changes: a plan has no other place for one that stays."""
+    cabled = {change.key for change in delta.about(SubjectKind.LINK)}
+    return {port.name: port.alias for port in switch.panel.ports if port.name in cabled} or None

@@ -70,6 +70,7 @@ def _ports(plan: Plan) -> _Ports:
     ports = _Ports({}, {}, {}, set())
     for name, delta in plan.deltas.items():
         labels = {CableEnd(name, key): label for (key, _), label in _told(delta, SubjectKind.PORT, "alias").items()}
+        ports.labels.update({CableEnd(name, key): label for key, label in (plan.devices[name].labels or {}).items()})
         ports.labels.update(labels)
         names, labels_there = (_told(delta, SubjectKind.LINK, field) for field in ("name", "port"))
         described = _told(delta, SubjectKind.PORT, "description")

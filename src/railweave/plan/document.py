@@ -55,6 +55,8 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
     del told["unapplied"], told["generation"], told["other_release"]
+    if device.labels is None:
+        del told["labels"]
     return told
 
 

@@ -118,7 +118,7 @@ class DevicePlan:
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
     far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
     state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended: none of
-    them is part of the plan's file.
+    them is part of the plan's file. ``labels`` are those of its ports whose cables change, None where none does.
     """
 
     state: DeviceState
@@ -140,6 +140,7 @@ class DevicePlan:
     unapplied: tuple[Unapplied, ...] = ()
     generation: Generation = NO_GENERATION
     other_release: OtherRelease | None = None
+    labels: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

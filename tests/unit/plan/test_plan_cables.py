@@ -1,0 +1,40 @@
+"""The cables that a plan changes, by the labels of their ports."""
+
+import json
+from pathlib import Path
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
+from railweave.plan.cables import changed_cables
+from railweave.plan.document import parse_plan, plan_json
+from railweave.plan.offline import plan_offline
+from railweave.sonic.delta.change import Op
+from railweave.templates import find_templates
+
+POD = (Path(__file__).resolve().parents[3] / "intent" / "pod-32.yml").read_text(encoding="utf-8")
+
+
+def pod(nodes: int) -> Fabric:
+    text = POD.replace("count: 32", f"count: {nodes}").replace("gpus: 256", f"gpus: {8 * nodes}")
+    found = design(load_intent_text(text, "pod.yml"), load_catalog()).fabric
+    assert found is not None
+    return found
+
+
+def test_a_cable_to_a_new_node_has_the_label_of_a_port_that_stays_as_it_is() -> None:
+    plan = plan_offline(pod(30), pod(31), find_templates())
+    assert not any(change.field == "alias" for delta in plan.deltas.values() for change in delta)
+    found = changed_cables(plan)
+    assert [(one.op, one.lower, one.after) for one in found] == [
+        (Op.ADD, f"gpu31:rail{rail}", f"pod1-leaf{rail + 1}:Ethernet31/1") for rail in range(4)
+    ]
+    assert changed_cables(parse_plan(json.dumps(plan_json(plan)), "plan.json")) == found
+
+
+def test_a_cable_of_a_node_that_leaves_has_its_label_too() -> None:
+    found = changed_cables(plan_offline(pod(31), pod(30), find_templates()))
+    assert [(one.op, one.before) for one in found] == [
+        (Op.REMOVE, f"pod1-leaf{leaf}:Ethernet31/1") for leaf in range(1, 5)
+    ]
