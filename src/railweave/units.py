@@ -1,4 +1,4 @@
-"""Speeds, sizes and IPv4 arithmetic in the units that the trade uses.
+"""Speeds, sizes and IP arithmetic in the units that the trade uses.
 
 Inside the engine a speed is an integer in Gb/s, a length an integer in metres, an address an integer; text appears
 where a value is read or written.
@@ -6,6 +6,7 @@ where a value is read or written.
 
 import re
 from functools import lru_cache
+from ipaddress import IPv6Address
 
 _SPEED = re.compile(r"(?P<number>[1-9][0-9]*)(?P<unit>[GT])")
 
@@ -47,3 +48,13 @@ def parse_ipv4(text: str) -> int:
     for part in parts:
         value = value << 8 | int(part)
     return value
+
+
+def ipv6_text(address: int) -> str:
+    """Return the text of a 128-bit address as RFC 5952 and FRR write it."""
+    return str(IPv6Address(address))
+
+
+def parse_ipv6(text: str) -> int:
+    """Return the 128-bit integer of an IPv6 address; ValueError when it is none."""
+    return int(IPv6Address(text))

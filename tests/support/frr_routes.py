@@ -1,17 +1,18 @@
 """Routes of a whole fabric, computed from the rendered FRR files alone: what BGP would settle on, and the paths that
-packets take. It knows addresses, AS numbers and policies as text, and nothing of tiers or of the design."""
+packets take. It knows addresses or interfaces, AS numbers and policies as text, and nothing of tiers or of the design.
+Each family of addresses has routes of its own."""
 
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import NamedTuple
 
 from engine_tools import configure_all
 
 from railweave.fabric.model import Fabric, Link
-from railweave.units import ipv4_text
+from railweave.plan.expectation import session_peer
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Policy:
     def __init__(self, text: str) -> None:
         self.prefix_lists: dict[str, list[re.Match[str]]] = {}
         self.communities = dict(re.findall(r"^bgp community-list standard (\S+) seq \d+ permit (\S+)$", text, re.M))
-        pattern = r"^ip prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
+        pattern = r"^(?:ip|ipv6) prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
         for match in re.finditer(pattern, text, re.M):
             self.prefix_lists.setdefault(match[1], []).append(match)
         self.clauses: dict[str, list[Clause]] = {}
@@ -49,21 +50,22 @@ class Policy:
         name = match.rsplit(maxsplit=1)[-1]
         if match.startswith("match community"):
             return self.communities[name] in communities
-        network = IPv4Network(prefix)
+        network = ip_network(prefix)
+        assert match.split()[1] == ("ip" if network.version == 4 else "ipv6"), (match, prefix)
         return any(self._in_rule(rule, network) for rule in self.prefix_lists[name])
 
     @staticmethod
-    def _in_rule(rule: re.Match[str], network: IPv4Network) -> bool:
-        base = IPv4Network(rule[2])
-        if not network.subnet_of(base):
+    def _in_rule(rule: re.Match[str], network: IPv4Network | IPv6Network) -> bool:
+        base = type(network)(rule[2])
+        if not network.subnet_of(base):  # type: ignore[arg-type]
             return False
         if rule[3] is None:
             return network.prefixlen == base.prefixlen
-        return int(rule[3]) <= network.prefixlen <= int(rule[4] or 32)
+        return int(rule[3]) <= network.prefixlen <= int(rule[4] or network.max_prefixlen)
 
 
 class Route(NamedTuple):
-    """A route as a switch holds it: the neighbors' address it came from, empty for its own."""
+    """A route as a switch holds it: the neighbor it came from as FRR names it, empty for its own."""
 
     as_path: tuple[int, ...]
     communities: frozenset[str]
@@ -72,10 +74,11 @@ class Route(NamedTuple):
 
 @dataclass
 class Speaker:
-    """One switch as its FRR file says."""
+    """One switch as its FRR file says, for one family of addresses."""
 
     name: str
     text: str
+    family: int = 4
     asn: int = 0
     networks: tuple[str, ...] = ()
     group_of: dict[str, str] = field(default_factory=dict)
@@ -86,27 +89,35 @@ class Speaker:
         found = re.search(r"^router bgp (\d+)$", self.text, re.M)
         assert found is not None
         self.asn = int(found[1])
-        self.networks = tuple(re.findall(r"^  network (\S+)$", self.text, re.M))
-        self.group_of = dict(re.findall(r"^ neighbor (\d\S+) peer-group (\S+)$", self.text, re.M))
-        limits = re.findall(r"^  neighbor (\S+) maximum-prefix (\d+)", self.text, re.M)
+        block = rf"^ address-family ipv{self.family} unicast$(.*?)^ exit-address-family$"
+        within = re.search(block, self.text, re.M | re.S)
+        lines = within[1] if within else ""
+        self.networks = tuple(re.findall(r"^  network (\S+)$", lines, re.M))
+        members = re.findall(r"^ neighbor (\S+)(?: interface)? peer-group (\S+)$", self.text, re.M)
+        active = set(re.findall(r"^  neighbor (\S+) activate$", lines, re.M))
+        self.group_of = {peer: group for peer, group in members if group in active}
+        limits = re.findall(r"^  neighbor (\S+) maximum-prefix (\d+)", lines, re.M)
         self.limit_of = {group: int(limit) for group, limit in limits}
-        for group, name, way in re.findall(r"^  neighbor (\S+) route-map (\S+) (in|out)$", self.text, re.M):
+        for group, name, way in re.findall(r"^  neighbor (\S+) route-map (\S+) (in|out)$", lines, re.M):
             self.maps[group, way] = name
-        self.remote = {
-            peer: int(asn) for peer, asn in re.findall(r"^ neighbor (\d\S+) remote-as (\d+)$", self.text, re.M)
-        }
+        remote = re.findall(r"^ neighbor (\S+) remote-as (\d+)$", self.text, re.M)
+        self.remote = {peer: int(asn) for peer, asn in remote}
         policy = Policy(self.text)
         self.passes = cache(policy.passes)
 
 
+End = tuple[str, str]
+"""A device, and one of its neighbors as it names it: by address, or by its own interface."""
+
+
 class Network:
-    """All speakers and the addresses of their links; sessions of links that are ``down`` are not there."""
+    """All speakers and the ends of their sessions; sessions of links that are ``down`` are not there."""
 
     def __init__(
-        self, texts: Mapping[str, str], ends: Mapping[str, tuple[str, str]], down: Collection[str] = ()
+        self, texts: Mapping[str, str], ends: Mapping[End, End], down: Collection[End] = (), family: int = 4
     ) -> None:
-        """``ends`` is the device of an address and the address at the link's other end."""
-        self.speakers = {name: Speaker(name, text) for name, text in texts.items()}
+        """``ends`` has the other end of the session of a device with a neighbor."""
+        self.speakers = {name: Speaker(name, text, family) for name, text in texts.items()}
         self.ends = ends
         self.down = frozenset(down)
         self.ribs: dict[str, dict[str, list[Route]]] = {
@@ -130,9 +141,9 @@ class Network:
         return self.ribs != before
 
     def _received(self, own: Speaker, peer: str, ribs: dict[str, dict[str, list[Route]]]) -> dict[str, Route]:
-        far_name, address = self.ends[peer]
+        far_name, address = self.ends[own.name, peer]
         far = self.speakers[far_name]
-        if {peer, address} & self.down:
+        if {(own.name, peer), (far_name, address)} & self.down or address not in far.group_of:
             return {}
         assert (own.remote[peer], far.remote[address]) == (far.asn, own.asn)
         out, into = far.maps[far.group_of[address], "out"], own.maps[own.group_of[peer], "in"]
@@ -149,7 +160,7 @@ class Network:
     def next_hops(self, name: str, prefix: str) -> list[str]:
         """Return the devices that a switch sends to, once for each link; none for its own prefix or without a route."""
         routes = self.ribs[name].get(prefix, [])
-        return [self.ends[one.source][0] for one in routes if one.source]
+        return [self.ends[name, one.source][0] for one in routes if one.source]
 
     def paths(self, name: str, prefix: str) -> list[tuple[str, ...]]:
         """Return all paths of packets from a switch to a prefix, as devices; parallel links count once each."""
@@ -164,11 +175,15 @@ def _best(routes: list[Route]) -> list[Route]:
     return sorted((one for one in routes if len(one.as_path) == least), key=lambda one: (one.as_path, one.source))
 
 
-def routes(fabric: Fabric, down: tuple[Link, ...] = ()) -> Network:
+def routes(fabric: Fabric, down: tuple[Link, ...] = (), family: int = 4) -> Network:
     """Return the routes of a fabric's rendered files without the links that are ``down``."""
     texts = {config.device: config.frr for config in configure_all(fabric)}
-    ends: dict[str, tuple[str, str]] = {}
+    ends: dict[End, End] = {}
     for link in fabric.fabric_links:
-        low, high = ipv4_text(link.network + 1), ipv4_text(link.network)
-        ends |= {low: (link.lower, high), high: (link.upper, low)}
-    return Network(texts, ends, {ipv4_text(link.network) for link in down})
+        low, high = _end(fabric, link, link.lower, link.upper), _end(fabric, link, link.upper, link.lower)
+        ends |= {low: high, high: low}
+    return Network(texts, ends, {_end(fabric, link, link.lower, link.upper) for link in down}, family)
+
+
+def _end(fabric: Fabric, link: Link, own: str, far: str) -> End:
+    return own, session_peer(fabric, link, far, fabric.ports_of[own][link.port_of(own)].name)

@@ -10,7 +10,7 @@ from railweave.checks.registry import rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric
-from railweave.routing.instance import own_prefixes
+from railweave.routing.instance import own_ipv6_prefixes, own_prefixes
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
@@ -76,7 +76,8 @@ def _alike(fabric: Fabric, configurator: Configurator) -> list[list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = configurator.frr(switch)
-        own = (*(str(one) for one in own_prefixes(fabric, switch)), switch.name, str(switch.asn))
+        prefixes = (*own_prefixes(fabric, switch), *own_ipv6_prefixes(fabric, switch))
+        own = (*(str(one) for one in prefixes), switch.name, str(switch.asn))
         for number, word in enumerate((*own, ipv4_text(switch.loopback))):
             text = text.replace(word, f"<{number}>")
         lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))

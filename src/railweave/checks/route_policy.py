@@ -8,14 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from railweave.fabric.policy import Pool
+from railweave.fabric.policy import Pool, parse_pool
 from railweave.sonic.frr.document import FrrDocument
-from railweave.units import parse_ipv4
+from railweave.sonic.frr.lines import FrrEntry
 
+_IPV4_BITS, _IPV6_BITS = 32, 128
 _NEIGHBOR = re.compile(r"neighbor (\S+) (.+)")
 _WHO = ("remote-as", "description", "interface")
 _MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
-_PREFIX_LIST = re.compile(r"ip prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
+_PREFIX_LIST = re.compile(r"(?:ip|ipv6) prefix-list (\S+) (?:seq \d+ )?(permit|deny) (\S+)(?: ge (\d+))?(?: le (\d+))?")
 _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
 
 
@@ -44,7 +45,7 @@ class RoutePolicy:
 
     def __init__(self, document: FrrDocument) -> None:
         """Read the lines that decide about routes."""
-        self._neighbors: dict[str, list[str]] = {}
+        self._neighbors: dict[str, list[tuple[int, str]]] = {}
         self._maps: dict[str, list[tuple[int, _Rule]]] = {}
         self._prefix_lists: dict[str, list[_PrefixRule]] = {}
         self._communities: dict[str, list[tuple[bool, str]]] = {}
@@ -56,7 +57,7 @@ class RoutePolicy:
             elif _MAP.fullmatch(entry.line):
                 inside.setdefault(entry.line, [])
             elif found := _NEIGHBOR.fullmatch(entry.line):
-                self._neighbors.setdefault(found[1], []).append(found[2])
+                self._neighbors.setdefault(found[1], []).append((_bits_of(entry), found[2]))
             else:
                 self._read_list(entry.line)
         for head, lines in inside.items():
@@ -72,11 +73,11 @@ class RoutePolicy:
 
     def kind(self, peer: str) -> tuple[str, ...]:
         """Return what tells a peer's policy from that of others: everything said of it and its group but who it is."""
-        return tuple(words for words in self._words(peer) if not words.startswith(_WHO))
+        return tuple(words for _, words in self._words(peer) if not words.startswith(_WHO))
 
     def takes_its_own_as(self, peer: str) -> bool:
         """Tell whether a route with the switch's own AS number in its path is taken from ``peer`` (allowas-in)."""
-        return any(words.startswith("allowas-in") for words in self._words(peer))
+        return any(words.startswith("allowas-in") for _, words in self._words(peer))
 
     def _read_list(self, line: str) -> None:
         if found := _PREFIX_LIST.fullmatch(line):
@@ -92,13 +93,17 @@ class RoutePolicy:
         sets = tuple(line.removeprefix("set ") for line in lines if line.startswith("set "))
         self._maps.setdefault(found[1], []).append((int(found[3]), _Rule(found[2] == "permit", matches, sets)))
 
-    def _words(self, peer: str) -> list[str]:
+    def _words(self, peer: str) -> list[tuple[int, str]]:
         own = self._neighbors.get(peer, [])
-        groups = [found[1] for words in own if (found := re.search(r"peer-group (\S+)$", words))]
+        groups = [found[1] for _, words in own if (found := re.search(r"peer-group (\S+)$", words))]
         return [*own, *(words for group in groups for words in self._neighbors.get(group, []))]
 
     def _through(self, route: Route, peer: str, way: str) -> Route | None:
-        for words in self._words(peer):
+        bits = route.prefix.bits
+        of_family = [words for family, words in self._words(peer) if family == bits]
+        if bits == _IPV6_BITS and "activate" not in of_family:
+            return None
+        for words in of_family:
             kind, _, rest = words.partition(" ")
             name, _, direction = rest.partition(" ")
             if direction != way:
@@ -122,7 +127,7 @@ class RoutePolicy:
 
     def _matches(self, match: str, route: Route, *, unknown: bool) -> bool:
         kinds: Mapping[str, Callable[[str, Route], bool]] = {
-            "ip address prefix-list ": self._in_prefix_list,
+            f"{'ip' if route.prefix.bits == 32 else 'ipv6'} address prefix-list ": self._in_prefix_list,
             "community ": self._in_community_list,
         }
         for begin, holds in kinds.items():
@@ -145,11 +150,17 @@ class RoutePolicy:
         return False
 
 
+def _bits_of(entry: FrrEntry) -> int:
+    """Return the bits of an address of the family that a line is about; outside of all that is IPv4."""
+    return _IPV6_BITS if any(line.startswith("address-family ipv6") for line in entry.path) else _IPV4_BITS
+
+
 def _prefix_rule(found: re.Match[str]) -> _PrefixRule:
     prefix = parse_prefix(found[3])
     length = prefix.length if prefix else 0
+    bits = _IPV6_BITS if found[0].startswith("ipv6") else _IPV4_BITS
     shortest = int(found[4]) if found[4] else length
-    longest = int(found[5]) if found[5] else 32 if found[4] or prefix is None else length
+    longest = int(found[5]) if found[5] else bits if found[4] or prefix is None else length
     return _PrefixRule(found[2] == "permit", prefix, shortest, longest)
 
 
@@ -164,9 +175,8 @@ def _marked(route: Route, sets: Iterable[str]) -> Route:
 
 
 def parse_prefix(text: str) -> Pool | None:
-    """Return an IPv4 prefix; None for ``any`` and for what is none."""
-    address, _, length = text.partition("/")
+    """Return a prefix of either family; None for ``any`` and for what is none."""
     try:
-        return Pool(parse_ipv4(address), int(length or 32))
+        return parse_pool(text)
     except ValueError:
         return None

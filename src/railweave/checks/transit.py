@@ -13,7 +13,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
 from railweave.qos.deadlock import find_deadlock
-from railweave.routing.instance import group_name, own_prefixes
+from railweave.routing.instance import group_name, own_ipv6_prefixes, own_prefixes
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import static_routes
@@ -132,7 +132,7 @@ class _Routes:
         for name in above:
             kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
         for origin in self._others(low):
-            for prefix in own_prefixes(self._fabric, origin):
+            for prefix in self._own(origin):
                 for alike in kinds.values():
                     yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
 
@@ -149,8 +149,8 @@ class _Routes:
         for far in sent.alike:
             near_by = source if source != far else to
             text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near_by}"
-            group = group_name(self._fabric.switch_of[far].tier)
-            fix = f"let {low.name} announce its own prefixes only (route map TO-{group}-V4)"
+            group, family = group_name(self._fabric.switch_of[far].tier), 4 if sent.prefix.bits == 32 else 6
+            fix = f"let {low.name} announce its own prefixes only (route map TO-{group}-V{family})"
             yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
 
     def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:
@@ -190,11 +190,15 @@ class _Routes:
     def _goes_up_again(self, prefix: Pool, low: str) -> bool:
         """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
         pools = self._fabric.policies.addressing
-        within = prefix.meets(pools.hosts) or prefix.meets(pools.loopbacks)
+        routed = (pools.hosts, pools.loopbacks, *([pools.hosts_ipv6] if pools.hosts_ipv6 else []))
+        within = any(prefix.meets(pool) for pool in routed)
         return within and not self._is_own(prefix, self._fabric.switch_of[low])
 
     def _is_own(self, prefix: Pool, switch: Switch) -> bool:
-        return any(own.holds(prefix) for own in own_prefixes(self._fabric, switch))
+        return any(own.holds(prefix) for own in self._own(switch))
+
+    def _own(self, switch: Switch) -> tuple[Pool, ...]:
+        return (*own_prefixes(self._fabric, switch), *own_ipv6_prefixes(self._fabric, switch))
 
     def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
         """Yield the static routes that lead to a neighboring switch."""

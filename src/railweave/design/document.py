@@ -6,7 +6,7 @@ from typing import Any
 from railweave.fabric.model import LINK_KINDS, Fabric, Host, Switch
 from railweave.fabric.sizing import Sizing
 from railweave.jsonable import as_json, members
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text
 
 
 def size_json(sizing: Sizing) -> dict[str, Any]:
@@ -19,7 +19,8 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
     """Return a fabric as ``fabric.json`` holds it.
 
     Ports are named as the device names them, addresses are dotted without a length (every link is a /31), ``a`` is the
-    end nearer to the GPUs. GPU nodes are devices too, with null for what only switches have. In three tiers every
+    end nearer to the GPUs. The ends of a link to a node have an ``ipv6_address`` of a /127 where nodes have IPv6. GPU
+    nodes are devices too, with null for what only switches have. In three tiers every
     device has its pod, and spines and super-spines their group; both are null where a device has none.
     """
     places = ("pod", "group") if fabric.has_pods else ()
@@ -55,16 +56,24 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
     ports = {name: [one.name for one in ports] for name, ports in fabric.ports_of.items()}
-    unnumbered = fabric.policies.addressing.unnumbered
-    for level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ in fabric.links:
+    unnumbered, has_ipv6 = fabric.policies.addressing.unnumbered, bool(fabric.ipv6_blocks)
+    for link in fabric.links:
+        level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
         bare = unnumbered and level
+        ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
         yield {
             "a": {
                 "device": lower,
                 "port": ports[lower][lower_port],
                 "address": None if bare else ipv4_text(network + 1),
+                **({} if ipv6 is None else {"ipv6_address": ipv6_text(ipv6 + 1)}),
             },
-            "b": {"device": upper, "port": ports[upper][upper_port], "address": None if bare else ipv4_text(network)},
+            "b": {
+                "device": upper,
+                "port": ports[upper][upper_port],
+                "address": None if bare else ipv4_text(network),
+                **({} if ipv6 is None else {"ipv6_address": ipv6_text(ipv6)}),
+            },
             "kind": LINK_KINDS[level],
             "plane": plane,
             "speed_gbps": speed_gbps,

@@ -12,6 +12,7 @@ from railweave.design.identity import (
     device_number,
     host_block,
     host_block_size,
+    ipv6_block,
     link_network,
     loopback,
 )
@@ -100,6 +101,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         hosts=hosts,
         links=tuple(_links(intent, layout, media, tiers, hosts)),
         host_blocks={one.name: (host_block(addressing, layout, one.number), length) for one in tiers[0]},
+        ipv6_blocks={one.name: first for one in tiers[0] if (first := ipv6_block(addressing, one.number)) is not None},
     )
 
 

@@ -6,6 +6,7 @@ super-spine through all groups; names carry the number + 1.
 """
 
 from railweave.design.layout import Layout, TierLayout
+from railweave.fabric.model import IPV6_BLOCK_LENGTH
 from railweave.fabric.policy import Addressing
 
 PODS = 1000
@@ -58,3 +59,13 @@ def link_network(addressing: Addressing, lower: TierLayout, number: int, port: i
 def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int:
     """Return the first address of the host block of the leaf with number ``leaf``."""
     return addressing.hosts.first + leaf * host_block_size(layout)
+
+
+IPV6_BLOCK_SIZE = 1 << (128 - IPV6_BLOCK_LENGTH)
+"""Addresses of a leaf's /64."""
+
+
+def ipv6_block(addressing: Addressing, leaf: int) -> int | None:
+    """Return the first address of the /64 of the leaf with number ``leaf``, None where nodes have no IPv6."""
+    pool = addressing.hosts_ipv6
+    return None if pool is None else pool.first + leaf * IPV6_BLOCK_SIZE

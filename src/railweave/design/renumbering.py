@@ -7,8 +7,8 @@ lower end, nearer to the GPUs, is the same port. So a cable that moves to anothe
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from railweave.fabric.model import Fabric, Link, Switch
-from railweave.units import ipv4_text
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Link, Switch
+from railweave.units import ipv4_text, ipv6_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,19 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
             ("host block", _block_text(old, switch), _block_text(new, now)),
         )
         yield from (Renumbered(switch.name, what, before, after) for what, before, after in pairs if before != after)
+        had, has = old.ipv6_blocks.get(switch.name), new.ipv6_blocks.get(now.name)
+        # A family that comes or goes takes no address from anyone who keeps one.
+        if had is not None and has is not None and had != has:
+            yield Renumbered(switch.name, "IPv6 host block", _ipv6_block(had), _ipv6_block(has))
 
 
 def _block_text(fabric: Fabric, switch: Switch) -> str:
     block = fabric.host_blocks.get(switch.name)
     return "none" if block is None else f"{ipv4_text(block[0])}/{block[1]}"
+
+
+def _ipv6_block(first: int) -> str:
+    return f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
 
 
 def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:

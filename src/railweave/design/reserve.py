@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
-from railweave.design.identity import PODS, host_block_size, spine_asn
+from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, spine_asn
 from railweave.design.layout import Layout
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import Addressing, Pool
 from railweave.intent.model import Intent
-from railweave.units import ipv4_text
 from railweave.wording import counted
 
 PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
@@ -15,13 +14,16 @@ PRIVATE_ASNS = ((64512, 65534), (4200000000, 4294967294))
 
 
 class PoolNeed(NamedTuple):
-    """What a pool must hold: ``leaves`` leaf indexes of a plane fit into it, ``addresses`` are needed."""
+    """What a pool must hold: ``leaves`` leaf indexes of a plane fit into it, ``addresses`` are needed. A person counts
+    them in ``units`` of ``unit`` addresses."""
 
     key: str
     pool: Pool
     addresses: int
     leaves: int
     holds: str
+    units: str = "addresses"
+    unit: int = 1
 
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
@@ -51,6 +53,11 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
             PoolNeed(
                 "links", addressing.links, 2 * leaves * ports, addressing.links.size // (2 * ports) // planes, networks
             )
+        )
+    if (pool := addressing.hosts_ipv6) is not None:
+        size, each = IPV6_BLOCK_SIZE, f"{leaves} leaves with one each"
+        needs.append(
+            PoolNeed("hosts_ipv6", pool, leaves * size, pool.size // size // planes, each, "networks of /64", size)
         )
     if layout.pod and not addressing.unnumbered:
         needs.append(_core_need(layout, addressing.core))
@@ -203,15 +210,15 @@ def _pod_diagnostics(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 
 def _pool_too_small(intent: Intent, layout: Layout, need: PoolNeed) -> Diagnostic:
-    length = 32 - (need.addresses - 1).bit_length()
+    length = need.pool.bits - (need.addresses - 1).bit_length()
     ways = f"use a /{length} or larger pool"
     if need.leaves >= layout.lowest.indexes and need.key != "loopbacks":
         pods = need.leaves // layout.pod_leaves if layout.pod else 0
         ways += f", or reserve.pods: {pods}" if pods else f", or reserve.leaves: {need.leaves}"
     return error(
         "G-1",
-        f"{need.key} {ipv4_text(need.pool.first)}/{need.pool.length} has {need.pool.size} addresses; the reserve needs"
-        f" {need.addresses}: {need.holds}",
+        f"{need.key} {need.pool} has {need.pool.size // need.unit} {need.units}; the reserve needs"
+        f" {need.addresses // need.unit}: {need.holds}",
         intent.where(f"addressing.{need.key}"),
         fix=ways,
     )

@@ -163,7 +163,7 @@ def _larger_pools(designed: Designed, leaves: int) -> Iterator[str]:
     grown = layout._replace(tiers=(replace(lowest, reserve=leaves), *above))
     for need in pool_needs(grown, designed.intent.policies.addressing):
         if need.addresses > need.pool.size:
-            yield f"addressing.{need.key} of a /{32 - (need.addresses - 1).bit_length()}"
+            yield f"addressing.{need.key} of a /{need.pool.bits - (need.addresses - 1).bit_length()}"
 
 
 def _more_super_spines(designed: Designed, pods: int) -> Iterator[str]:

@@ -57,6 +57,12 @@ class Panel(NamedTuple):
     hash_fields: bool = False
 
 
+IPV6_BLOCK_LENGTH = 64
+"""Prefix length of what a switch announces for the IPv6 addresses of its nodes."""
+
+IPV6_LINK_LENGTH = 127
+"""Prefix length of a link to a node (RFC 6164)."""
+
 TIER_NAMES = ("leaf", "spine", "super-spine")
 """The names of tiers by their level: the words of people, of devices' names and of the intent's overrides."""
 
@@ -217,7 +223,8 @@ Links = Mapping[str, tuple[Link, ...]]
 class Fabric:
     """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
 
-    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes.
+    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
+    ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
     ``rail_only`` tells that no switch joins two rails. What is asked of the graph is computed once, when it is asked
     for the first time.
     """
@@ -233,6 +240,7 @@ class Fabric:
     links: tuple[Link, ...]
     host_blocks: Mapping[str, tuple[int, int]]
     rail_only: bool = False
+    ipv6_blocks: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def switch_of(self) -> Mapping[str, Switch]:
@@ -335,6 +343,16 @@ class Fabric:
     def is_numbered(self, link: Link) -> bool:
         """Tell whether the ends of a link have addresses of its own /31."""
         return link.is_access or not self.policies.addressing.unnumbered
+
+    def ipv6_network(self, link: Link) -> int | None:
+        """Return the even address of the /127 of a link to a node, the switch's own; the node has the next one. None
+        where there is no IPv6.
+
+        The first /127 of a block is left out: its even address is the Subnet-Router anycast address of the /64 (RFC
+        6164 section 5.2).
+        """
+        block = self.ipv6_blocks.get(link.upper) if link.is_access else None
+        return None if block is None else block + 2 * (link.upper_port + 1)
 
     def _by_device(self, end: str, port: str) -> Links:
         found: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}

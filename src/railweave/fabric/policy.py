@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.fabric.releases import DEFAULT_RELEASE
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text, parse_ipv4, parse_ipv6
 
 
 class ClassRole(StrEnum):
@@ -70,9 +70,14 @@ class Pool(NamedTuple):
     length: int
 
     @property
+    def bits(self) -> int:
+        """Return the bits of an address of its family."""
+        return 32
+
+    @property
     def size(self) -> int:
         """Return the number of addresses."""
-        return 1 << (32 - self.length)
+        return 1 << (self.bits - self.length)
 
     def __str__(self) -> str:
         """Return ``10.32.0.0/11``."""
@@ -80,17 +85,45 @@ class Pool(NamedTuple):
 
     def holds(self, other: "Pool") -> bool:
         """Tell whether ``other`` lies within it."""
-        return self.length <= other.length and self.first <= other.first < self.first + self.size
+        return (
+            self.bits == other.bits
+            and self.length <= other.length
+            and self.first <= other.first < self.first + self.size
+        )
 
     def meets(self, other: "Pool") -> bool:
         """Tell whether it and ``other`` have an address in common."""
         return self.holds(other) or other.holds(self)
 
 
+class Ipv6Pool(Pool):
+    """An IPv6 address pool."""
+
+    __slots__ = ()
+
+    @property
+    def bits(self) -> int:
+        """Return the bits of an address of its family."""
+        return 128
+
+    def __str__(self) -> str:
+        """Return ``fd00:10::/44``."""
+        return f"{ipv6_text(self.first)}/{self.length}"
+
+
+def parse_pool(text: str) -> Pool:
+    """Return the addresses of a prefix of either family, or of one address; ValueError where it is none."""
+    address, _, length = text.partition("/")
+    if ":" in address:
+        return Ipv6Pool(parse_ipv6(address), int(length or 128))
+    return Pool(parse_ipv4(address), int(length or 32))
+
+
 class Addressing(NamedTuple):
     """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count).
 
-    ``core`` holds the /31s between spines and super-spines, ``links`` those below them."""
+    ``core`` holds the /31s between spines and super-spines, ``links`` those below them. ``hosts_ipv6`` holds a /64 for
+    every leaf, None where nodes have IPv4 addresses alone."""
 
     unnumbered: bool
     loopbacks: Pool
@@ -100,12 +133,14 @@ class Addressing(NamedTuple):
     leaf_asn: int
     spine_asn: int
     super_spine_asn: int
+    hosts_ipv6: Ipv6Pool | None = None
 
     @property
     def pools(self) -> dict[str, Pool]:
         """Return the pools that every fabric uses by their keys."""
         links = {} if self.unnumbered else {"links": self.links}
-        return {"loopbacks": self.loopbacks, **links, "hosts": self.hosts}
+        ipv6 = {"hosts_ipv6": self.hosts_ipv6} if self.hosts_ipv6 is not None else {}
+        return {"loopbacks": self.loopbacks, **links, "hosts": self.hosts, **ipv6}
 
 
 @dataclass(frozen=True, slots=True)

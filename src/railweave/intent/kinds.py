@@ -15,7 +15,8 @@ from typing import Any, Never
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from railweave.fabric.policy import Pool
+from railweave.fabric.model import IPV6_BLOCK_LENGTH
+from railweave.fabric.policy import Ipv6Pool, Pool
 from railweave.fabric.releases import NAME, RELEASES
 from railweave.intent.positions import plain_value
 from railweave.secrets import reference, references
@@ -30,6 +31,7 @@ _LONGEST_SHOWN = 40
 _FEW = 4
 """Numbers of a range that a message still lists one by one."""
 _PREFIX = r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}"
+_IPV6_PREFIX = r"[0-9A-Fa-f:]{2,39}/[0-9]{1,3}"
 _SPEED = r"[1-9][0-9]{0,5}[GT]"
 _RATIO = re.compile(r"(?P<down>[0-9]{1,4}(?:\.[0-9]{1,4})?):(?P<up>[0-9]{1,4}(?:\.[0-9]{1,4})?)")
 
@@ -288,6 +290,29 @@ class Prefix(Kind):
     def form(self) -> dict[str, Any]:
         """Return the pattern of a prefix."""
         return {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
+
+
+class Ipv6Prefix(Kind):
+    """An IPv6 prefix of at most 64 bits of which the other bits are zero."""
+
+    __slots__ = ()
+
+    def read(self, value: object) -> Ipv6Pool:
+        """Return the prefix as a pool of addresses."""
+        try:
+            interface = ipaddress.IPv6Interface(value if re.fullmatch(_IPV6_PREFIX, str(value)) else "")
+        except ValueError:
+            refuse("RW015", f"{shown(value)} is not an IPv6 prefix", "write a network and length, like fd00:10::/44")
+        network = interface.network
+        if interface.ip != network.network_address:
+            refuse("RW015", f"{shown(value)} is an address within {network}, not a prefix", f"write {network}")
+        if network.prefixlen > IPV6_BLOCK_LENGTH:
+            refuse("RW015", f"{shown(value)} holds no /{IPV6_BLOCK_LENGTH}", "write a /64 or larger pool, like a /44")
+        return Ipv6Pool(int(network.network_address), network.prefixlen)
+
+    def form(self) -> dict[str, Any]:
+        """Return the pattern of a prefix."""
+        return {"type": "string", "pattern": f"^{_IPV6_PREFIX}$", "examples": ["fd00:10::/44"]}
 
 
 class CodePoints:

@@ -20,6 +20,7 @@ from railweave.fabric.policy import (
     BufferModel,
     ClassRole,
     HostPolicy,
+    Ipv6Pool,
     Marking,
     Mtu,
     NetworkBackend,
@@ -32,7 +33,7 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
-from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Prefix, Release, Text, Whole, Word
+from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
 from railweave.intent.model import (
     Cabling,
     ClassName,
@@ -111,6 +112,9 @@ class AddressingKeys(Keys):
     )
     links: Annotated[Pool, Prefix()] = default("10.192.0.0/11", "a /31 for every leaf-spine link")
     hosts: Annotated[Pool, Prefix()] = default("10.32.0.0/11", "a block a leaf, a /31 a host link")
+    hosts_ipv6: Annotated[Ipv6Pool, Ipv6Prefix()] | None = unset(
+        "IPv6 addresses of the nodes beside those of IPv4: a /64 a leaf, a /127 a host link; on an unnumbered underlay"
+    )
     core: Annotated[Pool, Prefix()] = default(
         "10.224.0.0/12", "three tiers: a /31 for every link between spines and super-spines"
     )
@@ -127,6 +131,7 @@ class AddressingKeys(Keys):
             leaf_asn=self.asn.leaf,
             spine_asn=self.asn.spine,
             super_spine_asn=self.asn.super_spine,
+            hosts_ipv6=self.hosts_ipv6,
         )
 
 

@@ -180,6 +180,7 @@ def _policies(policies: Policies) -> dict[str, Any]:
             "loopbacks": str(addressing.loopbacks),
             "links": str(addressing.links),
             "hosts": str(addressing.hosts),
+            **({} if addressing.hosts_ipv6 is None else {"hosts_ipv6": str(addressing.hosts_ipv6)}),
             "asn": {
                 "leaf": addressing.leaf_asn,
                 "spine": addressing.spine_asn,

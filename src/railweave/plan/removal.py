@@ -62,4 +62,5 @@ def _without(fabric: Fabric, names: Collection[str]) -> Fabric:
         hosts=tuple(one for one in fabric.hosts if one.name not in gone),
         links=tuple(one for one in fabric.links if one.lower not in gone and one.upper not in gone),
         host_blocks={name: block for name, block in fabric.host_blocks.items() if name not in gone},
+        ipv6_blocks={name: block for name, block in fabric.ipv6_blocks.items() if name not in gone},
     )

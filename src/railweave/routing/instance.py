@@ -8,8 +8,8 @@ on its own links, the pools and the reserve alone, so that a fabric grows withou
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Link, Switch, Tier
-from railweave.fabric.policy import Pool
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Link, Switch, Tier
+from railweave.fabric.policy import Ipv6Pool, Pool
 from railweave.qos.mapping import control_dscp
 
 
@@ -78,18 +78,28 @@ class PoolRule(NamedTuple):
 
 
 class PeerGroup(NamedTuple):
-    """The neighbors of one adjacent tier, which share timers and policy: ``name`` is its (SPINES, LEAVES)."""
+    """The neighbors of one adjacent tier, which share timers and policy: ``name`` is its (SPINES, LEAVES).
+    ``maximum_ipv6_prefixes`` is 0 where sessions carry IPv4 routes alone."""
 
     name: str
     upwards: bool
     maximum_prefixes: int
+    maximum_ipv6_prefixes: int = 0
+
+
+class Ipv6Routes(NamedTuple):
+    """The IPv6 routes of a switch: its ``host_block``, which it announces, None above the lowest tier; ``accepted``
+    bounds what any neighbor may send."""
+
+    host_block: Pool | None
+    accepted: PoolRule
 
 
 class BgpSpeaker(NamedTuple):
     """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
     ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
     ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above. ``release`` is the
-    SONiC branch that runs it."""
+    SONiC branch that runs it. ``ipv6`` is None where the fabric has IPv4 routes alone."""
 
     device: str
     attaches_nodes: bool
@@ -105,6 +115,7 @@ class BgpSpeaker(NamedTuple):
     host_block: Pool | None
     accepted: tuple[PoolRule, ...]
     release: str
+    ipv6: Ipv6Routes | None = None
 
 
 def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None = None) -> BgpSpeaker:
@@ -126,14 +137,29 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
         host_block=announced[1] if len(announced) > 1 else None,
         accepted=accepted_prefixes(fabric),
         release=policies.sonic.release,
+        ipv6=_ipv6_routes(fabric, switch),
     )
+
+
+def _ipv6_routes(fabric: Fabric, switch: Switch) -> Ipv6Routes | None:
+    pool = fabric.policies.addressing.hosts_ipv6
+    if pool is None:
+        return None
+    return Ipv6Routes(next(iter(own_ipv6_prefixes(fabric, switch)), None), PoolRule(pool, IPV6_BLOCK_LENGTH))
 
 
 def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
     """Return the peer groups of the switches of a tier."""
     adjacent = [one for one in fabric.tiers if abs(one.level - tier.level) == 1]
+    has_ipv6 = fabric.policies.addressing.hosts_ipv6 is not None
     groups = (
-        PeerGroup(group_name(one), one.level > tier.level, maximum_prefixes(fabric, tier, one)) for one in adjacent
+        PeerGroup(
+            group_name(one),
+            one.level > tier.level,
+            maximum_prefixes(fabric, tier, one),
+            maximum_ipv6_prefixes(fabric, tier, one) if has_ipv6 else 0,
+        )
+        for one in adjacent
     )
     return tuple(sorted(groups, key=lambda one: one.name))
 
@@ -162,6 +188,25 @@ def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
         expected = 2 * leaves.group_reserve + 1
     else:
         expected = (2 * leaves.reserve + spines.groups) // rails + spines.ports_above
+    return _half_as_many_again(expected)
+
+
+def maximum_ipv6_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
+    """Return the most IPv6 prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
+
+    Leaves alone announce one, the /64 of their hosts.
+    """
+    leaves = fabric.lowest
+    if neighbor.attaches_nodes:
+        expected = 1
+    elif neighbor.level < own.level:
+        expected = leaves.group_reserve
+    else:
+        expected = leaves.reserve // (fabric.rails if fabric.rail_only else 1)
+    return _half_as_many_again(expected)
+
+
+def _half_as_many_again(expected: int) -> int:
     return -(-expected * 3 // 2)
 
 
@@ -169,3 +214,9 @@ def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
     """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
     block = fabric.host_blocks.get(switch.name)
     return (Pool(switch.loopback, HOST_LENGTH), *((Pool(*block),) if block else ()))
+
+
+def own_ipv6_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
+    """Return what a switch announces of IPv6 as its own: the /64 of its hosts, of a leaf where they have IPv6."""
+    first = fabric.ipv6_blocks.get(switch.name)
+    return () if first is None else (Ipv6Pool(first, IPV6_BLOCK_LENGTH),)

@@ -29,6 +29,11 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "The host block has a route, so that BGP may announce it; distance 250 lets every real route win "
         "(addressing.hosts; the leaf is the block's only origin).",
     ),
+    (
+        r"ipv6 route \S+ blackhole ",
+        "The /64 of the leaf's hosts has a route, so that BGP may announce it; distance 250 lets every real route win "
+        "(addressing.hosts_ipv6; the leaf is its only origin).",
+    ),
     (r"router bgp ", "The switch's AS number: one a leaf, one for all spines of a plane (addressing.asn; RFC 7938)."),
     (r"bgp router-id ", "The switch's own address, unique in the fabric (addressing.loopbacks)."),
     (
@@ -53,6 +58,7 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"neighbor \S+ peer-group ", "The neighbor takes timers and policy of its tier."),
     (r"neighbor \S+ description ", "The far device and port of the cable plan (topology)."),
+    (r"address-family ipv6 ", "Routes of IPv6, the family of the hosts' /64s (addressing.hosts_ipv6)."),
     (r"address-family ", "Routes of IPv4, the family of switches' own addresses and host blocks (addressing)."),
     (
         r"network ",
@@ -78,6 +84,11 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "Only loopbacks and whole host blocks travel through the fabric (addressing.loopbacks, addressing.hosts).",
     ),
     (
+        r"ipv6 prefix-list FABRIC-PREFIXES-V6 ",
+        "Of IPv6 only the /64s of hosts travel through the fabric (addressing.hosts_ipv6).",
+    ),
+    (r"ipv6 prefix-list OWN-PREFIXES-V6 ", "A leaf announces its own /64 and nothing else (check V-1)."),
+    (
         r"ip prefix-list PL_LoopbackV4 ",
         "What SONiC's TSA still announces of a switch in maintenance; SONiC's own templates write the same list.",
     ),
@@ -95,16 +106,35 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "Keeps the leaf from being transit: marked routes first, then only its own (check V-1). SONiC's TSA finds it "
         "by the V4 in its name and puts its entries before number 100.",
     ),
+    (
+        r"route-map TO-(SUPER-)?SPINES-V6 ",
+        "Keeps the leaf from being transit for IPv6: marked routes first, then only its own (check V-1). SONiC's TSA "
+        "finds it by the V6 in its name and puts its entries before number 100.",
+    ),
     (r"route-map ", "What may pass between the tiers (addressing; check V-1)."),
     (r"match community ", "A route that a spine sent is not sent up again (check V-1)."),
-    (r"match ip address ", "Binds the prefix list to the policy."),
+    (r"match (ip|ipv6) address ", "Binds the prefix list to the policy."),
     (
         r"set community ",
         "Marks the route as learned from a spine, the second guard beside the prefix list (check V-1).",
     ),
     (r"ip nht ", "Next hops may be resolved through a default route, as in SONiC's own configuration."),
 )
+_OF_IPV6: Final[tuple[tuple[str, str], ...]] = (
+    (
+        r"network ",
+        "What this leaf is the origin of in IPv6: the /64 of its hosts (addressing.hosts_ipv6).",
+    ),
+    (
+        r"neighbor \S+ activate",
+        "The sessions carry IPv6 routes beside those of IPv4 (addressing.hosts_ipv6). FRR negotiates families when a "
+        "session opens (RFC 4760 section 8): with the line or without it a running session starts again.",
+    ),
+)
+"""Rules of lines in the address family of IPv6, which come before the others there."""
+
 _COMPILED = tuple((re.compile(pattern), reason) for pattern, reason in _RULES)
+_COMPILED_IPV6 = tuple((re.compile(pattern), reason) for pattern, reason in _OF_IPV6)
 _CLOSING = frozenset({"", "!", "end", "exit", "exit-address-family"})
 
 
@@ -121,9 +151,10 @@ def field_reason(table: str, field: str) -> str:
     return _OF_FIELDS.get((table, field), "")
 
 
-def frr_reason(line: str) -> str:
-    """Return why ``line`` of a rendered FRR file is there."""
-    return next((reason for pattern, reason in _COMPILED if pattern.match(line)), _UNKNOWN)
+def frr_reason(line: str, context: str = "") -> str:
+    """Return why ``line`` of a rendered FRR file is there, under the lines of ``context``."""
+    rules = (*_COMPILED_IPV6, *_COMPILED) if "address-family ipv6" in context else _COMPILED
+    return next((reason for pattern, reason in rules if pattern.match(line)), _UNKNOWN)
 
 
 def frr_lines(text: str) -> Iterator[FrrLine]:
@@ -136,5 +167,6 @@ def frr_lines(text: str) -> Iterator[FrrLine]:
         indent = len(raw) - len(raw.lstrip())
         while open_lines and open_lines[-1][0] >= indent:
             open_lines.pop()
-        yield FrrLine(" / ".join(each for _, each in open_lines), line, frr_reason(line))
+        context = " / ".join(each for _, each in open_lines)
+        yield FrrLine(context, line, frr_reason(line, context))
         open_lines.append((indent, line))

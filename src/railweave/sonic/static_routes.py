@@ -8,7 +8,7 @@ from railweave.sonic.rows import ConfigDb
 
 STATIC_ROUTE = "STATIC_ROUTE"
 
-_LINE = re.compile(r"ip route (\S+) (\S+)")
+_LINE = re.compile(r"(?:ip|ipv6) route (\S+) (\S+)")
 
 
 def static_routes(tables: ConfigDb, document: FrrDocument | None) -> Iterator[tuple[str, str]]:

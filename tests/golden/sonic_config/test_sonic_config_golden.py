@@ -18,6 +18,7 @@ REFERENCE = HERE.parents[2] / "intent"
 INTENTS = (
     REFERENCE / "pod-32.yml",
     REFERENCE / "lab-4.yml",
+    REFERENCE / "lab-dual.yml",
     REFERENCE / "lab-pods.yml",
     *sorted((HERE / "intents").glob("*.yml")),
 )

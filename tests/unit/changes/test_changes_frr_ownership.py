@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from railweave.sonic.delta.change import Op
+from railweave.sonic.delta.change import Disruption, Op
 from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, running_from
 from railweave.sonic.frr import FrrEntry, parse_frr
@@ -66,6 +66,8 @@ OTHERS = {
     ),
     "a setting of the instance": "router bgp 65001\n bgp cluster-id 1.1.1.1\n",
     "an announcement": "router bgp 65001\n address-family ipv4 unicast\n  network 192.0.2.0/24\n",
+    "an IPv6 route inside the pool": "ipv6 route fd00:10:0:5::/64 fe80::9 Ethernet0\n",
+    "an IPv6 announcement": "router bgp 65001\n address-family ipv6 unicast\n  network 2001:db8::/48\n",
     "another address family": "router bgp 65001\n address-family ipv6 unicast\n  maximum-paths ibgp 2\n",
     "another protocol": "router ospf\n ospf router-id 1.1.1.1\nexit\n",
     "another protocol's source": "ip protocol static route-map OPERATOR\nipv6 protocol bgp route-map RM_SET_SRC6\n",
@@ -284,3 +286,56 @@ def test_one_scope_says_the_same_of_an_equal_document() -> None:
     assert scope.unmanaged == ()
     assert scope.owned == parse_frr(OURS).entries
     assert {"SPINES"} < GROUPS
+
+
+OF_IPV6 = """\
+ipv6 route fd00:10::/64 blackhole 250
+router bgp 65001
+ address-family ipv6 unicast
+  network fd00:10::/64
+  neighbor SPINES activate
+  neighbor SPINES route-map FROM-SPINES-V6 in
+  neighbor SPINES route-map TO-SPINES-V6 out
+  maximum-paths 128
+ exit-address-family
+exit
+ipv6 prefix-list FABRIC-PREFIXES-V6 seq 5 permit fd00:10::/44 ge 64 le 64
+ipv6 prefix-list OWN-PREFIXES-V6 seq 5 permit fd00:10::/64
+route-map FROM-SPINES-V6 permit 10
+ match ipv6 address prefix-list FABRIC-PREFIXES-V6
+exit
+route-map TO-SPINES-V6 permit 110
+ match ipv6 address prefix-list OWN-PREFIXES-V6
+exit
+"""
+"""What our file says where nodes have IPv6."""
+
+
+def test_the_family_of_ipv6_goes_whole_where_the_intent_has_it_no_more() -> None:
+    found = compared(OURS + OF_IPV6)
+    gone = {one.field for one in found.delta}
+    assert gone == {one.line for one in parse_frr(OF_IPV6).entries} - {one.line for one in parse_frr(OURS).entries} | {
+        "neighbor SPINES activate",
+        "maximum-paths 128",
+    }
+    assert {one.op for one in found.delta} == {Op.REMOVE}
+    assert {one.key for one in found.delta if one.field == "maximum-paths 128"} == {
+        "router bgp 65001 / address-family ipv6 unicast"
+    }
+    assert found.unmanaged == {}
+
+
+def test_what_somebody_says_in_the_family_of_ipv6_stays_beside_ours() -> None:
+    others = "router bgp 65001\n address-family ipv6 unicast\n  network 2001:db8::/48\n  maximum-paths ibgp 2\n"
+    found = compared(OURS + OF_IPV6 + others, wanted(OURS + OF_IPV6))
+    assert changed(found) == []
+    assert found.unmanaged == {"frr": 2}
+
+
+def test_the_family_of_ipv6_ends_a_running_session_and_says_why() -> None:
+    found = compared(OURS, wanted(OURS + OF_IPV6))
+    (activates,) = [one for one in found.delta if one.field == "neighbor SPINES activate"]
+    assert (activates.op, activates.disruption) == (Op.ADD, Disruption.SESSION)
+    assert "a running session starts again" in activates.reason
+    (back,) = [one for one in compared(OURS + OF_IPV6).delta if one.field == "neighbor SPINES activate"]
+    assert (back.op, back.disruption) == (Op.REMOVE, Disruption.SESSION)

@@ -14,7 +14,7 @@ from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
-from railweave.fabric.policy import Pool
+from railweave.fabric.policy import Ipv6Pool, Pool
 from railweave.intent.load import load_intent
 from railweave.sonic.document import RunningConfig, dump
 from railweave.sonic.frr.document import parse_frr
@@ -103,6 +103,25 @@ def test_with_allowas_in_the_buffers_of_two_leaves_and_two_spines_wait_in_a_ring
         or "pod-leaf1, pod-leaf2" in ring.fix
         or "pod-leaf2, pod-leaf1" in ring.fix
     )
+
+
+IPV6 = "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
+
+
+def test_leaves_without_their_route_map_of_ipv6_alone_are_told(pod: Pod, tmp_path: Path) -> None:
+    assert not valleys(pod(IPV6))
+    found = check_config(pod(IPV6), templates=project(tmp_path, (OUT.replace("V4", "V6"), "")))
+    told = of(found, "V-1")
+    assert [one.devices[0] for one in told] == ["pod-leaf1", "pod-leaf2"]
+    assert "it passes on fd00:10:0:1::/64 of pod-leaf2, learned from pod-spine2" in told[0].message
+    assert told[0].fix == "let pod-leaf1 announce its own prefixes only (route map TO-SPINES-V6)"
+
+
+def test_a_static_route_of_ipv6_to_a_leaf_that_must_send_it_up_again_is_told(pod: Pod, tmp_path: Path) -> None:
+    line = "{% if device == 'pod-spine1' %}\nipv6 route fd00:10:0:1::/64 Ethernet0\n{% endif %}\nrouter bgp"
+    told = of(check_config(pod(IPV6), templates=project(tmp_path, ("router bgp", line))), "V-1")
+    assert [one.devices for one in told] == [("pod-leaf1", "pod-spine1", "pod-spine2")]
+    assert "a static route of pod-spine1 sends fd00:10:0:1::/64 to pod-leaf1" in told[0].message
 
 
 def test_a_template_that_makes_an_exception_of_one_leaf_is_found_on_that_leaf(pod: Pod, tmp_path: Path) -> None:
@@ -242,6 +261,56 @@ def test_a_peers_own_lists_count_and_a_map_that_is_nowhere_denies() -> None:
     assert policy.takes(route("10.2.0.0/24"), "10.0.0.2") is None
 
 
+POLICY_OF_BOTH = """
+router bgp 1
+ neighbor UP peer-group
+ neighbor Ethernet0 interface peer-group UP
+ neighbor Ethernet4 interface peer-group OLD
+ !
+ address-family ipv4 unicast
+  neighbor UP activate
+  neighbor UP route-map V4 in
+ exit-address-family
+ !
+ address-family ipv6 unicast
+  neighbor UP activate
+  neighbor UP route-map V6 in
+ exit-address-family
+exit
+ip prefix-list POOL seq 5 permit 10.0.0.0/8 le 32
+ipv6 prefix-list POOL-V6 seq 5 permit fd00::/8 ge 64 le 64
+ipv6 prefix-list LONG-V6 seq 5 permit fd00::/8 ge 65
+route-map V4 permit 10
+ match ip address prefix-list POOL
+exit
+route-map V6 permit 10
+ match ipv6 address prefix-list POOL-V6
+exit
+route-map V6 permit 20
+ match ipv6 address prefix-list LONG-V6
+ set community 64512:6
+exit
+"""
+
+
+@pytest.mark.parametrize(
+    ("prefix", "peer", "kept"),
+    [
+        ("10.1.0.0/16", "Ethernet0", set()),
+        ("fd00:10::/64", "Ethernet0", set()),
+        ("fd00:10::/127", "Ethernet0", {"64512:6"}),
+        ("fd00:10::/48", "Ethernet0", None),
+        ("2001:db8::/64", "Ethernet0", None),
+        ("fd00:10::/64", "Ethernet4", None),
+    ],
+)
+def test_each_family_has_the_policy_and_the_neighbors_of_its_own(prefix: str, peer: str, kept: set[str] | None) -> None:
+    found = RoutePolicy(parse_frr(POLICY_OF_BOTH)).takes(route(prefix), peer)
+    assert (None if found is None else set(found.communities)) == kept
+
+
 def test_words_that_are_no_prefix_are_none() -> None:
+    assert parse_prefix("fd00::/8") == Ipv6Pool(0xFD << 120, 8)
+    assert parse_prefix("fd00::x/8") is None
     assert parse_prefix("any") is None
     assert parse_prefix("10.0.0.1") == Pool(0x0A000001, 32)

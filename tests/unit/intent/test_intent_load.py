@@ -32,8 +32,9 @@ def refusal(path: Path) -> Diagnostic:
     return fault
 
 
-def test_there_are_eight_reference_intents() -> None:
-    names = ["generations", "lab-4", "lab-pods", "minimal", "mixed-nodes", "pod-32-wide", "pod-32", "pods-512"]
+def test_there_are_nine_reference_intents() -> None:
+    names = ["generations", "lab-4", "lab-dual", "lab-pods", "minimal", "mixed-nodes"]
+    names += ["pod-32-wide", "pod-32", "pods-512"]
     assert [path.stem for path in REFERENCE] == names
 
 

@@ -1,13 +1,13 @@
-"""Addresses of a fabric stay within it, so they come from the private ranges (RFC 1918, RFC 6598)."""
-
-from ipaddress import IPv4Network
+"""Addresses of a fabric stay within it, so they come from the private ranges (RFC 1918, RFC 6598, RFC 4193)."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.checks.rules.rw109_usable_pools import unusable_blocks
 from railweave.diagnostics import Severity
+from railweave.fabric.policy import parse_pool
 from railweave.intent.model import Intent
 
-_PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
+_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+_PRIVATE = tuple(map(parse_pool, _RANGES))
 
 RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 8.32.0.0/11}")
 
@@ -16,7 +16,7 @@ RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 
 def private(intent: Intent) -> Breaches:
     """Look for public pools."""
     for name, pool in intent.pools.items():
-        network = IPv4Network((pool.first, pool.length))
-        if not unusable_blocks(pool) and not any(network.subnet_of(private) for private in _PRIVATE):
-            fix = "choose a pool of RFC 1918 or RFC 6598, or be sure that these addresses are yours"
+        if not unusable_blocks(pool) and not any(private.holds(pool) for private in _PRIVATE):
+            ranges = "of RFC 1918 or RFC 6598" if pool.bits == 32 else "within fd00::/8 (RFC 4193)"
+            fix = f"choose a pool {ranges}, or be sure that these addresses are yours"
             yield Breach(f"addressing.{name}", f"the pool of {name} {pool} is not private", fix, Severity.WARNING)

@@ -210,7 +210,7 @@ def _reasons(intended: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit
 
 def _reason(reasons: Mapping[tuple[str, str], str], edit: Edit) -> str:
     if edit.table == FRR_TABLE:
-        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "")
+        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "", edit.key)
     of_row = reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
     return of_row if of_row in (NOT_IN_THE_INTENT, TAKEN) else field_reason(edit.table, edit.field or "") or of_row
 

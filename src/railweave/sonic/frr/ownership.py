@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, membership, neighbor_of, slot
@@ -20,7 +20,7 @@ GROUPS = frozenset({"LEAVES", "SPINES", "SUPER-SPINES"})
 
 _GROUP = f"({'|'.join(sorted(GROUPS))})"
 _OWN_OBJECT = re.compile(
-    rf"(FROM|TO)-{_GROUP}(-V4)?|LEARNED-FROM-{_GROUP}|FABRIC-PREFIXES|OWN-PREFIXES|PL_LoopbackV4|RM_SET_SRC"
+    rf"(FROM|TO)-{_GROUP}(-V[46])?|LEARNED-FROM-{_GROUP}|(FABRIC|OWN)-PREFIXES(-V6)?|PL_LoopbackV4|RM_SET_SRC"
 )
 _OBJECT = re.compile(
     r"(route-map|(ip|ipv6) prefix-list|bgp as-path access-list|bgp \S*community-list( standard| expanded)?) "
@@ -33,9 +33,16 @@ _OWN_SETTING = re.compile(
 """What a switch or a BGP instance has once, and a file of ours may say."""
 
 _ROUTER = re.compile(r"router bgp \d+$")
-_IPV4 = "address-family ipv4 unicast"
-_ANNOUNCED = re.compile(r"(network (?P<network>\S+)|ip route (?P<route>\S+) blackhole 250)$")
-_POOL = re.compile(r"ip prefix-list FABRIC-PREFIXES seq \d+ permit (?P<pool>\S+)( ge (?P<ge>\d+))?( le (?P<le>\d+))?$")
+_FAMILIES = {"address-family ipv4 unicast": 4, "address-family ipv6 unicast": 6}
+_ANNOUNCED = re.compile(r"(network (?P<network>\S+)|(ip|ipv6) route (?P<route>\S+) blackhole 250)$")
+_POOL = re.compile(
+    r"(ip prefix-list FABRIC-PREFIXES|ipv6 prefix-list FABRIC-PREFIXES-V6) seq \d+ permit (?P<pool>\S+)"
+    r"( ge (?P<ge>\d+))?( le (?P<le>\d+))?$"
+)
+_PATHS = "maximum-paths 128"
+"""What our files say in each family (``routing.instance.MAXIMUM_PATHS``)."""
+
+_Network = IPv4Network | IPv6Network
 
 _SONIC_OBJECT = re.compile(
     r"(FROM|TO)_(BGP_(INTERNAL_)?PEER_V[46]|VOQ_CHASSIS_V[46]_PEER|BGPMON|BGP_SPEAKER|BGP_SENTINEL\S*)|"
@@ -128,7 +135,14 @@ class FrrScope:
         if self.sonic_peers is not None:
             listens = _LISTEN.match(entry.line)
             return listens is None or listens["group"] in self._peers
-        return self._is_setting(entry) or (entry.path[1:] == (_IPV4,) and self._is_announcement(entry))
+        family = _FAMILIES.get(entry.path[1]) if len(entry.path) == 2 else None
+        return self._is_setting(entry) or (family is not None and self._is_of_family(entry, family))
+
+    def _is_of_family(self, entry: FrrEntry, version: int) -> bool:
+        """Tell whether a line announces a prefix of ours, or is what we say once where a family of ours is carried."""
+        if self._is_announcement(entry):
+            return True
+        return version == 6 and entry.line == _PATHS and any(pool.version == version for pool, _, _ in self._pools)
 
     def _is_setting(self, entry: FrrEntry) -> bool:
         bare = entry.line.removeprefix("no ")
@@ -140,10 +154,10 @@ class FrrScope:
         if found is None or bool(found["network"]) != bool(entry.context):
             return False
         try:
-            prefix = IPv4Network(found["network"] or found["route"])
+            prefix = ip_network(found["network"] or found["route"])
         except ValueError:
             return False
-        return any(prefix.subnet_of(pool) and least <= prefix.prefixlen <= most for pool, least, most in self._pools)
+        return any(_within(prefix, pool) and least <= prefix.prefixlen <= most for pool, least, most in self._pools)
 
     def _used_by(self, others: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
         """Return the lines of our lists and route-maps that the intent has no more but ``others`` name: they stay."""
@@ -203,7 +217,7 @@ class FrrScope:
         return frozenset((_place(one.context), slot(one.line.removeprefix("no "))) for one in self.intended.entries)
 
     @cached_property
-    def _pools(self) -> tuple[tuple[IPv4Network, int, int], ...]:
+    def _pools(self) -> tuple[tuple[_Network, int, int], ...]:
         return tuple(dict.fromkeys(_pools(entry.line for entry in (*self.intended.entries, *self.running.entries))))
 
 
@@ -221,10 +235,16 @@ def _place(context: str) -> str:
     return f"{_PLACE}{join}{inner}" if _ROUTER.match(header) else context
 
 
-def _pools(lines: Iterable[str]) -> Iterator[tuple[IPv4Network, int, int]]:
+def _within(prefix: _Network, pool: _Network) -> bool:
+    if isinstance(prefix, IPv4Network):
+        return isinstance(pool, IPv4Network) and prefix.subnet_of(pool)
+    return isinstance(pool, IPv6Network) and prefix.subnet_of(pool)
+
+
+def _pools(lines: Iterable[str]) -> Iterator[tuple[_Network, int, int]]:
     for line in lines:
         found = _POOL.match(line)
         if found:
-            pool = IPv4Network(found["pool"])
+            pool = ip_network(found["pool"])
             least = int(found["ge"] or pool.prefixlen)
-            yield pool, least, int(found["le"] or (32 if found["ge"] else pool.prefixlen))
+            yield pool, least, int(found["le"] or (pool.max_prefixlen if found["ge"] else pool.prefixlen))

@@ -9,6 +9,7 @@ from railweave.routing.instance import (
     MAXIMUM_PATHS,
     RESTART_MINUTES,
     BgpSpeaker,
+    Ipv6Routes,
     PoolRule,
     Session,
 )
@@ -42,8 +43,18 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "maximum_paths": MAXIMUM_PATHS,
             "learned_community": LEARNED_COMMUNITY,
             "release": RELEASES[nearest(speaker.release)],
+            "ipv6": _ipv6_values(speaker.ipv6),
         },
     )
+
+
+def _ipv6_values(routes: Ipv6Routes | None) -> dict[str, str] | None:
+    if routes is None:
+        return None
+    return {
+        "host_block": str(routes.host_block) if routes.host_block else "",
+        "accepted": rule_text(routes.accepted),
+    }
 
 
 def own_frr_template(templates: Templates) -> Path | None:
@@ -66,6 +77,6 @@ def rule_text(rule: PoolRule) -> str:
     """Return a prefix-list entry's prefix; FRR prints a bound of 32 as ``ge 32`` and needs both bounds for others."""
     if rule.length == rule.pool.length:
         return str(rule.pool)
-    if rule.length == 32:
-        return f"{rule.pool} ge 32"
+    if rule.length == rule.pool.bits:
+        return f"{rule.pool} ge {rule.length}"
     return f"{rule.pool} ge {rule.length} le {rule.length}"

@@ -9,14 +9,15 @@ link down.
 
 from typing import NamedTuple
 
-from railweave.fabric.model import Fabric, Panel, Switch, SwitchPort
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Panel, Switch, SwitchPort
 from railweave.sonic.rows import Fields, Row
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text
 
 
 class Attachment(NamedTuple):
     """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address
-    (None on an unnumbered link), and the length of the cable in metres."""
+    (None on an unnumbered link), the length of the cable in metres, and this end's address of the /127 to a node
+    (None where there is no IPv6)."""
 
     port: SwitchPort
     neighbor: str
@@ -25,6 +26,7 @@ class Attachment(NamedTuple):
     address: int | None
     is_host: bool
     length_m: int
+    ipv6: int | None = None
 
 
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
@@ -38,7 +40,8 @@ def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
             found.append(Attachment(port, link.lower, far.name, far.alias, address, False, link.length_m))
         else:
             name = fabric.host_of[link.lower].ports[link.lower_port].name
-            found.append(Attachment(port, link.lower, name, name, link.network, True, link.length_m))
+            ipv6 = fabric.ipv6_network(link)
+            found.append(Attachment(port, link.lower, name, name, link.network, True, link.length_m, ipv6))
     for link in fabric.uplinks_of[switch.name]:
         far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
         found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))
@@ -129,7 +132,16 @@ def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
         f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
         "the even address at the upper end (RFC 3021).",
     )
-    return bare, numbered
+    if attachment.ipv6 is None:
+        return bare, numbered
+    of_ipv6 = Row(
+        "INTERFACE",
+        f"{port}|{ipv6_text(attachment.ipv6)}/{IPV6_LINK_LENGTH}",
+        {},
+        f"The /127 of the link to {attachment.neighbor}, counted from addressing.hosts_ipv6 by leaf and leaf port, "
+        "the even address at the leaf (RFC 6164).",
+    )
+    return bare, numbered, of_ipv6
 
 
 def loopback_rows(address: int) -> tuple[Row, Row]:

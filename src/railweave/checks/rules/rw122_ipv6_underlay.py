@@ -1,0 +1,23 @@
+"""IPv6 routes follow sessions over link-local addresses. Over a session with IPv4 addresses their next hop depends on
+FRR's release and on whether the link had an IPv6 address when the session opened: FRR may announce one mapped from
+IPv4, which no kernel forwards to (FRR pull requests 15614, 16439, 16615 and 20360)."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.intent.model import Intent
+
+RULE = rule(
+    "RW122",
+    "IPv6 for the nodes comes with an unnumbered underlay",
+    __doc__,
+    "addressing: {underlay: numbered, hosts_ipv6: fd00:10::/44}",
+)
+
+
+@RULE.on_intent
+def carried(intent: Intent) -> Breaches:
+    """Look for IPv6 over sessions with IPv4 addresses."""
+    addressing = intent.policies.addressing
+    if addressing.hosts_ipv6 is not None and not addressing.unnumbered:
+        message = f"hosts_ipv6 {addressing.hosts_ipv6} needs sessions over link-local addresses; underlay is numbered"
+        fix = "set addressing.underlay to unnumbered, or take hosts_ipv6 out"
+        yield Breach("addressing.hosts_ipv6", message, fix)
