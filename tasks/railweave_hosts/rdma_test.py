@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from railweave.fabric.model import Fabric, Host
-from railweave.hosts.values import node_of
+from railweave.fabric.policy import AddressFamily
+from railweave.hosts.values import Rail, node_of
 from railweave.units import ipv4_text
 from railweave_hosts.runner import NodeReading
 
@@ -36,7 +37,7 @@ def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dic
                 {
                     "name": pair[own].name,
                     "port": _FIRST_PORT + number,
-                    "gid": _gid(pair[own].address),
+                    "gid": _gid(fabric, pair[own]),
                     "peer": ipv4_text(pair[1 - own].address),
                     "link_gbps": min(link.speed_gbps for link in links),
                 }
@@ -47,9 +48,15 @@ def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dic
     }
 
 
-def _gid(address: int) -> str:
-    """Return the GID of an IPv4 address as the kernel writes it."""
-    return f"0000:0000:0000:0000:0000:ffff:{address >> 16:04x}:{address & 0xFFFF:04x}"
+_MAPPED = 0xFFFF << 32
+"""What makes an IPv6 address of an IPv4 one (RFC 4291 section 2.5.5.2)."""
+
+
+def _gid(fabric: Fabric, rail: Rail) -> str:
+    """Return the GID of the address that RDMA uses as the kernel writes it. The ends find each other by IPv4."""
+    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6 and rail.ipv6 is not None
+    address = rail.ipv6.address if by_ipv6 and rail.ipv6 else _MAPPED | rail.address
+    return ":".join(f"{address >> shift & 0xFFFF:04x}" for shift in range(112, -1, -16))
 
 
 def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], least_percent: int) -> Tested:

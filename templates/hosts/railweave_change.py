@@ -185,15 +185,27 @@ def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[st
 def _port(
     machine: node.Machine, document: Mapping[str, Any], port: Mapping[str, Any], link: Mapping[str, Any]
 ) -> dict[str, Any]:
-    claimed, own = {node.route_key(one) for one in port["routes"]}, str(port["table"])
-    held = [(key, one) for key, one in node.routes(machine) if key in claimed or key[1] == own]
+    ipv4, *ipv6 = (_family(machine, part, link) for part in node.families(port))
     return {
         **port,
         "rdma": "",
         "mtu": link["mtu"],
         "state": "up" if "UP" in link["flags"] else "down",
-        "addresses": node.addresses(link),
-        "rules": node.rules(machine, port),
+        **ipv4,
+        **({"ipv6": {"address": port["ipv6"]["address"], **ipv6[0]}} if ipv6 else {}),
+        # The first tool opens the way for the others (DCBX, trust), so it goes back last.
+        "steps": list(_steps(machine, document, port))[::-1],
+    }
+
+
+def _family(machine: node.Machine, part: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the addresses, rules and routes of one family as they are, of all that ``part`` may change."""
+    family, own = part["family"], str(part["table"])
+    claimed = {node.route_key(one) for one in part["routes"]}
+    held = [(key, one) for key, one in node.routes(machine, family) if key in claimed or key[1] == own]
+    return {
+        "addresses": node.addresses(link, family),
+        "rules": node.rules(machine, part),
         "routes": [
             {
                 **{"to": to, "table": table, "metric": metric, "mtu": node.route_mtu(one)},
@@ -202,8 +214,6 @@ def _port(
             for (to, table, metric), one in held
         ],
         "gone": sorted(claimed - {key for key, _ in held}),
-        # The first tool opens the way for the others (DCBX, trust), so it goes back last.
-        "steps": list(_steps(machine, document, port))[::-1],
     }
 
 

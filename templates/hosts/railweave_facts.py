@@ -27,7 +27,10 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     machine.look_again()
     problems: list[node.Problem] = []
     links = _asked(lambda: machine.ip("address", "show"), [], "ip address", problems)
-    rules = _asked(lambda: machine.ip("-4", "rule", "show"), [], "ip rule", problems)
+    rules = {
+        family: _asked(lambda family=family: machine.ip(f"-{family}", "rule", "show"), [], "ip rule", problems)
+        for family in (4, 6)
+    }
     interfaces = {}
     for port in document["interfaces"]:
         link = next((one for one in links if one.get("ifname") == port["name"]), None)
@@ -36,7 +39,13 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
         else:
             interfaces[port["name"]] = {
                 **dict(_of_link(machine, link)),
-                "rules": [_rule(one) for one in rules if f"{one['src']}" in _addresses(link)],
+                **{
+                    _key(part, "rules"): [
+                        _rule(one) for one in rules[part["family"]] if one["src"] in _sources(link, part)
+                    ]
+                    for part in node.families(port)
+                },
+                **{_key(part, "addresses"): node.addresses(link, part["family"]) for part in node.families(port)},
                 "settings": dict(_settings(machine, document, port, problems)),
             }
     kernel = {key: machine.read("/proc/sys/" + key.replace(".", "/")).strip() for key in document["sysctl"]}
@@ -57,8 +66,12 @@ def _asked(ask: Any, otherwise: Any, what: str, problems: list[node.Problem]) ->
         return otherwise
 
 
-def _addresses(link: Mapping[str, Any]) -> list[str]:
-    return [one["local"] for one in link["addr_info"] if one["family"] == "inet"]
+def _key(part: Mapping[str, Any], name: str) -> str:
+    return name if part["family"] == 4 else f"ipv6_{name}"
+
+
+def _sources(link: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
+    return [one.split("/")[0] for one in node.addresses(link, part["family"])]
 
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, str]:
@@ -70,7 +83,6 @@ def _of_link(machine: node.Machine, link: Mapping[str, Any]) -> Iterator[tuple[s
     """Yield what Linux itself knows of an interface; tools that are missing leave their part out."""
     name = link["ifname"]
     yield "mtu", link["mtu"]
-    yield "addresses", [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
     base = f"/sys/class/net/{name}"
     for key, path in (
         ("speed_mbps", "speed"),

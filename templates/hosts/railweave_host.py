@@ -195,28 +195,47 @@ def _network(machine: Machine, document: Mapping[str, Any], port: Mapping[str, A
     held, wanted = "up" if "UP" in link["flags"] else "down", port.get("state", "up")
     if held != wanted:
         yield Difference(name, "state", held, wanted, (Action([*set_link, wanted]),))
-    yield from _addresses(link, port)
-    yield from _routes(machine, port)
-    yield from _rules(machine, port)
+    for part in families(port):
+        yield from _addresses(link, part)
+        yield from _routes(machine, part)
+        yield from _rules(machine, part)
+
+
+def families(port: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a port once for each family of addresses that it has, each with that family's address and routes."""
+    parts = [{**port, "family": 4}]
+    if port.get("ipv6"):
+        parts.append({**port, **port["ipv6"], "family": 6})
+    return parts
+
+
+def _what(part: Mapping[str, Any], what: str) -> str:
+    return what if part["family"] == 4 else f"IPv6 {what}"
+
+
+def _ip(part: Mapping[str, Any]) -> list[str]:
+    return ["ip"] if part["family"] == 4 else ["ip", "-6"]
 
 
 def _addresses(link: Mapping[str, Any], port: Mapping[str, Any]) -> Iterator[Difference]:
-    name, held, wanted = port["name"], addresses(link), port.get("addresses", [port["address"]])
-    if held != wanted:
+    name, held, wanted = port["name"], addresses(link, port["family"]), port.get("addresses", [port["address"]])
+    if sorted(held) != sorted(wanted):
         actions = [Action(["ip", "address", "del", one, "dev", name]) for one in held if one not in wanted]
         actions += [Action(["ip", "address", "add", one, "dev", name]) for one in wanted if one not in held]
-        yield Difference(name, "address", " ".join(held), " ".join(wanted), tuple(actions))
+        yield Difference(name, _what(port, "address"), " ".join(held), " ".join(wanted), tuple(actions))
 
 
-def addresses(link: Mapping[str, Any]) -> list[str]:
-    """Return the IPv4 addresses of an interface with their lengths."""
-    return [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == "inet"]
+def addresses(link: Mapping[str, Any], family: int = 4) -> list[str]:
+    """Return the addresses of an interface with their lengths; link-local ones are the kernel's own."""
+    word = "inet" if family == 4 else "inet6"
+    found = [f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"] if one["family"] == word]
+    return [one for one in found if not one.startswith("fe80:")]
 
 
 def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     """A rail's own table holds nothing but its routes; of the main table only routes of the same metric are ours."""
     name, own = port["name"], str(port["table"])
-    every = list(routes(machine))
+    every = list(routes(machine, port["family"]))
     for wanted in port["routes"]:
         table, metric = str(wanted["table"]), wanted.get("metric", 0)
         held = [one for key, one in every if key == route_key(wanted) and _is_unicast(one)]
@@ -226,21 +245,20 @@ def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
             way += ["mtu", str(wanted["mtu"])] if wanted.get("mtu") else []
             words = [wanted["to"], *way, "table", table]
             words += ["metric", str(metric)] if metric else []
-            what, after = f"route {wanted['to']} table {table}", " ".join(way)
-            yield Difference(
-                name, what, " ".join(map(_hop, held)), after, (Action(["ip", "route", "replace", *words]),)
-            )
+            what, after = _what(port, f"route {wanted['to']} table {table}"), " ".join(way)
+            replace = Action([*_ip(port), "route", "replace", *words])
+            yield Difference(name, what, " ".join(map(_hop, held)), after, (replace,))
     ours, gone = {route_key(wanted) for wanted in port["routes"]}, {tuple(key) for key in port.get("gone", ())}
     for key, one in every:
         if key not in ours and (key[1] == own or (key in gone and one.get("dev") == name)):
             metric = ["metric", str(key[2])] if key[2] else []
-            remove = Action(["ip", "route", "del", one["dst"], "table", key[1], *metric])
-            yield Difference(name, f"route {one['dst']} table {key[1]}", _hop(one), "", (remove,))
+            remove = Action([*_ip(port), "route", "del", one["dst"], "table", key[1], *metric])
+            yield Difference(name, _what(port, f"route {one['dst']} table {key[1]}"), _hop(one), "", (remove,))
 
 
-def routes(machine: Machine) -> Iterator[tuple[tuple[str, str, int], dict[str, Any]]]:
-    """Yield all routes by destination, table and metric."""
-    for one in machine.ip("-4", "route", "show", "table", "all"):
+def routes(machine: Machine, family: int = 4) -> Iterator[tuple[tuple[str, str, int], dict[str, Any]]]:
+    """Yield all routes of a family by destination, table and metric."""
+    for one in machine.ip(f"-{family}", "route", "show", "table", "all"):
         yield (one["dst"], _table(one), one.get("metric", 0)), one
 
 
@@ -274,20 +292,20 @@ def _rules(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     wanted = [tuple(one) for one in port.get("rules", [(port["rule_priority"], source, table)])]
     if held != wanted:
         actions = [
-            Action(["ip", "rule", verb, "priority", str(at), "from", origin, "table", target])
+            Action([*_ip(port), "rule", verb, "priority", str(at), "from", origin, "table", target])
             for verb, those in (("del", held), ("add", wanted))
             for at, origin, target in those
         ]
         before, after = (" ".join(f"{at}: from {a} table {b}" for at, a, b in those) for those in (held, wanted))
-        yield Difference(port["name"], "rule", before, after, tuple(actions))
+        yield Difference(port["name"], _what(port, "rule"), before, after, tuple(actions))
 
 
 def rules(machine: Machine, port: Mapping[str, Any]) -> list[tuple[int, str, str]]:
-    """Return the rules of a rail's address or table: priority, source, table."""
+    """Return the rules of a rail's address or table, of the port's family: priority, source, table."""
     source, table = port["address"].split("/")[0], str(port["table"])
     return [
         (one["priority"], f"{one['src']}/{one['srclen']}" if one.get("srclen") else one["src"], _table(one))
-        for one in machine.ip("-4", "rule", "show")
+        for one in machine.ip(f"-{port['family']}", "rule", "show")
         if one["src"] == source or _table(one) == table
     ]
 

@@ -113,10 +113,13 @@ class Ipv6Pool(Pool):
 
 def parse_pool(text: str) -> Pool:
     """Return the addresses of a prefix of either family, or of one address; ValueError where it is none."""
-    address, _, length = text.partition("/")
-    if ":" in address:
-        return Ipv6Pool(parse_ipv6(address), int(length or 128))
-    return Pool(parse_ipv4(address), int(length or 32))
+    address, _, written = text.partition("/")
+    is_ipv6 = ":" in address
+    bits = 128 if is_ipv6 else 32
+    length = int(written or bits)
+    if not 0 <= length <= bits:
+        raise ValueError(f"{text!r} is longer than an address")
+    return Ipv6Pool(parse_ipv6(address), length) if is_ipv6 else Pool(parse_ipv4(address), length)
 
 
 class Addressing(NamedTuple):
@@ -161,16 +164,25 @@ class NetworkBackend(StrEnum):
     NETPLAN = "netplan"
 
 
+class AddressFamily(StrEnum):
+    """A family of addresses."""
+
+    IPV4 = "ipv4"
+    IPV6 = "ipv6"
+
+
 class HostPolicy(NamedTuple):
     """How GPU nodes are set up. ``vendor`` is the id of a vendor pack, None follows each node's NIC model; ``frontend``
     is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose; ``queue_pairs`` are
-    those of an NCCL connection, None for NCCL's own. Unmanaged nodes are rendered only."""
+    those of an NCCL connection, None for NCCL's own; ``rdma_family`` is the family of the addresses that RDMA uses.
+    Unmanaged nodes are rendered only."""
 
     vendor: str | None = None
     manage: bool = False
     network: NetworkBackend = NetworkBackend.NETWORKD
     frontend: str | None = None
     queue_pairs: int | None = None
+    rdma_family: AddressFamily = AddressFamily.IPV4
 
 
 class WatchdogAction(StrEnum):

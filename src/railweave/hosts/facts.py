@@ -1,6 +1,6 @@
 """What was read on a GPU node as facts of ``check --facts``: one object of interfaces, sysctls and NCCL's variables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from railweave.catalog.load import load_catalog
@@ -24,11 +24,12 @@ def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
 
 
 def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
-    rules = one.get("rules", [])
     found: dict[str, Any] = {
         "mtu": one.get("mtu"),
         "addresses": list(one.get("addresses", [])),
-        "tables": [int(rule["table"]) for rule in rules if str(rule["table"]).isdigit()],
+        "tables": _tables(one.get("rules", [])),
+        "ipv6_addresses": one.get("ipv6_addresses"),
+        "ipv6_tables": _tables(one["ipv6_rules"]) if "ipv6_rules" in one else None,
         "speed_gbps": _speed(one.get("speed_mbps")),
         "autoneg": one.get("autoneg"),
         "fec": _FEC.get(str(one.get("fec", "")).lower()),
@@ -37,6 +38,10 @@ def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
     if vendor is not None:
         found |= _settings(one.get("settings", {}), vendor)
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _tables(rules: Iterable[Read]) -> list[int]:
+    return [int(rule["table"]) for rule in rules if str(rule["table"]).isdigit()]
 
 
 def _speed(mbps: object) -> int | None:

@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric, Host
-from railweave.fabric.policy import NetworkBackend
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Host
+from railweave.fabric.policy import AddressFamily, NetworkBackend
 from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
 from railweave.hosts.transition import node_in_transition, route_mtu
-from railweave.hosts.values import LINK_PREFIX_LENGTH, Node, Rail, kernel_settings
+from railweave.hosts.values import LINK_PREFIX_LENGTH, Ipv6Rail, Node, Rail, kernel_settings
 from railweave.templates import Templates
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text
 
 PROGRAM = "railweave-host"
 UNIT = "railweave-rdma.service"
@@ -143,6 +143,7 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
     settings = {}
     if node.marking is not None:
         settings["NCCL_IB_TC"] = str(node.marking.tos)
+    settings |= _gid_choice(fabric)
     devices = [f"{rail.rdma}:1" for rail in node.rails if rail.rdma]
     if devices:
         settings["NCCL_IB_HCA"] = "=" + ",".join(devices)
@@ -156,6 +157,20 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
     return settings
 
 
+def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
+    """Return by what NCCL 2.21 and later choose the GID of a NIC that has several (``ncclUpdateGidIndex``): the family,
+    the pool and RoCE v2. A fixed index would count GIDs in the order in which Linux got their addresses (check N-5)."""
+    addressing = fabric.policies.addressing
+    if addressing.hosts_ipv6 is None:
+        return {}
+    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
+    return {
+        "NCCL_IB_ROCE_VERSION_NUM": "2",
+        "NCCL_IB_ADDR_FAMILY": "AF_INET6" if by_ipv6 else "AF_INET",
+        "NCCL_IB_ADDR_RANGE": str(addressing.hosts_ipv6 if by_ipv6 else addressing.hosts),
+    }
+
+
 def meets_rails(fabric: Fabric) -> bool:
     """Tell whether every leaf serves one rail, not a rack."""
     return all(switch.rail is not None for switch in fabric.switches if switch.stripe is not None)
@@ -167,10 +182,15 @@ VERSION = 1
 MAIN_TABLE = 254
 
 
+IPV6_METRIC = 1024
+"""Metric of the default route of IPv6 in a rail's own table: what Linux takes where none is named, written out because
+NetworkManager would take another."""
+
+
 def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
     """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
     leaf's; ``table`` holds the default route, the main table the routes to ``reached`` with ``metric``; MTU in bytes,
-    that of routes None where the interface's holds."""
+    that of routes None where the interface's holds. ``ipv6`` is the same of IPv6, None where there is none."""
     source = ipv4_text(rail.address)
     return {
         "host": node.name,
@@ -186,13 +206,24 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
         "metric": rail.table,
         "rule_priority": rail.rule_priority,
         "reached": [str(one) for one in rail.reached],
+        "ipv6": None if rail.ipv6 is None else _ipv6_texts(rail.ipv6),
+    }
+
+
+def _ipv6_texts(rail: Ipv6Rail) -> dict[str, Any]:
+    source = ipv6_text(rail.address)
+    return {
+        "address": f"{source}/{IPV6_LINK_LENGTH}",
+        "source": source,
+        "gateway": ipv6_text(rail.gateway),
+        "default_metric": IPV6_METRIC,
+        "reached": [str(one) for one in rail.reached],
     }
 
 
 def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
-    via = {"via": texts["gateway"]}
-    if texts["route_mtu"] is not None:
-        via["mtu"] = texts["route_mtu"]
+    ipv6 = texts["ipv6"]
+    of_ipv6 = {} if ipv6 is None else {"ipv6": {"address": ipv6["address"], "routes": _routes(rail, texts, ipv6)}}
     return {
         "name": rail.name,
         "pci": rail.pci,
@@ -202,11 +233,22 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "mtu": texts["mtu"],
         "table": rail.table,
         "rule_priority": rail.rule_priority,
-        "routes": [
-            {"to": "default", **via, "table": rail.table},
-            *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"]} for to in texts["reached"]),
-        ],
+        "routes": _routes(rail, texts, texts),
+        **of_ipv6,
     }
+
+
+def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the routes of one family: ``texts`` are those of the interface, ``family`` its gateway and what it
+    reaches."""
+    via = {"via": family["gateway"]}
+    if texts["route_mtu"] is not None:
+        via["mtu"] = texts["route_mtu"]
+    metric = {"metric": family["default_metric"]} if "default_metric" in family else {}
+    return [
+        {"to": "default", **via, "table": rail.table, **metric},
+        *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"]} for to in family["reached"]),
+    ]
 
 
 def rails_document(

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import Fabric, Host, Link, Switch
-from railweave.fabric.policy import ClassRole, Pool, TrafficClass
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, Link, Switch
+from railweave.fabric.policy import ClassRole, Ipv6Pool, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 
@@ -94,10 +94,19 @@ FIRST_PRIORITY = 1000
 LINK_PREFIX_LENGTH = 31
 
 
+class Ipv6Rail(NamedTuple):
+    """The IPv6 side of a fabric interface: its address, that of the far end, and the prefixes that it leads to."""
+
+    address: int
+    gateway: int
+    reached: tuple[Pool, ...]
+
+
 class Rail(NamedTuple):
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
     pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
-    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to."""
+    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to. ``ipv6`` is None where nodes have
+    IPv4 addresses alone."""
 
     name: str
     pci: str
@@ -109,6 +118,7 @@ class Rail(NamedTuple):
     switch: str
     plane: int
     reached: tuple[Pool, ...]
+    ipv6: Ipv6Rail | None = None
 
 
 class NicReceive(NamedTuple):
@@ -155,6 +165,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 switch=link.upper,
                 plane=link.plane,
                 reached=_reached(fabric, fabric.switch_of[link.upper]),
+                ipv6=_ipv6_rail(fabric, link),
             )
         )
     return Node(
@@ -176,10 +187,26 @@ def _reached(fabric: Fabric, leaf: Switch) -> tuple[Pool, ...]:
     if not fabric.rail_only:
         return (pool,)
     length = fabric.host_blocks[leaf.name][1]
-    block, stripe_leaves = 1 << (32 - length), fabric.rails * fabric.planes
-    first = leaf.number % stripe_leaves
-    numbers = range(first, fabric.lowest.reserve * fabric.planes, stripe_leaves)
-    return tuple(Pool(pool.first + number * block, length) for number in numbers)
+    block = 1 << (32 - length)
+    return tuple(Pool(pool.first + number * block, length) for number in _numbers_of_rail(fabric, leaf))
+
+
+def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
+    """Return the numbers of the leaves of a rail that is apart, up to the reserve."""
+    stripe_leaves = fabric.rails * fabric.planes
+    return range(leaf.number % stripe_leaves, fabric.lowest.reserve * fabric.planes, stripe_leaves)
+
+
+def _ipv6_rail(fabric: Fabric, link: Link) -> Ipv6Rail | None:
+    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
+    if network is None or pool is None:
+        return None
+    reached: tuple[Pool, ...] = (pool,)
+    if fabric.rail_only:
+        block, length = 1 << (128 - IPV6_BLOCK_LENGTH), IPV6_BLOCK_LENGTH
+        numbers = _numbers_of_rail(fabric, fabric.switch_of[link.upper])
+        reached = tuple(Ipv6Pool(pool.first + number * block, length) for number in numbers)
+    return Ipv6Rail(network + 1, network, reached)
 
 
 def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
@@ -197,10 +224,13 @@ def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:
     """Return the sysctls of a node with several rails (check N-3).
 
     Linux answers ARP on any interface by default, so a leaf would learn a rail's address on another rail's port.
-    Strict reverse-path filtering drops what comes back on another rail.
+    Strict reverse-path filtering drops what comes back on another rail. Of IPv6 only router advertisements are turned
+    off: Linux answers neighbor solicitations on the interface that has the address (net/ipv6/ndisc.c).
     """
     settings = {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
     for rail in rails:
         settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
         settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
+        if rail.ipv6 is not None:
+            settings[f"net.ipv6.conf.{rail.name}.accept_ra"] = "0"
     return settings

@@ -15,6 +15,7 @@ from pydantic_core import core_schema
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.policy import (
+    AddressFamily,
     Addressing,
     BgpPolicy,
     BufferModel,
@@ -251,6 +252,9 @@ class HostsKeys(Keys):
     qps_per_connection: Annotated[int | None, Whole(least=1, most=128)] = unset(
         "queue pairs of an NCCL connection, 1 by NCCL's default; each takes a path of its own"
     )
+    rdma_family: Annotated[AddressFamily, Word(words=AddressFamily, what="family of addresses")] = default(
+        "ipv4", "addresses that RDMA and NCCL use, where nodes have both (addressing.hosts_ipv6)"
+    )
 
 
 RowFields = dict[str, Annotated[str | tuple[str, ...], FieldValue()]]
@@ -299,7 +303,14 @@ class IntentKeys(Keys):
             bgp=BgpPolicy(self.bgp.keepalive, self.bgp.hold, self.bgp.bfd),
             addressing=self.addressing.policy(),
             overrides=Overrides(self.overrides),
-            hosts=HostPolicy(hosts.vendor, hosts.manage, hosts.network, hosts.frontend, hosts.qps_per_connection),
+            hosts=HostPolicy(
+                hosts.vendor,
+                hosts.manage,
+                hosts.network,
+                hosts.frontend,
+                hosts.qps_per_connection,
+                hosts.rdma_family,
+            ),
             watchdog=WatchdogPolicy(
                 watchdog.enabled, watchdog.detection_ms, watchdog.restoration_ms, watchdog.poll_ms, watchdog.action
             ),

@@ -22,6 +22,8 @@ CASES = (
     (REFERENCE / "pod-32.yml", "gpu32"),
     (HERE / "intents" / "broadcom.yml", "gpu2"),
     (HERE / "intents" / "rack.yml", "gpu8"),
+    (REFERENCE / "lab-dual.yml", "gpu2"),
+    (HERE / "intents" / "ipv6-rdma.yml", "gpu3"),
 )
 
 
@@ -63,17 +65,18 @@ def test_netplan_and_networkd_say_the_same(path: Path, name: str) -> None:
     }
     assert sorted(interfaces) == sorted(networkd)
     for rail, plan in interfaces.items():
-        own, *others = plan["routes"]
-        rule = plan["routing-policy"][0]
+        to = {"default": "0.0.0.0/0"}
         for line in (
             f"MTUBytes={plan['mtu']}",
-            f"Address={plan['addresses'][0]}",
-            f"Gateway={own['via']}",
-            f"Table={own['table']}",
-            *(f"Destination={other['to']}" for other in others),
-            *(f"Metric={other['metric']}" for other in others),
-            f"From={rule['from']}",
-            f"Priority={rule['priority']}",
+            *(f"Address={one}" for one in plan["addresses"]),
+            *(f"Gateway={one['via']}" for one in plan["routes"]),
+            *(f"Table={one['table']}" for one in plan["routes"] if "table" in one),
+            *(f"Destination={to.get(one['to'], one['to'])}" for one in plan["routes"]),
+            *(f"Metric={one['metric']}" for one in plan["routes"] if "metric" in one),
+            *(f"From={rule['from']}" for rule in plan["routing-policy"]),
+            *(f"Priority={rule['priority']}" for rule in plan["routing-policy"]),
+            f"LinkLocalAddressing={''.join(filter(None, plan['link-local'])) or 'no'}",
         ):
             assert line in networkd[rail]
+        assert networkd[rail].count("[RoutingPolicyRule]") == len(plan["routing-policy"]) == len(plan["addresses"])
         assert networkd[rail].count("[Route]") == len(plan["routes"])

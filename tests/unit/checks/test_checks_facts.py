@@ -136,6 +136,71 @@ def test_nccl_takes_no_gid_that_is_not_routed(pod: Pod, key: str, value: str, me
     assert one.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
 
 
+BOTH = "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
+
+
+@pytest.mark.parametrize(
+    ("family", "nccl", "message", "fix"),
+    [
+        (
+            "ipv6",
+            {},
+            "looks for IPv4 addresses; RDMA uses IPv6 (hosts.rdma_family) (NCCL_IB_ADDR_FAMILY is not set)",
+            "write NCCL_IB_ADDR_FAMILY=AF_INET6 into /etc/nccl.conf",
+        ),
+        (
+            "ipv4",
+            {"NCCL_IB_ADDR_FAMILY": "AF_INET6"},
+            "looks for IPv6 addresses; RDMA uses IPv4 (hosts.rdma_family) (NCCL_IB_ADDR_FAMILY AF_INET6)",
+            "write NCCL_IB_ADDR_FAMILY=AF_INET into /etc/nccl.conf",
+        ),
+        (
+            "ipv6",
+            {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:10::/64"},
+            "finds no address of rail1 (fd00:10:0:1::3) in its range (NCCL_IB_ADDR_RANGE fd00:10::/64)",
+            "write NCCL_IB_ADDR_RANGE=fd00:10::/44 into /etc/nccl.conf",
+        ),
+    ],
+)
+def test_nccl_takes_the_gids_of_the_family_that_rdma_uses(
+    pod: Pod, family: str, nccl: dict[str, str], message: str, fix: str
+) -> None:
+    fabric = pod(f"{BOTH}hosts: {{rdma_family: {family}}}\n")
+    (one,) = found(fabric, gpu1={**NODE, "nccl": {**NODE["nccl"], **nccl}})
+    assert (one.code, one.message, one.fix) == ("N-5", f"NCCL of gpu1 {message}", fix)
+
+
+@pytest.mark.parametrize(
+    "nccl",
+    [
+        {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:10::/44"},
+        {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "10.99.0.0/16"},
+        {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:99::/200"},
+    ],
+)
+def test_what_fits_the_family_or_is_ignored_is_no_finding(pod: Pod, nccl: dict[str, str]) -> None:
+    fabric = pod(f"{BOTH}hosts: {{rdma_family: ipv6}}\n")
+    assert not found(fabric, gpu1={**NODE, "nccl": {**NODE["nccl"], **nccl}})
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"ipv6_addresses": []}, ("gpu1:rail0 has no address", "pod-leaf1 expects fd00:10::3/127")),
+        ({"ipv6_tables": [254]}, ("the IPv6 address of gpu1:rail0 is routed by table 254", "pod-leaf1 is 100")),
+    ],
+)
+def test_a_rail_without_its_ipv6_address_or_table_is_found(
+    pod: Pod, fields: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    fabric = pod(BOTH)
+    assert not found(fabric, gpu1=nic(ipv6_addresses=["fd00:10::3/127"], ipv6_tables=[100]))
+    (one,) = found(fabric, gpu1=nic(**fields))
+    assert one.code == "N-2"
+    assert all(word in one.message for word in words), one.message
+    assert "fd00:10::3" in one.fix
+
+
 def test_a_fixed_gid_of_nccl_is_warned_of(pod: Pod) -> None:
     (one,) = found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], "NCCL_IB_GID_INDEX": "3"}})
     assert (one.code, one.severity) == ("N-5", Severity.WARNING)

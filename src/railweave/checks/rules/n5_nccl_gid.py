@@ -1,13 +1,13 @@
-"""NCCL 2.21 and later choose a NIC's GID by address family, range and RoCE version: nodes have IPv4 addresses, and only
-RoCE v2 is routed. A fixed index counts GIDs in the order in which Linux got their addresses."""
+"""NCCL 2.21 and later choose a NIC's GID by address family, range and RoCE version: of the family that RDMA uses
+(hosts.rdma_family), and only RoCE v2 is routed. A fixed index counts GIDs in the order in which Linux got their
+addresses."""
 
 from collections.abc import Iterator
-from contextlib import suppress
-from ipaddress import IPv4Address, IPv4Network
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
-from railweave.units import ipv4_text
+from railweave.fabric.policy import AddressFamily, parse_pool
+from railweave.units import ipv4_text, ipv6_text
 
 RULE = rule(
     "N-5",
@@ -17,6 +17,8 @@ RULE = rule(
 )
 
 _CHOSEN = "NCCL_IB_GID_INDEX"
+_FAMILY = "NCCL_IB_ADDR_FAMILY"
+_WORDS = {"AF_INET": "IPv4", "AF_INET6": "IPv6"}
 
 
 @RULE.on_node
@@ -26,9 +28,10 @@ def chosen(node: NodeRead) -> Breaches:
         return
     nccl = {key: str(value) for key, value in node.document.get("nccl", {}).items()}
     devices = (node.host.name, *node.switches)
-    for key, message in _wrong(node, nccl):
-        fix = f"take {key} out of /etc/nccl.conf"
-        yield Breach("", f"NCCL of {node.host.name} {message} ({key} {nccl[key]})", fix, devices=devices)
+    for key, message, value in _wrong(node, nccl):
+        fix = f"write {key}={value} into /etc/nccl.conf" if value else f"take {key} out of /etc/nccl.conf"
+        held = nccl.get(key, "is not set")
+        yield Breach("", f"NCCL of {node.host.name} {message} ({key} {held})", fix, devices=devices)
     index = nccl.get(_CHOSEN, "")
     if index.isdigit():
         message = (
@@ -39,15 +42,38 @@ def chosen(node: NodeRead) -> Breaches:
         yield Breach("", message, fix, Severity.WARNING, devices=devices)
 
 
-def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables by which NCCL finds no GID, or one that is not routed; what it cannot read it ignores."""
-    if nccl.get("NCCL_IB_ADDR_FAMILY") == "AF_INET6":
-        yield "NCCL_IB_ADDR_FAMILY", "looks for IPv6 addresses; its rails have IPv4 addresses alone"
+def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed, with the value that is
+    right, empty for its own; what it cannot read it ignores."""
+    policies = node.fabric.policies
+    has_ipv6 = policies.addressing.hosts_ipv6 is not None
+    wanted = "AF_INET6" if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6 else "AF_INET"
+    family = nccl.get(_FAMILY, "")
+    if family not in _WORDS:
+        family = "AF_INET"
+    if family != wanted:
+        only = f"RDMA uses {_WORDS[wanted]} (hosts.rdma_family)" if has_ipv6 else "its rails have IPv4 addresses alone"
+        yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", wanted if has_ipv6 else ""
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
-        yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed"
-    with suppress(ValueError):
-        taken = IPv4Network(nccl.get("NCCL_IB_ADDR_RANGE", ""), strict=False)
-        outside = [one for one in node.rails if IPv4Address(one.address) not in taken]
-        if outside:
-            named = ", ".join(f"{one.name} ({ipv4_text(one.address)})" for one in outside)
-            yield "NCCL_IB_ADDR_RANGE", f"finds no address of {named} in its range"
+        yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
+    if family == wanted and (outside := _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))):
+        pool = policies.addressing.hosts if wanted == "AF_INET" else policies.addressing.hosts_ipv6
+        value = str(pool) if has_ipv6 else ""
+        yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
+
+
+def _outside(node: NodeRead, family: str, taken: str) -> list[str]:
+    """Return the rails whose address of that family is outside of a range; NCCL ignores what is no range of it."""
+    try:
+        pool = parse_pool(taken)
+    except ValueError:
+        return []
+    if (pool.bits == 128) != (family == "AF_INET6"):
+        return []
+    mask = -pool.size
+    found = []
+    for rail in node.rails:
+        address = rail.address if family == "AF_INET" else rail.ipv6.address if rail.ipv6 else None
+        if address is not None and address & mask != pool.first & mask:
+            found.append(f"{rail.name} ({ipv4_text(address) if pool.bits == 32 else ipv6_text(address)})")
+    return found
