@@ -47,17 +47,19 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
     right, empty for its own; what it cannot read it ignores."""
     policies = node.fabric.policies
     has_ipv6 = policies.addressing.hosts_ipv6 is not None
-    wanted = "AF_INET6" if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6 else "AF_INET"
+    intended = "AF_INET6" if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6 else "AF_INET"
     family = nccl.get(_FAMILY, "")
     if family not in _WORDS:
         family = "AF_INET"
-    if family != wanted:
-        only = f"RDMA uses {_WORDS[wanted]} (hosts.rdma_family)" if has_ipv6 else "its rails have IPv4 addresses alone"
-        yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", wanted if has_ipv6 else ""
+    if family != intended:
+        only = (
+            f"RDMA uses {_WORDS[intended]} (hosts.rdma_family)" if has_ipv6 else "its rails have IPv4 addresses alone"
+        )
+        yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", intended if has_ipv6 else ""
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
-    if family == wanted and (outside := _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))):
-        pool = policies.addressing.hosts if wanted == "AF_INET" else policies.addressing.hosts_ipv6
+    if family == intended and (outside := _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))):
+        pool = policies.addressing.hosts if intended == "AF_INET" else policies.addressing.hosts_ipv6
         value = str(pool) if has_ipv6 else ""
         yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
 
