@@ -157,6 +157,19 @@ class Network:
                 found[prefix] = Route(path, taken, peer)
         return found
 
+    def counts(self, name: str, peer: str) -> tuple[int, int]:
+        """Return how many prefixes a switch accepts from a peer, and announces to it."""
+        own = self.speakers[name]
+        out = own.maps[own.group_of[peer], "out"]
+        accepted = self._received(own, peer, self.ribs)
+        best = {prefix: routes[0] for prefix, routes in self.ribs[name].items()}
+        announced = [
+            prefix
+            for prefix, route in best.items()
+            if route.source != peer and own.passes(out, prefix, route.communities) is not None
+        ]
+        return len(accepted), len(announced)
+
     def next_hops(self, name: str, prefix: str) -> list[str]:
         """Return the devices that a switch sends to, once for each link; none for its own prefix or without a route."""
         routes = self.ribs[name].get(prefix, [])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
+from railweave.routing.instance import own_prefixes
 from railweave.units import ipv4_text
 
 
@@ -25,7 +26,9 @@ class ExpectedNeighbor:
 class ExpectedSession:
     """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
 
-    ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session.
+    ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session, ``below`` that the far end is in
+    the tier below. The far end announces ``own_prefixes`` of its own; what comes from one ``origin``, a leaf or a pod,
+    comes from nowhere else below.
     """
 
     peer: str
@@ -33,6 +36,9 @@ class ExpectedSession:
     remote_asn: int
     port: str = ""
     bfd: bool = False
+    below: bool = False
+    own_prefixes: int = 0
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class ExpectedAddress:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Everything that must be seen on one device. ``skipped`` are kinds of checks left out, and why."""
+    """Everything that must be seen on one device, which announces ``own_prefixes`` of its own. ``skipped`` are kinds of
+    checks left out, and why."""
 
     device: str
     neighbors: tuple[ExpectedNeighbor, ...]
@@ -63,6 +70,7 @@ class Expectation:
     ports: tuple[ExpectedPort, ...]
     addresses: tuple[ExpectedAddress, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
+    own_prefixes: int = 0
 
 
 def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
@@ -85,6 +93,7 @@ def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) 
             ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32"),
             *(_address(switch, link) for link in links if fabric.is_numbered(link)),
         ),
+        own_prefixes=len(own_prefixes(fabric, switch)),
     )
 
 
@@ -104,7 +113,16 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
     far = fabric.switch_of[link.far(switch.name)]
     port = _own_port(switch, link).name
     peer = session_peer(fabric, link, far.name, port)
-    return ExpectedSession(peer, far.name, far.asn, port, fabric.policies.bgp.bfd)
+    return ExpectedSession(
+        peer,
+        far.name,
+        far.asn,
+        port,
+        fabric.policies.bgp.bfd,
+        below=link.lower == far.name,
+        own_prefixes=len(own_prefixes(fabric, far)),
+        origin=far.name if far.tier.attaches_nodes or far.pod is None else f"pod {far.pod}",
+    )
 
 
 def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:

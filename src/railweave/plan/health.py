@@ -72,10 +72,12 @@ PREFIXES_OF_A_DEVICE = 2
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A device before its change: what held, the prefixes accepted from each peer, and the losses of its ports."""
+    """A device before its change: what held, the prefixes accepted from each peer, the peers whose sessions
+    lacked routes, and the losses of its ports."""
 
     held: Health = frozenset()
     prefixes: Mapping[str, int] = field(default_factory=dict)
+    lacking: frozenset[str] = frozenset()
     losses: Rates = field(default_factory=dict)
 
 

@@ -14,7 +14,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
 from railweave.plan.model import Unapplied
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.wording import counted, natural_key
+from railweave.wording import natural_key
 
 AS_CONFIGURED = "as in CONFIG_DB"
 
@@ -177,27 +177,6 @@ def _session_text(session: ExpectedSession, seen: Observation) -> str:
     if found is None:
         return "no such neighbor"
     return f"AS {found.remote_asn} {'established' if found.established else 'not established'}"
-
-
-def withheld_routes(fabric: Fabric, expectation: Expectation, seen: Observation) -> str:
-    """Return in a sentence that a switch announces less to one below it than another one announces to it, else "".
-
-    With ``bgp suppress-fib-pending`` bgpd announces a route only once zebra says that it is installed. If the line was
-    loaded before bgpd had reached zebra, zebra never says so (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set``):
-    sessions are up, and every path over this switch is missing.
-    """
-    below = set(fabric.below(expectation.device))
-    sessions = [(one.device, seen.bgp[one.peer]) for one in expectation.sessions if one.peer in seen.bgp]
-    down = [(device, session) for device, session in sessions if device in below and session.established]
-    for device, session in down:
-        most, source = max(((other.prefixes, name) for name, other in down if name != device), default=(-1, ""))
-        if 0 <= session.sent < most:
-            return (
-                f"{expectation.device} announces {counted(session.sent, 'prefix')} to {device} and accepts {most} from"
-                f" {source}: its routes are not installed (`vtysh -c 'show bgp ipv4 unicast PREFIX json'` says"
-                " fibPending), or TSA isolates it; if it does not, restart bgp (`systemctl restart bgp`)"
-            )
-    return ""
 
 
 def missing_bfdd(expectation: Expectation, seen: Observation) -> str:

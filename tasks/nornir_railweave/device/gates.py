@@ -1,12 +1,14 @@
 """The gate of one device: what it must show after its change, looked at until all holds or time is up."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from nornir_railweave.device.device import Device
 from nornir_railweave.device.observing import Seen, count_over, losses_of, observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from railweave.plan.health import Baseline, LossWatch, accepted_prefixes, health, loss_checks, prefix_checks
 from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.plan.routes import WAIT_S, session_routes
 from railweave.plan.verification import Observation, unreachable
 
 _SHOWN_CHECKS = 3
@@ -16,7 +18,9 @@ def take_baseline(device: Device, seen: Seen) -> Baseline:
     """Return what holds as ``seen`` and must hold afterwards."""
     held = health(device.job.expectation, seen.observation)
     rates = seen.losses.rates(used_ports(device)) if seen.losses else {}
-    return Baseline(held, accepted_prefixes(held, seen.observation), rates)
+    routes = session_routes(device.job.expectation, seen.observation)
+    lacking = frozenset(one.peer for one in routes if not one.ok)
+    return Baseline(held, accepted_prefixes(held, seen.observation), lacking, rates)
 
 
 def used_ports(device: Device) -> tuple[str, ...]:
@@ -34,6 +38,8 @@ def checks_of(
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
     checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing))
+    routes = device.job.routes(seen, order.settled)
+    checks = (*checks, *(one.check for one in routes if one.announced and one.peer not in baseline.lacking))
     return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
 
 
@@ -42,40 +48,50 @@ def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tup
     return loss_checks(device.job.device, baseline.losses, losses.rates(used_ports(device)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The checks of one look, and whether neighbors have not announced yet what is their own."""
+
+    checks: tuple[VerifyCheck, ...]
+    awaits_routes: bool = False
+
+
 def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, first: Seen | None = None) -> str:
     """Look until all checks hold, and no port loses more than before; return what was wrong when time was up.
 
-    Without ``whole`` neither prefixes nor losses are judged. ``first`` is a look that was had already.
+    Without ``whole`` neither prefixes nor losses are judged. ``first`` is a look that was had already. What settled
+    neighbors announce is waited for no longer than WAIT_S: it is not the doing of this device.
     """
     rollout, clock = device.order.policy.rollout, device.order.policy.clock
     deadline = clock.monotonic() + rollout.verify_timeout_s
+    routes_deadline = clock.monotonic() + min(rollout.verify_timeout_s, WAIT_S)
     watched = whole and bool(baseline.losses)
     seen = first
     while True:
-        checks = _look(device, baseline, seen, whole=whole, watched=watched)
-        failed = [check for check in checks if not check.ok]
-        if not failed:
+        look = _look(device, baseline, seen, whole=whole, watched=watched)
+        failed = [check for check in look.checks if not check.ok]
+        if not failed and not look.awaits_routes:
             return ""
-        if clock.monotonic() + rollout.verify_interval_s > deadline:
-            return sentence(failed)
+        if clock.monotonic() + rollout.verify_interval_s > (deadline if failed else routes_deadline):
+            return sentence(failed) if failed else ""
         clock.sleep(rollout.verify_interval_s)
         seen = None
 
 
-def _look(
-    device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, watched: bool
-) -> tuple[VerifyCheck, ...]:
+def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool, watched: bool) -> _Look:
     """Return the checks of ``seen``, or of a new look; losses take a while and are judged where all else holds."""
     try:
         seen = seen or Seen(observe(device.driver))
         checks = checks_of(device, baseline, seen.observation, None, whole=whole)
-        if not watched or not all(check.ok for check in checks):
-            return checks
+        routes = device.job.routes(seen.observation, device.order.settled) if whole else ()
+        awaits = any(not one.ok and not one.announced and one.peer not in baseline.lacking for one in routes)
+        if not watched or awaits or not all(check.ok for check in checks):
+            return _Look(checks, awaits)
         losses = seen.losses or losses_of(count_over(device.driver, device.interval_s, device.order.policy.clock))
-        return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
+        return _Look(checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses)))
     except DEVICE_ERRORS as fault:
         device.session.close()
-        return (unreachable(device.job.device, error_text(fault)),)
+        return _Look((unreachable(device.job.device, error_text(fault)),))
 
 
 def sentence(failed: Iterable[VerifyCheck]) -> str:

@@ -17,6 +17,7 @@ from railweave.plan.lineage import told_generation
 from railweave.plan.model import NO_GENERATION, DevicePlan, Generation
 from railweave.plan.outcome import CheckKind, ConfigState, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
+from railweave.plan.routes import SessionRoutes, session_routes
 from railweave.plan.verification import Observation, check_device
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import running_sha256
@@ -93,6 +94,9 @@ class DeviceJob(Protocol):
         ``settled`` are the devices that stand still in their new state; ``held`` are kind and subject of the checks of
         ``expectation`` that held before the change. A rollback returns those of ``held`` that must survive it.
         """
+
+    def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
+        """Return the routes that sessions carry and must: announced over all, accepted from ``settled`` devices."""
 
 
 def config_state(found: Found, job: DeviceJob) -> ConfigState:
@@ -172,6 +176,14 @@ class DeployJob:
         """Return the checks of the intended state, over links to settled devices, and of what held before."""
         return gate(self.expectation, seen, settled, held)
 
+    def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
+        """Return what sessions carry, and must in the intended state.
+
+        What this device passes on follows from what it accepted itself, whatever the far ends run.
+        """
+        found = session_routes(self.expectation, seen)
+        return tuple(one for one in found if one.announced or one.neighbor in settled)
+
 
 def _shown(delta: Delta) -> list[dict[str, Any]]:
     """Return changes as a plan's file has them, secrets marked: those of a file are not equal to those just made."""
@@ -238,6 +250,11 @@ class RollbackJob:
         if self.held is not None:
             return tuple(check for check in checks if (check.kind, check.subject) in self.held)
         return tuple(check for check in checks if (check.kind, check.subject) in held and self._stays(check))
+
+    def routes(self, seen: Observation, settled: Container[str]) -> tuple[SessionRoutes, ...]:
+        """Return nothing: which routes the earlier state had is known from what was accepted alone."""
+        del seen, settled
+        return ()
 
     def _stays(self, check: VerifyCheck) -> bool:
         """Tell whether the rollback leaves what a check looks at: a session that it keeps, a port that it spares."""

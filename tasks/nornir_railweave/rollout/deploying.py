@@ -162,4 +162,5 @@ class _Deployment:
             interval_s=rollout.verify_interval_s,
             events=announce,
             expecting=self._expecting,
+            clock=self._policy.clock,
         )

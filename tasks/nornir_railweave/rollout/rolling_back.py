@@ -24,7 +24,7 @@ from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.read_rollback import read_rollback
 from nornir_railweave.tasks.save_config import Saved, save_config
-from nornir_railweave.tasks.verifying import verify_device
+from nornir_railweave.tasks.verifying import Judgment, verify_device
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
@@ -36,7 +36,6 @@ from railweave.plan.outcome import (
     DeployResult,
     Progress,
     Result,
-    VerifyCheck,
     VerifyResult,
 )
 from railweave.plan.resumption import left_of
@@ -247,8 +246,8 @@ def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Event
     if not any(job.held for job in planned.jobs.values()):
         return None
 
-    def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
-        return planned.jobs[name].gate(seen, (), frozenset())
+    def judge(name: str, seen: Observation) -> Judgment:
+        return Judgment(planned.jobs[name].gate(seen, (), frozenset()))
 
     rollout = policy.rollout
     results = run_on(
@@ -261,4 +260,4 @@ def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Event
         announce=announce,
         clock=policy.clock,
     )
-    return VerifyResult(tuple(chain.from_iterable(results.values())))
+    return VerifyResult(tuple(chain.from_iterable(one.checks for one in results.values())))

@@ -1,8 +1,10 @@
 """Verification of a fabric: read every device and compare it with what the fabric needs."""
 
 from collections.abc import Callable, Collection, Container
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
@@ -16,6 +18,7 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.releases import OtherRelease, other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
+from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
 from railweave.plan.verification import (
     EVERYONE,
     Observation,
@@ -24,7 +27,6 @@ from railweave.plan.verification import (
     missing_bfdd,
     unreachable,
     with_port_names,
-    withheld_routes,
 )
 
 
@@ -38,6 +40,7 @@ def verify(
     interval_s: float = 1,
     events: Events = silent,
     expecting: Expecting = expect,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> VerifyResult:
     """Return every check of ``devices`` (None: of the whole fabric), read again for ``timeout_s`` until all hold.
 
@@ -53,52 +56,65 @@ def verify(
         return expecting(fabric, fabric.switch_of[name])
 
     releases: dict[str, OtherRelease | None] = {}
-    told: dict[str, tuple[str, str]] = {}
 
-    def judge(name: str, seen: Observation) -> tuple[VerifyCheck, ...]:
+    def judge(name: str, seen: Observation) -> Judgment:
         releases[name] = other_release(seen.release, fabric.policies.sonic.release)
         expected = expectation(name)
-        told[name] = (withheld_routes(fabric, expected, seen), missing_bfdd(expected, seen))
-        return check_device(expected, seen, settled)
+        lacking = tuple(one for one in session_routes(expected, seen, settled) if not one.ok)
+        return Judgment(check_device(expected, seen, settled), lacking, missing_bfdd(expected, seen))
 
-    found = run_on(nr, names, verify_device, judge=judge, timeout_s=timeout_s, interval_s=interval_s, announce=announce)
-    checks = with_port_names(fabric, chain.from_iterable(found.values()))
+    times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
+    found = run_on(nr, names, verify_device, judge=judge, **times, announce=announce)
+    checks = with_port_names(fabric, chain.from_iterable(one.checks for one in found.values()))
     differing = {name: releases.get(name) for name in names}
-    warnings = (*release_warnings(differing), *(one for name in names for one in told.get(name, ()) if one))
+    lacking = chain.from_iterable(found[name].lacking for name in names)
+    without_bfdd = (found[name].warning for name in names if found[name].warning)
+    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd)
     return VerifyResult(checks, tuple(str(cable) for cable in misplugged_cables(fabric, checks)), warnings)
 
 
 _ATTEMPTS = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """What one look at a device says: its checks, the sessions that are ``lacking`` routes (waited for a while, and
+    then a warning), and another warning."""
+
+    checks: tuple[VerifyCheck, ...]
+    lacking: tuple[SessionRoutes, ...] = ()
+    warning: str = ""
+
+
 def verify_device(
     task: Task,
     *,
-    judge: Callable[[str, Observation], tuple[VerifyCheck, ...]],
+    judge: Callable[[str, Observation], Judgment],
     timeout_s: float,
     interval_s: float,
     announce: Events,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Result:
-    """Return the checks that ``judge`` makes of what one device shows; looks again until all hold or time is up.
+    """Return the Judgment that ``judge`` makes of what one device shows; looks again until all holds or time is up.
 
-    A device that does not answer twice in a row is not waited for.
+    A device that does not answer twice in a row is not waited for, missing routes alone no longer than WAIT_S.
     """
-    deadline = clock.monotonic() + timeout_s
+    deadline, routes_deadline = clock.monotonic() + timeout_s, clock.monotonic() + min(timeout_s, WAIT_S)
     silent_reads = 0
     with session(task) as opened:
         while True:
             try:
-                checks = judge(task.host.name, observe(opened.driver))
+                judged = judge(task.host.name, observe(opened.driver))
                 silent_reads = 0
             except DEVICE_ERRORS as fault:
                 opened.close()
-                checks = (unreachable(task.host.name, error_text(fault)),)
+                judged = Judgment((unreachable(task.host.name, error_text(fault)),))
                 silent_reads += 1
-            over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > deadline
-            wrong = sum(not check.ok for check in checks)
-            if over or not wrong:
+            wrong = sum(not check.ok for check in judged.checks)
+            ends = deadline if wrong else routes_deadline
+            over = silent_reads >= _ATTEMPTS or clock.monotonic() + interval_s > ends
+            if over or not (wrong or judged.lacking):
                 step = Step.UNREACHABLE if silent_reads else Step.VERIFIED
-                announce(Event(step, task.host.name, f"{wrong} of {len(checks)} checks fail" if wrong else ""))
-                return Result(host=task.host, result=checks)
+                announce(Event(step, task.host.name, f"{wrong} of {len(judged.checks)} checks fail" if wrong else ""))
+                return Result(host=task.host, result=judged)
             clock.sleep(interval_s)

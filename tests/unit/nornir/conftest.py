@@ -81,6 +81,7 @@ class Switch:
     drained: tuple[str, ...] = ()
     drained_before: tuple[str, ...] = ()
     prefixes: int = 10
+    announced: int | None = None
     losing: int = 0
     lost: int = 0
     busy: bool = False
@@ -376,9 +377,13 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
                 peers[_dotted(other)] = {
                     "remote_as": remote,
                     "is_up": up and not self.switch.faults.get("bgp-down"),
-                    "address_family": {"ipv4": {"accepted_prefixes": self.switch.prefixes}},
+                    "address_family": {"ipv4": self._family()},
                 }
         return {"global": {"router_id": "", "peers": peers}}
+
+    def _family(self) -> dict[str, int]:
+        sent = {} if self.switch.announced is None else {"sent_prefixes": self.switch.announced}
+        return {"accepted_prefixes": self.switch.prefixes, **sent}
 
 
 def _dotted(address: int) -> str:

@@ -261,6 +261,61 @@ def test_prefixes_of_devices_that_are_at_work_beside_it_may_be_missing(wide: "Be
     assert wide.deploy().result == "done"
 
 
+WITHHELD = (
+    "lab-spine1 announces 1 prefix to lab-leaf1, expected at least 31: routes of lab-spine1 are not installed"
+    " (`vtysh -c 'show bgp ipv4 unicast PREFIX json'` says fibPending), or TSA isolates it; if it does not, restart bgp"
+    " there (`systemctl restart bgp`)"
+)
+
+
+def test_a_device_that_withholds_the_routes_of_others_afterwards_is_taken_back(wide: "Bench") -> None:
+    one = switch(wide, "lab-spine1")
+    one.faults["committed"] = lambda: setattr(one, "announced", 1)
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-spine1"] == "old"
+    assert "expected at least 31 prefixes announced, is 1 announced" in result.devices["lab-spine1"].error
+
+
+def test_a_device_that_withheld_routes_before_is_not_blamed_and_the_result_says_it(wide: "Bench") -> None:
+    switch(wide, "lab-spine1").announced = 1
+    result = wide.deploy()
+    assert wide.outcomes(result)["lab-spine1"] == "new"
+    assert result.verification is not None
+    assert WITHHELD in result.verification.warnings
+
+
+def looked_until(one: Any, looks: int, attribute: str, first: int, then: int) -> list[int]:
+    """Let an attribute have its second value once BGP was looked at so often after the commit; return the looks."""
+    seen: list[int] = []
+
+    def look() -> None:
+        if one.calls.count("commit"):
+            seen.append(1)
+            setattr(one, attribute, first if len(seen) < looks else then)
+
+    one.faults["bgp"] = look
+    return seen
+
+
+def test_the_gate_waits_until_a_new_switch_announces_what_it_accepts(bench: "Bench") -> None:
+    set_rollout(bench, verify_timeout_s=60, verify_interval_s=2)
+    seen = looked_until(switch(bench, "lab-spine1"), 5, "announced", 1, 31)
+    assert bench.deploy().result == "done"
+    assert len(seen) >= 5
+
+
+def test_what_neighbors_do_not_announce_is_waited_for_but_stops_nothing(bench: "Bench") -> None:
+    set_rollout(bench, verify_timeout_s=600, verify_interval_s=2)
+    seen = looked_until(switch(bench, "lab-spine1"), 10**6, "prefixes", 0, 10)
+    begun = bench.clock.monotonic()
+    result = bench.deploy()
+    assert result.result == "done"
+    assert result.verification is not None
+    assert "lab-spine1 accepts 0 prefixes from lab-leaf1, expected at least 2" in "".join(result.verification.warnings)
+    assert len(seen) > 10
+    assert bench.clock.monotonic() - begun < 120
+
+
 def test_a_device_that_loses_packets_afterwards_is_taken_back(wide: "Bench") -> None:
     one = switch(wide, "lab-spine1")
     one.faults["committed"] = lambda: setattr(one, "losing", 50)

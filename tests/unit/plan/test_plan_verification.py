@@ -18,7 +18,6 @@ from railweave.plan.verification import (
     PortState,
     check_device,
     missing_bfdd,
-    withheld_routes,
 )
 from railweave.report.verification import verify_json, verify_view
 from railweave.sonic.delta.change import Change, Op
@@ -62,29 +61,6 @@ def test_both_ends_of_a_link_expect_each_other(lab: Fabric, leaf: Expectation) -
     assert f"{to_spine.peer}/31" in {one.address for one in spine.addresses}
     assert f"{to_leaf.peer}/31" in {one.address for one in leaf.addresses}
     assert to_spine.remote_asn == lab.switch_of["lab-spine1"].asn
-
-
-@pytest.mark.parametrize(
-    ("accepted", "sent", "established", "said"),
-    [((2, 2), (5, 5), True, False), ((2, 2), (1, 1), True, True), ((2, 0), (1, 1), True, True),
-     ((2, 2), (-1, -1), True, False), ((2, 2), (1, 1), False, False), ((-1, -1), (0, 0), True, False)],
-)  # fmt: skip
-def test_a_spine_that_keeps_the_routes_of_a_leaf_to_itself_is_named(
-    lab: Fabric, accepted: tuple[int, int], sent: tuple[int, int], established: bool, said: bool
-) -> None:
-    spine = expect(lab, lab.switch_of["lab-spine1"])
-    sessions = zip(spine.sessions, accepted, sent, strict=True)
-    seen = Observation(bgp={one.peer: BgpSession(one.remote_asn, established, got, put) for one, got, put in sessions})
-    told = withheld_routes(lab, spine, seen)
-    assert bool(told) == said
-    if said:
-        assert told.startswith("lab-spine1 announces 1 prefix to lab-leaf")
-        assert "accepts 2 from lab-leaf" in told
-
-
-def test_a_leaf_that_announces_its_own_prefixes_alone_withholds_nothing(lab: Fabric, leaf: Expectation) -> None:
-    seen = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, 5, 2) for one in leaf.sessions})
-    assert withheld_routes(lab, leaf, seen) == ""
 
 
 def test_a_check_that_the_target_skips_fails_nothing_and_held_nothing(leaf: Expectation, healthy: Observation) -> None:
