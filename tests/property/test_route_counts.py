@@ -36,13 +36,17 @@ def test_no_session_of_a_converged_fabric_lacks_routes(name: str, data: st.DataO
     tight = 0
     for switch in fabric.switches:
         expectation = expect(fabric, switch)
-        up = [one for one in expectation.sessions if not {one.peer, network.ends[one.peer][1]} & lost]
+        up = [
+            one
+            for one in expectation.sessions
+            if not {(switch.name, one.peer), network.ends[switch.name, one.peer]} & lost
+        ]
         counts = {one.peer: network.counts(switch.name, one.peer) for one in up}
-        seen = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, *counts[one.peer]) for one in up})
+        seen = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, -1, *counts[one.peer]) for one in up})
         found = session_routes(expectation, seen)
         assert [one for one in found if not one.ok] == []
         tight += sum(one.actual == one.least for one in found)
         # a session that announces nothing, or the own prefixes alone where there are others, is found
-        empty = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, counts[one.peer][0], 0) for one in up})
+        empty = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, -1, counts[one.peer][0], 0) for one in up})
         assert sum(not one.ok for one in session_routes(expectation, empty)) == len(up)
     assert down or tight, "the bound is reached where all is well"

@@ -1,4 +1,4 @@
-"""Whether routes follow sessions: what each neighbor announces, and what is passed on to it.
+"""Whether IPv4 routes follow sessions: what each neighbor announces, and what is passed on to it.
 
 An established session carries no route yet: bgpd announces one once zebra says that it is installed (``bgp
 suppress-fib-pending``), which takes a moment on a busy switch, and for ever where the line was loaded before bgpd had
@@ -21,7 +21,7 @@ an operator isolated by TSA announces its loopback alone for as long as that las
 
 @dataclass(frozen=True, slots=True)
 class SessionRoutes:
-    """How many prefixes a session of ``device`` with ``neighbor`` over ``peer`` carries one way, and must at least."""
+    """How many IPv4 prefixes the session of ``device`` with ``neighbor`` over ``peer`` carries one way, and must."""
 
     device: str
     neighbor: str
@@ -73,17 +73,17 @@ def session_routes(
     above = 0
     for session, state in up:
         if session.below:
-            below[session.origin] = max(below.get(session.origin, 0), state.prefixes)
+            below[session.origin] = max(below.get(session.origin, 0), state.ipv4_accepted)
         else:
             # Switches above bring much the same routes.
-            above = max(above, state.prefixes)
+            above = max(above, state.ipv4_accepted)
     total = sum(below.values())
     found: list[SessionRoutes] = []
     for session, state in up:
         passed_on = total - below[session.origin] + above if session.below else total
         for announced, least, actual in (
-            (False, session.own_prefixes, state.prefixes),
-            (True, expectation.own_prefixes + passed_on, state.sent),
+            (False, session.own_prefixes, state.ipv4_accepted),
+            (True, expectation.own_prefixes + passed_on, state.ipv4_announced),
         ):
             if actual >= 0:
                 found.append(SessionRoutes(expectation.device, session.device, session.peer, announced, least, actual))

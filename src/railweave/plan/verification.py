@@ -41,14 +41,15 @@ class LldpNeighbor:
 class BgpSession:
     """A BGP session: the neighbor's AS number and whether it is established (RFC 4271 section 8.2.2).
 
-    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families, ``sent`` of those
-    announced to it; -1 where unknown.
+    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families, ``ipv4_accepted`` and
+    ``ipv4_announced`` (to it) that of IPv4 alone; -1 where unknown.
     """
 
     remote_asn: int
     established: bool
     prefixes: int = -1
-    sent: int = -1
+    ipv4_accepted: int = -1
+    ipv4_announced: int = -1
 
 
 @dataclass(frozen=True, slots=True)

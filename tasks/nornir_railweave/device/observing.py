@@ -3,7 +3,7 @@
 Our own driver gives all of that in one answer of the switch's program; any other is asked getter by getter.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,20 +144,19 @@ def _bgp_instances(shown: Any) -> Mapping[str, Any]:
 
 def _sessions(instances: Mapping[str, Any]) -> dict[str, BgpSession]:
     peers = instances.get("global", {}).get("peers", {})
-    return {
-        peer: BgpSession(
-            int(one["remote_as"]),
-            bool(one["is_up"]),
-            # What was received and refused serves nobody.
-            _prefixes(one.get("address_family", {}).values(), "accepted_prefixes"),
-            _prefixes(one.get("address_family", {}).values(), "sent_prefixes"),
-        )
-        for peer, one in peers.items()
-    }
+    return {peer: _session(one) for peer, one in peers.items()}
 
 
-def _prefixes(families: Iterable[Mapping[str, Any]], counter: str) -> int:
-    """Return the prefixes of a counter over all address families."""
-    known = [int(family.get(counter, UNKNOWN)) for family in families]
-    known = [count for count in known if count >= 0]
-    return sum(known) if known else UNKNOWN
+def _session(peer: Mapping[str, Any]) -> BgpSession:
+    families = peer.get("address_family", {})
+    ipv4 = families.get("ipv4", {})
+    # What was received and refused serves nobody.
+    accepted = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families.values()]
+    known = [count for count in accepted if count >= 0]
+    return BgpSession(
+        int(peer["remote_as"]),
+        bool(peer["is_up"]),
+        sum(known) if known else UNKNOWN,
+        int(ipv4.get("accepted_prefixes", UNKNOWN)),
+        int(ipv4.get("sent_prefixes", UNKNOWN)),
+    )

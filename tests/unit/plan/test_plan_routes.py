@@ -29,7 +29,7 @@ def seen(expectation: Expectation, counts: Mapping[str, tuple[int, int]], *, up:
     """Return an observation with prefixes accepted from and announced to each far end."""
     return Observation(
         bgp={
-            one.peer: BgpSession(one.remote_asn, up, *counts[one.device])
+            one.peer: BgpSession(one.remote_asn, up, -1, *counts[one.device])
             for one in expectation.sessions
             if one.device in counts
         }
