@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check types coverage e2e faults fuzz chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -155,8 +155,13 @@ coverage: setup ## run the tests with coverage, and print the branches that they
 # SONiC's YANG models are no part of this project; if they are beside it, e2e validates all renderings against them.
 YANG_MODELS := $(wildcard ../shared/sonic-yang)
 
+# Targets in THEN run after the simulator's part, while the lab's, which takes longer, goes on.
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric and on the lab (Docker, Containerlab, root)
-	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py
+	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
+
+# A minute of each on fixed seeds: what `.ci/run` has time for.
+fuzz-chaos: setup
+	@$(MAKE) --no-print-directory -j2 --output-sync fuzz chaos FUZZ_SECONDS=70 FUZZ="--seed 1" CHAOS='--seconds 70'
 
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py

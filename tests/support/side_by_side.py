@@ -1,7 +1,8 @@
 """Run the scenarios of the simulator and of the lab at the same time: the lab mostly waits for timers of real daemons.
 
-Called by `make e2e`. What the simulator's part prints is seen as it comes, what the lab's part printed is shown whole
-after it. The lab goes first where both want the processor, for there real time counts. Fails when either part fails.
+Called by `make e2e`. Targets of make that are named as arguments follow the simulator's part, while the lab's goes on.
+Their output and the simulator's is printed as it comes, the lab's as a whole at the end. The lab goes first where both
+want the processor, for there real time counts. Fails when any part fails.
 """
 
 import subprocess
@@ -15,25 +16,37 @@ _ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py")
 SIMULATOR = [*PYTEST, "-n", "3", "--dist", "worksteal", "tests/e2e", *(f"--ignore={path}" for path in _ELSEWHERE)]
 
 
-def main() -> int:
-    """Return 0 where both parts passed."""
+_BEHIND_THE_LAB = ["nice", "-n", "10"]
+
+
+def main(targets: list[str]) -> int:
+    """Return 0 where all parts passed."""
     with tempfile.TemporaryFile() as said:
         lab = subprocess.Popen(LAB, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        simulator = subprocess.Popen(["nice", "-n", "5", *SIMULATOR])
-        interrupted = False
-        for part in (simulator, lab):
-            while part.poll() is None:
-                try:
-                    part.wait()
-                except KeyboardInterrupt:
-                    # both were interrupted as well, and clean up before they end
-                    interrupted = True
+        passed = True
+        for command in (SIMULATOR, *(["make", target] for target in targets)):
+            passed = _passes(subprocess.Popen([*_BEHIND_THE_LAB, *command]))
+            if not passed:
+                break
+        passed = _passes(lab) and passed
         said.seek(0)
         print("\n--- the lab ---", flush=True)
         sys.stdout.buffer.write(said.read())
         sys.stdout.flush()
-    return 1 if interrupted or simulator.returncode or lab.returncode else 0
+    return 0 if passed else 1
+
+
+def _passes(part: subprocess.Popen[bytes]) -> bool:
+    """Wait for a part and tell whether it passed; one that was interrupted did not."""
+    interrupted = False
+    while part.poll() is None:
+        try:
+            part.wait()
+        except KeyboardInterrupt:
+            # the part was interrupted as well, and cleans up before it ends
+            interrupted = True
+    return part.returncode == 0 and not interrupted
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
