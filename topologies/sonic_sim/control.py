@@ -31,9 +31,14 @@ _STOP_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class SimOptions:
-    """``time_scale``: real seconds for a second of the switches' waits; 1.0 is as slow as a switch."""
+    """``time_scale``: real seconds for a second of the switches' waits; 1.0 is as slow as a switch.
+
+    ``owner``: the reading end of a pipe. The fabric ends, and its folder is removed, once the other end is closed,
+    however the process that holds it ends.
+    """
 
     time_scale: float = NEARLY_NOTHING
+    owner: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,16 @@ def pass_time(state_dir: Path, seconds: float) -> None:
     _must_ask(state_dir.resolve(), {"verb": "pass-time", "seconds": seconds})
 
 
+def watch(state_dir: Path) -> list[tuple[str, str]]:
+    """Begin a record of the fabric; return the cables that carry BGP, each by its ends ``device:port``."""
+    return [(a, b) for a, b in _must_ask(state_dir.resolve(), {"verb": "watch"})["carrying"]]
+
+
+def watched(state_dir: Path) -> list[dict[str, Any]]:
+    """Return the moments since `watch`, see `sonic_sim.watching`. Raises SimulatorError."""
+    return list(_must_ask(state_dir.resolve(), {"verb": "watched"})["moments"])
+
+
 def power(state_dir: Path, nodes: Sequence[str], *, powered: bool) -> None:
     """Switch GPU nodes on or off; the links of one that is off are down. Raises SimulatorError."""
     _must_ask(state_dir.resolve(), {"verb": "power", "nodes": list(nodes), "powered": powered})
@@ -180,9 +195,15 @@ def _is_ours(pid: int) -> bool:
 def _start(folder: Path, options: SimOptions) -> None:
     (folder / "process.json").unlink(missing_ok=True)
     with (folder / "simulator.log").open("ab") as log:
+        owned = options.owner is not None
         command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
+        stdin = subprocess.DEVNULL if options.owner is None else options.owner
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            [*command, *(["owned"] if owned else [])],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
         )
     if is_ready(child):
         # the process goes on without us; nobody waits for it
@@ -245,5 +266,5 @@ def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
 
 __all__ = [
     "Endpoint", "Endpoints", "SimOptions", "SimulatorError", "cable", "clear_fault", "down", "endpoints", "fault",
-    "pass_time", "power", "replace", "status", "up",
+    "pass_time", "power", "replace", "status", "up", "watch", "watched",
 ]  # fmt: skip

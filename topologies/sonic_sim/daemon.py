@@ -1,13 +1,14 @@
 """The background process of a simulated fabric: the event loop, and the socket by which it is controlled.
 
-Started by `sonic_sim.control.up` as ``python -m sonic_sim.daemon FOLDER SCALE``; it writes one line to its standard
-output when it answers. Requests and answers are one line of JSON each; ``{"error": text}`` is a refusal.
+Started by `sonic_sim.control.up` as ``python -m sonic_sim.daemon FOLDER SCALE [owned]``; it writes one line to its
+standard output when it answers. Requests and answers are one line of JSON each; ``{"error": text}`` is a refusal.
 """
 
 import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,11 +27,13 @@ _LINE_LIMIT = 1 << 20
 class Daemon:
     """One simulation and its control socket."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        """Prepare."""
+    def __init__(self, folder: Path, clock: Clock, *, owned: bool = False) -> None:
+        """Prepare. The owner holds the other end of standard input, a pipe: a fabric that is ``owned`` ends with it."""
         self.simulation = Simulation(folder, clock)
         self.folder = folder
         self.ended = asyncio.Event()
+        self.owned = owned
+        self._lost = False
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks. Raises SimulatorError."""
@@ -45,6 +48,10 @@ class Daemon:
             self.simulation.pass_time(request["seconds"])
         elif verb == "power":
             self.simulation.power(request["nodes"], powered=request["powered"])
+        elif verb == "watch":
+            return {"carrying": self.simulation.watch.begin()}
+        elif verb == "watched":
+            return {"moments": self.simulation.watch.moments}
         elif verb == "down":
             self.ended.set()
         else:
@@ -84,6 +91,8 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.ended.set)
+        if self.owned:
+            loop.add_reader(sys.stdin, self._lose_owner)
         await self.simulation.start()
         # a socket path holds about a hundred characters: it lives in an own short folder
         with tempfile.TemporaryDirectory(prefix="sonic-sim-") as short:
@@ -99,6 +108,14 @@ class Daemon:
             await self.simulation.stop()
         with contextlib.suppress(OSError):
             (self.folder / "process.json").unlink()
+        if self._lost:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _lose_owner(self) -> None:
+        """End: nobody is left who would stop the fabric and remove its folder."""
+        asyncio.get_running_loop().remove_reader(sys.stdin)
+        self._lost = True
+        self.ended.set()
 
 
 def main() -> int:
@@ -106,7 +123,7 @@ def main() -> int:
     folder, scale = Path(sys.argv[1]), float(sys.argv[2])
 
     async def whole() -> None:
-        await Daemon(folder, Clock(scale)).run()
+        await Daemon(folder, Clock(scale), owned="owned" in sys.argv[3:]).run()
 
     asyncio.run(whole())
     return 0

@@ -10,14 +10,14 @@ from sonic_sim.bgpcfgd import shift_lines
 from sonic_sim.buffermgr import Seen, make_lossless_rows
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import ConfigDb, Hash, to_json
-from sonic_sim.faults import Faults
+from sonic_sim.faults import FaultKind, Faults
 from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
 from sonic_sim.frr.running import DAEMONS, Frr
 from sonic_sim.frr.show import SONIC_202505, Build
 from sonic_sim.network import Address, Network
 from sonic_sim.orchagent import SYSLOG, Orchagent, crash_lines
-from sonic_sim.spec import SimDevice
+from sonic_sim.spec import SimDevice, SimState
 
 if TYPE_CHECKING:
     from railweave_switch.guard import Guard
@@ -37,6 +37,7 @@ class Effect(StrEnum):
 
     DROP_SESSIONS = "drop-sessions"
     TIMER = "timer"
+    OFFLINE = "offline"
 
 
 @dataclass(slots=True)
@@ -110,7 +111,10 @@ class Image:
 
 
 class Device:
-    """A switch. ``daemons`` False leaves out what reacts to CONFIG_DB (hostcfgd, buffermgrd), as in the recordings."""
+    """A switch. ``daemons`` False leaves out what reacts to CONFIG_DB (hostcfgd, buffermgrd), as in the recordings.
+
+    ``busy_s`` are the seconds of the switch's own clock that its commands took.
+    """
 
     def __init__(self, spec: SimDevice, clock: Clock, *, daemons: bool = True) -> None:
         """Make a switch that has never booted."""
@@ -130,6 +134,7 @@ class Device:
         self.locks = Locks()
         self.faults = Faults()
         self.bfdd = False
+        self.busy_s = 0.0
         self.guard: Guard | None = None
         self.processes: set[int] = set()
         self.links: dict[str, Link] = {}
@@ -202,6 +207,26 @@ class Device:
         self.times.swss_up = now - SWSS_READY_S
         self.times.management_up = self.times.frr_up = now
 
+    def take_over(self, state: SimState) -> None:
+        """Hold what a switch held when it was read, as if it had done so for long."""
+        now = self.clock.now()
+        self.files.write(CONFIG_FILE, to_json(state.startup).encode(), now=now)
+        if state.startup_frr is not None:
+            self.files.write(FRR_FILE, state.startup_frr.encode(), now=now)
+        if state.version_file:
+            self.files.write(VERSION_FILE, state.version_file.encode(), now=now)
+        self.db.replace_all(state.running)
+        self.hostname = self.db.get("DEVICE_METADATA|localhost").get("hostname") or self.hostname
+        self.bfdd = self.db.get("SYSTEM_DEFAULTS|software_bfd").get("status") == "enabled"
+        self.orchagent.start(self.db)
+        self._lossless_seen.clear()
+        self.frr.stop()
+        if state.frr is not None:
+            self.frr.start(state.frr, self.hostname)
+        # What bgpcfgd once wrote for TSA is in FRR's text already.
+        self._shifted = self.db.get("BGP_DEVICE_GLOBAL|STATE").get("tsa_enabled", "false")
+        self.react()
+
     def boot(self) -> None:
         """Start from the files: the startup configuration becomes the running one; timers and locks are gone."""
         self.guard = None
@@ -247,6 +272,10 @@ class Device:
     def start_services(self) -> None:
         """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
         now = self.clock.now()
+        if self.faults.strike(FaultKind.NO_RETURN) is not None:
+            self.faults.add(FaultKind.UNREACHABLE)
+            self.faults.add(FaultKind.LINK_DOWN)
+            self.emit(Effect.OFFLINE)
         self._lossless_seen.clear()
         self.orchagent.start(self.db)
         self.times.swss_up = now

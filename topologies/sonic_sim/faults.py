@@ -19,6 +19,8 @@ class FaultKind(StrEnum):
     WRONG_HOST_KEY = "wrong-host-key"
     POWER_CYCLE = "power-cycle"
     ERRORS = "errors"
+    LINK_DOWN = "link-down"
+    NO_RETURN = "no-return"
 
 
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE})
@@ -32,8 +34,9 @@ class Fault:
     ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
     commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
     ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
-    ``port`` and ``rate``: of errors, the port (empty: all) and how many errors and discards it counts a second;
-    ``since``: when it was armed, in seconds since 1970.
+    ``port``: of errors and link-down, the port (empty: all); ``rate``: of errors, how many errors and discards a port
+    counts a second; ``since``: when it was armed, in seconds since 1970.
+    ``no-return`` strikes at the next reload or restart: the switch is unreachable from then on, and its links are down.
     """
 
     kind: FaultKind
@@ -47,7 +50,7 @@ class Fault:
     since: float = 0.0
 
 
-_DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1}
+_DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1, FaultKind.NO_RETURN: 1}
 _MOMENTS = ("before", "during", "after")
 
 
@@ -91,6 +94,10 @@ class Faults:
     def since(self, kind: FaultKind) -> float | None:
         """Return when a fault of this kind was armed, None where none is."""
         return next((one.since for one in self.armed if one.kind is kind), None)
+
+    def cuts(self, port: str) -> bool:
+        """Tell whether the link of a port is down by a fault."""
+        return any(one.kind is FaultKind.LINK_DOWN and one.port in ("", port) for one in self.armed)
 
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""

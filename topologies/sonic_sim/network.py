@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, cast
 
 from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.faults import Faults
 from sonic_sim.orchagent import Orchagent
 from sonic_sim.spec import SimCable, SimHost
 
@@ -17,6 +18,7 @@ class Switch(Protocol):
     name: str
     db: ConfigDb
     orchagent: Orchagent
+    faults: Faults
 
 
 AnySwitch = TypeVar("AnySwitch", bound=Switch)
@@ -125,12 +127,12 @@ class Network(Generic[AnySwitch]):
         """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
         here = self.ports(device).get(port)
         far = self.far_end(device, port)
-        if here is None or far is None or not here.admin_up or device.orchagent.crashed:
+        if here is None or far is None or not here.admin_up or device.orchagent.crashed or device.faults.cuts(port):
             return False
         if far.node in self.hosts:
             return self.hosts[far.node].powered
         other = self.devices.get(far.node)
-        if other is None or other.orchagent.crashed:
+        if other is None or other.orchagent.crashed or other.faults.cuts(far.port):
             return False
         there = self.ports(other).get(far.port)
         return there is not None and there.admin_up and compatible(here, there)

@@ -92,6 +92,7 @@ class DeviceListener:
     _acceptor: asyncssh.SSHAcceptor | None = None
     _silent: asyncio.Server | None = None
     _timer: asyncio.TimerHandle | None = None
+    _opening: "asyncio.Task[None] | None" = None
 
     async def open(self) -> None:
         """Listen, as the armed faults of the switch allow."""
@@ -167,6 +168,8 @@ class DeviceListener:
             self.drop_sessions()
         elif effect is Effect.TIMER:
             self.plan_timer()
+        elif effect is Effect.OFFLINE:
+            self._opening = asyncio.get_running_loop().create_task(self.open())
 
     async def _session(self, process: "asyncssh.SSHServerProcess[str]") -> None:
         shell = Shell(self.device, USER)

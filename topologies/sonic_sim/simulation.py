@@ -22,7 +22,9 @@ from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
-from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec
+from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
+from sonic_sim.switch_host import take_over_transactions
+from sonic_sim.watching import Watch
 
 _LISTENS_AT_ONCE = 50
 _RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
@@ -64,6 +66,7 @@ class Simulation:
         self.clock = clock
         self.keeper = Keeper(folder)
         self.network = Fabric()
+        self.watch = Watch(self.network)
         self.listeners: dict[str, DeviceListener] = {}
         self.addresses: dict[str, str] = {}
         self.fabric = ""
@@ -97,7 +100,7 @@ class Simulation:
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
         added = [one for one in spec.devices if one.name not in self.network.devices]
-        new = [self._new_device(one) for one in added]
+        new = [self._new_device(one, spec.states.get(one.name)) for one in added]
         for host in spec.hosts:
             before = self.network.hosts.get(host.name, host)
             self.network.hosts[host.name] = replace(host, powered=before.powered)
@@ -130,9 +133,12 @@ class Simulation:
                     "runs; `sim down` removes the simulated fabric, then it can be brought up anew"
                 )
 
-    def _new_device(self, spec: SimDevice) -> Device:
+    def _new_device(self, spec: SimDevice, state: SimState | None = None) -> Device:
         device = Device(spec, self.clock)
         device.install()
+        if state is not None:
+            device.take_over(state)
+            take_over_transactions(device, state)
         self.network.add_device(device)
         if spec.name not in self.addresses:
             self.addresses[spec.name] = device_address(self.fabric, len(self.addresses))
@@ -170,10 +176,14 @@ class Simulation:
             for device in devices[start : start + _LISTENS_AT_ONCE]:
                 key = self._key(self.paths.host_key(device.name))
                 address = self.addresses[device.name]
-                listener = DeviceListener(device, address, self.port, key, client_key, self.keeper.save_device)
+                listener = DeviceListener(device, address, self.port, key, client_key, self._changed)
                 self.listeners[device.name] = listener
                 opened.append(listener.open())
             await asyncio.gather(*opened)
+
+    def _changed(self, device: Device) -> None:
+        self.keeper.save_device(device)
+        self.watch.look(device)
 
     def _key(self, path: Path) -> asyncssh.SSHKey:
         if path.exists():
@@ -231,7 +241,7 @@ class Simulation:
                 raise SimulatorError(str(error)) from error
         if kind in _RESTARTS_LISTENER:
             await self.listeners[name].open()
-        self.keeper.save_device(device)
+        self._changed(device)
 
     async def clear_fault(self, name: str, kind: str | None) -> int:
         """Clear a switch's faults, of one kind or all; return how many. Raises SimulatorError."""
@@ -239,7 +249,7 @@ class Simulation:
         count = device.faults.clear(kind)
         if kind is None or kind in _RESTARTS_LISTENER:
             await self.listeners[name].open()
-        self.keeper.save_device(device)
+        self._changed(device)
         return count
 
     def pass_time(self, seconds: float) -> None:

@@ -55,13 +55,32 @@ class SimCable:
 
 
 @dataclass(frozen=True, slots=True)
+class SimState:
+    """What a switch holds when it joins the fabric, in the place of what the factory leaves.
+
+    ``running`` is its CONFIG_DB and ``frr`` the text of its running FRR, None where FRR does not run; ``startup`` and
+    ``startup_frr`` are what it boots. ``version_file`` is ``/etc/sonic/sonic_version.yml``, empty for the simulator's
+    own. ``digest_key`` and ``generation`` are those that the transaction program keeps on the switch.
+    """
+
+    running: ConfigDbDocument
+    frr: str | None
+    startup: ConfigDbDocument
+    startup_frr: str | None = None
+    version_file: str = ""
+    digest_key: str = ""
+    generation: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SimSpec:
-    """A whole simulated fabric."""
+    """A whole simulated fabric; ``states`` has the devices that do not begin as the factory leaves them."""
 
     fabric: str
     devices: tuple[SimDevice, ...]
     hosts: tuple[SimHost, ...] = ()
     cables: tuple[SimCable, ...] = field(default=())
+    states: Mapping[str, SimState] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the JSON form; `spec_from_json` reads it back."""
@@ -87,4 +106,5 @@ def _spec(document: Mapping[str, Any]) -> SimSpec:
         devices=tuple(SimDevice(**{**one, "without": tuple(one.get("without", ()))}) for one in document["devices"]),
         hosts=tuple(SimHost(**one) for one in document["hosts"]),
         cables=tuple(SimCable(**one) for one in document["cables"]),
+        states={name: SimState(**one) for name, one in document.get("states", {}).items()},
     )

@@ -22,11 +22,13 @@ from railweave_switch.host import (
     Process,
 )
 from railweave_switch.reload_check import rejected
+from railweave_switch.state import Kind, Stage, State, path
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Wait, find_command
+from sonic_sim.spec import SimState
 from sonic_sim.traffic import pass_seconds
 from sonic_sim.yang.reload_rule import ReloadRule
 
@@ -196,6 +198,16 @@ class SimulatedHost(Host):
     def program(self) -> bytes:
         """Return the file under which the program was started."""
         return self.device.files.read(self._program)
+
+
+def take_over_transactions(device: Device, state: SimState) -> None:
+    """Let the program on a switch know what it knew where ``state`` was read: its key and the generation that runs."""
+    host = SimulatedHost(device)
+    host.make_directory()
+    if state.digest_key:
+        host.write_file(path(host, "digest.key"), state.digest_key.encode())
+    if state.generation:
+        State("", Kind.COMMIT, Stage.CONFIRMED, generation=dict(state.generation)).write(host)
 
 
 def look(device: Device) -> float | None:

@@ -134,14 +134,14 @@ def fault(
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
     seconds: Annotated[float, typer.Option(help="For slow: the delay in seconds.")] = 1.0,
     moment: Annotated[str, typer.Option(help="For drop-session: before, during or after the command.")] = "after",
-    port: Annotated[str, typer.Option(help="For errors: the port that counts them; default: all.")] = "",
+    port: Annotated[str, typer.Option(help="For errors and link-down: the port; default: all.")] = "",
     rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,
     option: IntentOption = None,
 ) -> None:
     """Inject a fault.
 
     Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, silent, wrong-host-key, power-cycle,
-    errors.
+    errors, link-down, no-return (from its next reload).
     """
     details = {"command": command, "after": after, "seconds": seconds, "moment": moment, "port": port, "rate": rate}
     api.sim.fault(api.open_project(option), device, kind, **details, **({} if times is None else {"times": times}))

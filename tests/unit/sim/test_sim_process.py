@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import shlex
 import signal
 import socket
@@ -237,7 +238,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
     [
         ("nobody", "slow", {}, "no device nobody"),
         ("leaf1", "nosuch", {}, "no fault 'nosuch'; there are: unreachable, slow"),
-        ("leaf1", "clears", {}, "errors; clear ends them$"),
+        ("leaf1", "clears", {}, "no-return; clear ends them$"),
         ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "errors", {"port": "Ethernet9"}, "leaf1 has no port Ethernet9; it has Ethernet0, Ethernet4"),
         ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is none of before, during, after"),
@@ -362,6 +363,18 @@ def test_nothing_is_asked_of_a_simulator_that_does_not_run(tmp_path: Path) -> No
         control.endpoints(tmp_path)
     with pytest.raises(control.SimulatorError, match="sim up"):
         control.cable(tmp_path, "a:b", "c:d")
+
+
+def test_a_fabric_ends_with_its_owner_and_leaves_no_folder(tmp_path: Path) -> None:
+    owned, owner = os.pipe()
+    folder = tmp_path / "owned"
+    ends = control.up(folder, SPEC, control.SimOptions(owner=owned))
+    os.close(owned)
+    handle = os.pidfd_open(ends.pid)
+    os.close(owner)
+    assert select.select([handle], [], [], 60)[0]
+    os.close(handle)
+    assert not folder.exists()
 
 
 def test_a_specification_travels_as_json() -> None:

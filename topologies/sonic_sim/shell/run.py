@@ -155,6 +155,7 @@ class Shell:
         if result.seconds is Wait.FOR_EVER:
             await asyncio.Event().wait()
         elif isinstance(result.seconds, float) and result.seconds > 0:
+            self.device.busy_s += result.seconds
             await asyncio.sleep(self.device.clock.real_s(result.seconds))
         if result.out:
             streams.out(result.out)

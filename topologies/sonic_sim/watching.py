@@ -1,0 +1,83 @@
+"""The record of a watched fabric: every moment at which cables began or ceased to carry BGP, and how busy a switch was.
+
+A switch is looked at after every command that it ran. What happens and ends within one command is not seen.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from sonic_sim.bgp.sessions import sessions_of
+from sonic_sim.device import Device, Fabric
+
+_AGAIN_S = 0.02
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was seen since `Watch.begin`. A cable is named by its two ends ``DEVICE:PORT`` in the order of text.
+
+    A moment is ``{"at": seconds of this machine's steady clock, "device": name, "up": [[a, b]…], "down": [[a, b]…],
+    "busy_s": seconds of its own clock that the switch's commands took so far}``.
+    """
+
+    network: Fabric
+    moments: list[dict[str, Any]] = field(default_factory=list)
+    active: bool = False
+    _carrying: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _cables_of: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    _seen: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    _waiting: set[str] = field(default_factory=set)
+
+    def begin(self) -> list[tuple[str, str]]:
+        """Begin the record; return the cables that carry BGP now."""
+        self.active = True
+        self.moments.clear()
+        self._carrying.clear()
+        self._cables_of.clear()
+        self._seen.clear()
+        for device in self.network.devices.values():
+            self.look(device)
+        self.moments.clear()
+        return [cable for cable, up in self._carrying.items() if up]
+
+    def look(self, device: Device) -> None:
+        """Note what is another way at a switch than when it was looked at last."""
+        if not self.active:
+            return
+        version = (device.db.version, device.frr.version, device.faults.version, self.network.version, device.busy_s)
+        if self._seen.get(device.name) == version and device.name not in self._waiting:
+            return
+        before = self._seen.get(device.name)
+        self._seen[device.name] = version
+        self._waiting.discard(device.name)
+        changed = self._changed(device)
+        if any(changed.values()) or before is None or before[-1] != device.busy_s:
+            moment = {"at": time.monotonic(), "device": device.name, "busy_s": round(device.busy_s, 3)}
+            self.moments.append({**moment, **changed})
+
+    def _changed(self, device: Device) -> dict[str, list[tuple[str, str]]]:
+        changed: dict[str, list[tuple[str, str]]] = {"up": [], "down": []}
+        seen: dict[tuple[str, str], bool] = {}
+        for one in sessions_of(device).values():
+            far = self.network.far_end(device, one.port) if one.port else None
+            if far is None or far.node not in self.network.devices:
+                continue
+            first, second = sorted((f"{device.name}:{one.port}", f"{far.node}:{far.port}"))
+            seen[first, second] = seen.get((first, second), False) or one.established
+            if one.state == "Connect":  # it comes up without a further command
+                self._look_again(device)
+        # A switch that lost a neighbor's configuration has no session there any more.
+        seen = dict.fromkeys(self._cables_of.get(device.name, ()), False) | seen
+        self._cables_of[device.name] = set(seen)
+        for cable, up in seen.items():
+            if self._carrying.get(cable, False) != up:
+                changed["up" if up else "down"].append(cable)
+            self._carrying[cable] = up
+        return changed
+
+    def _look_again(self, device: Device) -> None:
+        if device.name not in self._waiting:
+            self._waiting.add(device.name)
+            asyncio.get_running_loop().call_later(_AGAIN_S, self.look, device)
