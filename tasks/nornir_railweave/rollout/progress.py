@@ -19,6 +19,7 @@ from railweave.plan.outcome import outcome_text
 
 _TITLES = {
     "read_running": "reading",
+    "record_switch": "recording",
     "save_config": "saving",
     "apply_change": "deploying",
     "confirm_commit": "confirming",

@@ -1,0 +1,60 @@
+"""Recording what switches run, boot and show, as a simulated switch can be made to hold it. Nothing is changed."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from nornir_railweave.device.observing import observe
+from nornir_railweave.device.reading import known_generation, running_of, switch_program
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.events import Announcer, Event, Events, Step, silent
+from nornir_railweave.target.connect import run_on
+from railweave.plan.verification import Observation
+from railweave.sonic.document import RunningConfig, parse_running
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSwitch:
+    """What one switch was read to hold; with an ``error`` it could not be read.
+
+    ``startup`` is what it boots, ``image`` what its image says of its release, ``generation`` what the transaction
+    program on it says of the intent that it runs, ``seen`` what its ports and neighbors show.
+    """
+
+    running: RunningConfig | None = None
+    startup: RunningConfig | None = None
+    image: Mapping[str, str] = field(default_factory=dict)
+    generation: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seen: Observation | None = None
+    error: str = ""
+
+
+def record_switch(task: Task, announce: Events) -> Result:
+    """Return a `RecordedSwitch`."""
+    with session(task) as opened:
+        try:
+            driver = opened.driver
+            running = running_of(driver)
+            known = getattr(switch_program(driver), "known", None)
+            recorded = RecordedSwitch(
+                running=running,
+                startup=parse_running(driver.get_config(retrieve="startup")["startup"] or "{}"),
+                image={} if known is None else known.image,
+                generation=known_generation(driver),
+                seen=observe(driver),
+            )
+        except DEVICE_ERRORS as fault:
+            announce(Event(Step.UNREACHABLE, task.host.name, error_text(fault)))
+            return Result(host=task.host, result=RecordedSwitch(error=error_text(fault)))
+    announce(Event(Step.READ, task.host.name))
+    return Result(host=task.host, result=recorded)
+
+
+def record(nr: Nornir, names: Collection[str], *, events: Events = silent) -> dict[str, RecordedSwitch]:
+    """Return what the switches ``names`` hold."""
+    announce = Announcer([events])
+    found = run_on(nr, names, record_switch, announce=announce)
+    return {name: one or RecordedSwitch(error="not attempted") for name, one in found.items()}
