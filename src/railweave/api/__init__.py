@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from railweave.api.reference import explain_rule as explain_rule
     from railweave.api.reference import schema as schema
     from railweave.api.reference import schemas as schemas
+    from railweave.api.rehearsing import rehearse as rehearse
     from railweave.api.resuming import resume as resume
     from railweave.api.rolling_back import rollback as rollback
     from railweave.api.rolling_back import rollback_last as rollback_last
@@ -70,6 +71,7 @@ _HOMES = {
     "phased_nodes": ("deploy_node_phase",),
     "project": ("Project", "open_project"),
     "reference": ("codes", "explain_rule", "schema", "schemas"),
+    "rehearsing": ("rehearse",),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),
     "starter": ("init", "starter_templates"),

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nornir_railweave.rollout.journal import RolloutMetadata
 from nornir_railweave.rollout.resuming import newest_unfinished
+from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.auditing import audited
 from railweave.api.journals import journal_folder, refuse_while_rolling_out, shared_journals
@@ -50,9 +51,14 @@ class DeployOptions:
     max_failures: int | None = None
 
     def policy(self, fabric: LiveFabric, *, remove_conflicting: bool | None = None) -> Policy:
-        """Return the policy of a rollout to ``fabric`` with these options."""
+        """Return the policy of a rollout to ``fabric`` with these options, whose journals are the project's."""
+        policy = self.policy_on(fabric.target, remove_conflicting=remove_conflicting)
+        return replace(policy, journal_dir=journal_folder(), journals=shared_journals())
+
+    def policy_on(self, target: Target, *, remove_conflicting: bool | None = None) -> Policy:
+        """Return the policy of a rollout to ``target`` with these options; its journals have no place yet."""
         return policy_for(
-            fabric.target,
+            target,
             provision=self.provision,
             renumber=self.renumber,
             skip_unreachable=self.skip_unreachable,
@@ -62,8 +68,6 @@ class DeployOptions:
             allow_lockout=self.allow_lockout,
             discard_newer=self.discard_newer,
             max_failures=self.max_failures,
-            journal_dir=journal_folder(),
-            journals=shared_journals(),
         )
 
 
@@ -87,7 +91,7 @@ def deploy(
     """
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
-    bound, signed, signer = _read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, None, "")
+    bound, signed, signer = read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, None, "")
     if reviewed is None and fabric.target.allowed_signers is not None:
         raise refuse_unsigned(target, fabric.target.allowed_signers)
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
@@ -114,7 +118,7 @@ def deploy(
             return result
 
 
-def _read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
+def read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
     """Return the plan of a file, what was signed, and who did; only what was checked is read."""
     try:
         if allowed_signers is None:

@@ -45,7 +45,8 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def simulator_errors() -> Iterator[None]:
+    """Turn what the simulator refuses, or that it is not installed, into RailweaveError."""
     if missing := [name for name in _EXTRA if find_spec(name) is None]:
         needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
         raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
@@ -55,7 +56,7 @@ def _refusals() -> Iterator[None]:
         raise RailweaveError(str(refused)) from refused
 
 
-@_refusals()
+@simulator_errors()
 def up(project: Project, *, real_time: bool = False) -> RunningSim:
     """Start the simulated fabric, or add what the intent has grown by; running switches are not reset.
 
@@ -70,7 +71,7 @@ def up(project: Project, *, real_time: bool = False) -> RunningSim:
     return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, load_catalog()), options), folder)
 
 
-@_refusals()
+@simulator_errors()
 def down(project: Project | None = None) -> dict[str, bool]:
     """Stop the simulated fabric of ``project``, by default all of the working directory, and remove its state.
 
@@ -80,31 +81,31 @@ def down(project: Project | None = None) -> dict[str, bool]:
     return {folder.name: control.down(folder) for folder in folders}
 
 
-@_refusals()
+@simulator_errors()
 def status(project: Project) -> dict[str, Any]:
     """Return the simulated switches with their addresses and faults, as ``sim status --json`` prints them."""
     return control.status(state(project))
 
 
-@_refusals()
+@simulator_errors()
 def cable(project: Project, a: str, b: str) -> None:
     """Plug a cable between two ends ``DEVICE:PORT``; a cable that was in one of them is unplugged."""
     control.cable(state(project), a, b)
 
 
-@_refusals()
+@simulator_errors()
 def power(project: Project, nodes: Sequence[str], *, powered: bool) -> None:
     """Power GPU nodes on or off; the links of one that is off are down."""
     control.power(state(project), nodes, powered=powered)
 
 
-@_refusals()
+@simulator_errors()
 def replace(project: Project, device: str) -> dict[str, str]:
     """Replace a switch by a factory-fresh one on the same cables; return its ``serial`` and ``mac``."""
     return control.replace(state(project), device)
 
 
-@_refusals()
+@simulator_errors()
 def fault(project: Project, device: str, kind: str, **details: Any) -> None:
     """Inject a fault, with ``details`` as in `sonic_sim.faults`; the kind ``clear`` clears all faults of the switch."""
     if kind == "clear":
@@ -113,7 +114,7 @@ def fault(project: Project, device: str, kind: str, **details: Any) -> None:
         control.fault(state(project), device, kind, **details)
 
 
-@_refusals()
+@simulator_errors()
 def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> list[str]:
     """Return the OpenSSH command that logs in to a simulated switch; raises UsageError for an unknown one."""
     endpoints = control.endpoints(state(project))

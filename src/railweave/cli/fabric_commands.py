@@ -1,14 +1,16 @@
 """Commands that compare a running fabric with its intent, and that change it: plan, deploy, rollback, verify, drift."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import (
+    AllowLockout,
     AsJson,
+    DiscardNewer,
     ExitCode,
     From,
     IntentArgument,
@@ -17,19 +19,21 @@ from railweave.cli.options import (
     NodesDone,
     PhaseNumber,
     Provision,
+    RemoveConflicting,
+    RemoveLive,
+    Renumber,
+    SingleStep,
     SkipUnreachable,
     TargetOption,
     Yes,
 )
-from railweave.cli.show import print_diagnostics, print_plan, print_result, write_json
+from railweave.cli.show import print_diagnostics, print_plan, print_result, print_view, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 from railweave.wording import command_line, commands_name
 
-RemoveConflicting = Annotated[
-    bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
-]
-
+if TYPE_CHECKING:
+    from railweave.plan.model import Plan
 
 _EXCEPTIONS = "drift-ignore.yml"
 
@@ -84,10 +88,24 @@ def plan(
             sign_plan(out, sign)
     refused = conflicts(made)
     print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
+    if not json:
+        _show_rehearsals(made, out, markdown=markdown)
     unread = len(made.names(DeviceState.UNREACHABLE))
     if refused or (unread and (not skip_unreachable or unread == len(made.devices))):
         return 1
     return 2 if exit_code and made.deltas else 0
+
+
+def _show_rehearsals(plan: "Plan", file: Path | None, *, markdown: bool) -> None:
+    """Print the lines of the rehearsals of exactly this plan."""
+    from railweave.api.rehearsals import stored
+    from railweave.report.rehearsal import stored_line
+
+    for one in stored(plan, *([file] if file else [])):
+        if markdown:
+            print(f"\n{stored_line(one, markdown=True)}")
+        else:
+            print_view(stored_line(one))
 
 
 def deploy(
@@ -96,23 +114,13 @@ def deploy(
     target: TargetOption = "sim",
     yes: Yes = False,
     provision: Provision = False,
-    renumber: Annotated[
-        bool, typer.Option("--renumber", help="Allow changes of existing names, AS numbers and addresses.")
-    ] = False,
+    renumber: Renumber = False,
     skip_unreachable: SkipUnreachable = False,
     remove_conflicting: RemoveConflicting = False,
-    single_step: Annotated[
-        bool, typer.Option("--single-step", help="Deploy in one step what live traffic would need phases for.")
-    ] = False,
-    remove_live: Annotated[
-        bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
-    ] = False,
-    allow_lockout: Annotated[
-        bool, typer.Option("--allow-lockout", help="Change who can log in to switches (AAA, ACLs, SSH).")
-    ] = False,
-    discard_newer: Annotated[
-        bool, typer.Option("--discard-newer", help="Undo what a newer or another state of the intent brought.")
-    ] = False,
+    single_step: SingleStep = False,
+    remove_live: RemoveLive = False,
+    allow_lockout: AllowLockout = False,
+    discard_newer: DiscardNewer = False,
     max_failures: MaxFailures = None,
     base: From = "",
     phase: PhaseNumber = None,

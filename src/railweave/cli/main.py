@@ -20,6 +20,7 @@ from railweave.cli import (
     lab_commands,
     node_commands,
     operation_commands,
+    rehearse_commands,
     rollout_commands,
     sim_commands,
 )
@@ -54,6 +55,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 for module in (
     design_commands,
     fabric_commands,
+    rehearse_commands,
     rollout_commands,
     operation_commands,
     sim_commands,

@@ -23,7 +23,13 @@ IntentArgument = Annotated[
 IntentOption = Annotated[
     Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.", autocompletion=completion.intents)
 ]
+AllowLockout = Annotated[
+    bool, typer.Option("--allow-lockout", help="Change who can log in to switches (AAA, ACLs, SSH).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; `railweave schema` has the schemas.")]
+DiscardNewer = Annotated[
+    bool, typer.Option("--discard-newer", help="Undo what a newer or another state of the intent brought.")
+]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there are changes.")]
 MaxFailures = Annotated[
     int | None,
@@ -38,6 +44,18 @@ PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, 
 NodesDone = Annotated[
     bool,
     typer.Option("--nodes-done", help="The nodes have done the phases before, and no job still sends the old values."),
+]
+RemoveConflicting = Annotated[
+    bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
+]
+RemoveLive = Annotated[
+    bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
+]
+Renumber = Annotated[
+    bool, typer.Option("--renumber", help="Allow changes of existing names, AS numbers and addresses.")
+]
+SingleStep = Annotated[
+    bool, typer.Option("--single-step", help="Deploy in one step what live traffic would need phases for.")
 ]
 SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
 TargetOption = Annotated[

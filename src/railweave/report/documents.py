@@ -54,6 +54,7 @@ COMMANDS = (
     "phases",
     "plan",
     "recover",
+    "rehearse",
     "render",
     "replace",
     "retire",

@@ -85,6 +85,8 @@ def live(rig: Rig) -> None:
     rig.note("sim up")
     rig.note("trust", "--yes")
     rig.note("plan")
+    rig.note("rehearse", status=1)
+    rig.note("rehearse", "--provision")
     rig.note("deploy", "--yes", status=1)
     rig.note("deploy", "--yes", "--provision")
     rig.note("deploy", "--yes")

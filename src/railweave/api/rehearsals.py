@@ -1,0 +1,57 @@
+"""Stored rehearsals: by the digest of their plan in the project, and beside a plan's file.
+
+One with injected faults has a file of its own, so that it does not take the place of one without.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from railweave.api.project import STATE
+from railweave.errors import RailweaveError
+from railweave.files import write_private
+from railweave.plan.document import plan_digest
+from railweave.plan.model import Plan
+from railweave.plan.rehearsal import Rehearsal
+from railweave.report.documents import VERSION, versioned
+from railweave.report.rehearsal import rehearsal_json
+
+_FOLDER = STATE / "rehearsals"
+_SUFFIXES = (".rehearsal.json", ".rehearsal-with-faults.json")
+
+
+def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
+    """Write a rehearsal into the project, and beside the files of its plan; return where. Raises RailweaveError."""
+    text = (json.dumps(versioned(rehearsal_json(rehearsal)), indent=2) + "\n").encode()
+    suffix = _SUFFIXES[bool(rehearsal.faults)]
+    paths = (_FOLDER / f"{rehearsal.plan_digest}{suffix}", *(plan.with_suffix(suffix) for plan in beside))
+    for path in paths:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_private(path, text)
+        except OSError as fault:
+            raise RailweaveError(f"the rehearsal cannot be written: {path}: {fault.strerror}") from fault
+    return paths
+
+
+def stored(plan: Plan, *beside: Path) -> tuple[dict[str, Any], ...]:
+    """Return the documents of the last rehearsals of exactly ``plan``: without faults, then with faults.
+
+    One of another plan, or of another version, is as good as none.
+    """
+    if not (_FOLDER.is_dir() or any(one.with_suffix(suffix).exists() for one in beside for suffix in _SUFFIXES)):
+        return ()  # most plans: their digest is not worth its time
+    digest = plan_digest(plan)
+    found = (next(_of(digest, suffix, beside), None) for suffix in _SUFFIXES)
+    return tuple(one for one in found if one is not None)
+
+
+def _of(digest: str, suffix: str, beside: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
+    for path in (_FOLDER / f"{digest}{suffix}", *(one.with_suffix(suffix) for one in beside)):
+        try:
+            read = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(read, dict) and (read.get("version"), read.get("plan_digest")) == (VERSION, digest):
+            yield read

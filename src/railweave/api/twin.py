@@ -1,0 +1,162 @@
+"""A twin: simulated switches on loopback that hold what a target's switches were read to hold."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.model import Address, Login, Rollout, Source, Target, Timeouts
+from nornir_railweave.tasks.recording import RecordedSwitch
+from railweave.api.live import LiveFabric
+from railweave.api.project import Project
+from railweave.api.sim import simulator_errors, simulator_spec
+from railweave.catalog.load import load_catalog
+from railweave.errors import RailweaveError
+from railweave.fabric.model import Fabric
+from railweave.sonic.document import RunningConfig, json_tables
+from sonic_sim import control
+from sonic_sim.control import Endpoints, SimOptions
+from sonic_sim.faults import FaultKind
+from sonic_sim.spec import SimState
+
+FAULTS = tuple(str(kind) for kind in FaultKind)
+"""The kinds of faults that can be injected."""
+
+_PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.05
+"""What is down on simulated switches after so long stays down: their own waits take a thousandth of the real time, and
+one process serves all of them."""
+_TIMER_PATIENCES = 4
+"""The revert timer of a twin covers a wave and its verification, and a lost switch is waited for until it expires."""
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A running twin: its fabric as a deployment sees it, the target that it is ``of``, and the simulator's folder."""
+
+    live: LiveFabric
+    of: Target
+    folder: Path
+
+    @property
+    def journals(self) -> Path:
+        """Return where rollouts on the twin leave their journals."""
+        return self.folder / "journal"
+
+    def watch(self) -> list[tuple[str, str]]:
+        """Begin a record of the twin; return the cables that carry BGP."""
+        with simulator_errors():
+            return control.watch(self.folder)
+
+    def watched(self) -> list[dict[str, Any]]:
+        """Return the moments of the record (`sonic_sim.watching`)."""
+        with simulator_errors():
+            return control.watched(self.folder)
+
+    def fault(self, device: str, kind: str, **details: Any) -> None:
+        """Inject a fault; raises RailweaveError for an unknown kind or port."""
+        with simulator_errors():
+            control.fault(self.folder, device, kind, **details)
+
+
+@contextmanager
+def twin(project: Project, live: LiveFabric, recorded: Mapping[str, RecordedSwitch]) -> Iterator[Twin]:
+    """Start a twin of ``live``, in which the recorded switches hold what was read and others are factory-fresh.
+
+    It has a folder, keys and credentials of its own, and ends with the context, also where this process is killed: it
+    holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
+    """
+    fabric = live.designed.fabric
+    folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
+    owned, owner = os.pipe()
+    try:
+        with simulator_errors():
+            spec = simulator_spec(fabric, load_catalog())
+            states = {name: sim_state(one) for name, one in recorded.items() if not one.error}
+            endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
+        yield Twin(_reached(project, live, endpoints), live.target, folder)
+    finally:
+        os.close(owned)
+        try:
+            control.down(folder)
+        finally:
+            os.close(owner)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def sim_state(recorded: RecordedSwitch) -> SimState:
+    """Return what a simulated switch must hold to be as the recorded one."""
+    running = recorded.running
+    if running is None:
+        raise ValueError("a switch that was not read has no state")
+    startup = recorded.startup or running
+    return SimState(
+        running=_tables(running),
+        frr=running.frr,
+        startup=_tables(startup),
+        startup_frr=startup.frr,
+        version_file="".join(f"{name}: '{value}'\n" for name, value in recorded.image.items()),
+        digest_key=running.digest_key,
+        generation=recorded.generation,
+    )
+
+
+def _tables(config: RunningConfig) -> dict[str, Any]:
+    return json_tables(config.config_db)
+
+
+def _reached(project: Project, live: LiveFabric, endpoints: Endpoints) -> LiveFabric:
+    """Return the fabric of ``live`` on the twin, under the name of the target: its plan is the same plan."""
+    target = twin_target(live.target, endpoints)
+    refuse_other_machines(live.designed.fabric, target)
+    shown = project.operator.progress()
+    nornir = build(live.designed.fabric, target, processors=[shown])
+    return replace(live, target=target, nornir=nornir, shown=shown)
+
+
+def twin_target(target: Target, endpoints: Endpoints) -> Target:
+    """Return the target that reaches a twin: addresses, login and host keys of its own, the rollout of ``target``."""
+    patience_s = _PATIENCE_S + _PATIENCE_OF_A_SWITCH_S * len(endpoints.devices)
+    return Target(
+        name=target.name,
+        source=Source.ADDRESSES,
+        login=Login(
+            username=endpoints.username,
+            key_file=Path(endpoints.key_file),
+            agent=False,
+            strict=True,
+            known_hosts=Path(endpoints.known_hosts),
+        ),
+        devices={name: Address(one.address, one.port) for name, one in endpoints.devices.items()},
+        options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
+        timeouts=Timeouts(reconnect_s=min(patience_s, target.timeouts.reconnect_s)),
+        rollout=twin_rollout(target.rollout, patience_s),
+        skip_checks=target.skip_checks,
+    )
+
+
+def twin_rollout(rollout: Rollout, patience_s: float) -> Rollout:
+    """Return a rollout without the waits that only tell something of real switches: no soak, and no long patience."""
+    return replace(
+        rollout,
+        soak_s=0,
+        revert_in_s=min(ceil(_TIMER_PATIENCES * patience_s), rollout.revert_in_s),
+        verify_timeout_s=min(patience_s, rollout.verify_timeout_s),
+        verify_interval_s=min(_POLL_S, rollout.verify_interval_s),
+        drain_timeout_s=min(patience_s, rollout.drain_timeout_s),
+    )
+
+
+def refuse_other_machines(fabric: Fabric, target: Target) -> None:
+    """Raise RailweaveError unless every switch of the twin is on loopback: no other device is ever changed."""
+    for switch in fabric.switches:
+        address = target.devices.get(switch.name)
+        if address is None or not ip_address(address.host).is_loopback:
+            raise RailweaveError(f"{switch.name}: its twin is not on loopback, so nothing was rehearsed")

@@ -1,0 +1,82 @@
+"""`railweave rehearse`: what a deployment would meet, on simulated switches that run what the target's switches run."""
+
+from typing import Annotated
+
+import typer
+
+from railweave import api
+from railweave.cli import completion
+from railweave.cli.options import (
+    AllowLockout,
+    AsJson,
+    DiscardNewer,
+    IntentArgument,
+    IntentOption,
+    MaxFailures,
+    Provision,
+    RemoveConflicting,
+    RemoveLive,
+    Renumber,
+    SingleStep,
+    SkipUnreachable,
+    TargetOption,
+)
+from railweave.cli.show import print_result
+from railweave.cli.terminal import Terminal
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to ``app``."""
+    app.command()(rehearse)
+
+
+def rehearse(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault",
+            metavar="DEVICE[:PORT]=KIND[@WAVE]",
+            help="Inject a fault of `sim fault` when a wave begins; default: the wave of the device.",
+            autocompletion=completion.switches,
+        ),
+    ] = None,
+    provision: Provision = False,
+    renumber: Renumber = False,
+    skip_unreachable: SkipUnreachable = False,
+    remove_conflicting: RemoveConflicting = False,
+    single_step: SingleStep = False,
+    remove_live: RemoveLive = False,
+    allow_lockout: AllowLockout = False,
+    discard_newer: DiscardNewer = False,
+    max_failures: MaxFailures = None,
+    json: AsJson = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
+) -> int:
+    """Carry out the plan, or `rehearse plan.json`, on simulated switches that run what the target's switches run.
+
+    The target is only read. Exit status 1 if the deployment would be refused, stop or break the rollout policy.
+    """
+    from railweave.report.rehearsal import rehearsal_json, rehearsal_markdown, rehearsal_view
+
+    reviewed = intent if intent is not None and intent.suffix == ".json" else None
+    options = api.DeployOptions(
+        provision=provision,
+        renumber=renumber,
+        skip_unreachable=skip_unreachable,
+        remove_conflicting=remove_conflicting,
+        single_step=single_step,
+        remove_live=remove_live,
+        allow_lockout=allow_lockout,
+        discard_newer=discard_newer,
+        max_failures=max_failures,
+    )
+    project = api.open_project((None if reviewed else intent) or option, Terminal(yes=True, quiet=json or markdown))
+    found = api.rehearse(project, target, options, reviewed=reviewed, faults=tuple(fault or ()))
+    if markdown and not json:
+        print(rehearsal_markdown(found))
+    else:
+        print_result(found, rehearsal_json, rehearsal_view, as_json=json)
+    return 0 if found.ok else 1

@@ -1,0 +1,157 @@
+"""What a fabric carried at every moment of a rehearsal, judged by the rules of the rollout policy.
+
+Two records on one clock tell it: what the rollout did to which switch, and which cables of the simulated fabric carried
+BGP.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from railweave.fabric.model import Fabric, Link
+from railweave.plan.capacity import Service, rails_out
+from railweave.plan.model import Plan
+from railweave.plan.policy import Limits
+from railweave.plan.rehearsal import Left, RehearsedWave
+from railweave.plan.rollout_step import Step
+
+Cable = tuple[str, str]
+"""The two ends ``DEVICE:PORT`` of a cable in the order of text."""
+
+
+class RolloutMoment(NamedTuple):
+    """A step of the rollout, in seconds of a steady clock; ``device`` is empty where the whole rollout is meant."""
+
+    at_s: float
+    step: Step
+    device: str = ""
+
+
+class LinkMoment(NamedTuple):
+    """Cables of the simulated fabric that began or ceased to carry BGP, on the same clock, and the seconds of its own
+    clock that ``device`` has been busy."""
+
+    at_s: float
+    device: str
+    busy_s: float
+    up: tuple[Cable, ...] = ()
+    down: tuple[Cable, ...] = ()
+
+
+_BEGINS = frozenset({Step.DRAINING, Step.APPLYING, Step.ROLLING_BACK})
+_ENDS = frozenset({Step.CONFIRMED, Step.ROLLED_BACK, Step.OUTCOME})
+
+
+@dataclass(slots=True)
+class _Wave:
+    began_s: float
+    ended_s: float
+    left: Left | None = None
+    violations: dict[str, None] = field(default_factory=dict)
+    busy_s: dict[str, float] = field(default_factory=dict)
+
+
+class Judge:
+    """Follows both records of a rehearsal, and says what was left and what was broken in each wave."""
+
+    def __init__(self, fabric: Fabric, plan: Plan, carrying: Iterable[Cable]) -> None:
+        """``carrying`` are the cables that carried BGP when the rollout began: others cannot be lost."""
+        self._fabric, self._plan = fabric, plan
+        self._limits = Limits(fabric, plan.policy, plan.unprovisioned)
+        self._service = Service(fabric, plan.unprovisioned)
+        self._disruptive = plan.disruptive - plan.unprovisioned
+        carried = set(carrying)
+        links = {cable_of(fabric, link): link for link in fabric.fabric_links}
+        known = [link for link in links.values() if not {link.lower, link.upper} & plan.unprovisioned]
+        self._links = {cable: link for cable, link in links.items() if cable in carried}
+        self._without = frozenset(known) - frozenset(self._links.values())
+        self._out: set[str] = set(plan.out_of_service)
+        self._down: set[Link] = set()
+        self._known: dict[tuple[frozenset[str], frozenset[Link]], tuple[Left, str]] = {}
+        self.before, broken = self._judged()
+        self._broken_before = {broken}
+
+    def waves(
+        self, rollout: Sequence[RolloutMoment], links: Sequence[LinkMoment], workers: int
+    ) -> tuple[RehearsedWave, ...]:
+        """Return the waves that were begun; ``workers`` is how many switches are worked on at once."""
+        found: list[_Wave] = []
+        busy_s: dict[str, float] = {}
+        both: list[RolloutMoment | LinkMoment] = sorted((*rollout, *links), key=lambda one: one.at_s)
+        for moment in both:
+            if isinstance(moment, LinkMoment):
+                grown = moment.busy_s - busy_s.get(moment.device, 0.0)
+                busy_s[moment.device] = moment.busy_s
+                if found:
+                    found[-1].busy_s[moment.device] = found[-1].busy_s.get(moment.device, 0.0) + grown
+                changed = self._follow_links(moment)
+            else:
+                if moment.step is Step.WAVE:
+                    found.append(_Wave(moment.at_s, moment.at_s))
+                elif found:
+                    found[-1].ended_s = moment.at_s
+                changed = self._follow_step(moment) or moment.step is Step.WAVE
+            if found and changed:
+                self._note(found[-1])
+        return tuple(
+            RehearsedWave(
+                devices,
+                wave.ended_s - wave.began_s,
+                _together(wave.busy_s, workers),
+                wave.left or self.before,
+                tuple(wave.violations),
+            )
+            for devices, wave in zip(self._plan.waves, found, strict=False)
+        )
+
+    def _follow_links(self, moment: LinkMoment) -> bool:
+        before = len(self._down)
+        self._down |= {self._links[cable] for cable in moment.down if cable in self._links}
+        grown = len(self._down) != before
+        self._down -= {self._links[cable] for cable in moment.up if cable in self._links}
+        return grown
+
+    def _follow_step(self, moment: RolloutMoment) -> bool:
+        if moment.device not in self._disruptive:
+            return False
+        if moment.step in _BEGINS and moment.device not in self._out:
+            self._out.add(moment.device)
+            return True
+        if moment.step in _ENDS:
+            self._out.discard(moment.device)
+        return False
+
+    def _note(self, wave: _Wave) -> None:
+        left, broken = self._judged()
+        wave.left = left if wave.left is None else wave.left.worst(left)
+        if broken not in self._broken_before:
+            wave.violations[broken] = None
+
+    def _judged(self) -> tuple[Left, str]:
+        out, down = frozenset(self._out), frozenset(self._down) | self._without
+        if (out, down) not in self._known:
+            violation = self._limits.violation(out, down)
+            left = Left(
+                round(self._service.least_uplinks(out, down)[0], 3),
+                self._service.least_paths(out, down),
+                rails_out(self._fabric, out, unprovisioned=self._plan.unprovisioned, down=down),
+            )
+            self._known[out, down] = left, "" if violation is None else violation.message
+        return self._known[out, down]
+
+
+def _together(busy_s: Mapping[str, float], workers: int) -> float:
+    """Return how long switches take that are busy for so long each, with so many workers, the longest first."""
+    ends = [0.0] * max(1, min(workers, len(busy_s)))
+    for seconds in sorted(busy_s.values(), reverse=True):
+        first = min(range(len(ends)), key=ends.__getitem__)
+        ends[first] += seconds
+    return max(ends)
+
+
+def cable_of(fabric: Fabric, link: Link) -> Cable:
+    """Return a link between two switches by its ends."""
+    lower = f"{link.lower}:{fabric.switch_of[link.lower].panel.ports[link.lower_port].name}"
+    upper = f"{link.upper}:{fabric.switch_of[link.upper].panel.ports[link.upper_port].name}"
+    first, second = sorted((lower, upper))
+    return first, second

@@ -1,0 +1,148 @@
+"""A rehearsal ends as the deployment does, and nothing of the target changes for it."""
+
+import json
+import os
+import select
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+LEAF, SPINE = "lab-leaf1", "lab-spine1"
+DEVICES = (LEAF, "lab-leaf2", SPINE, "lab-spine2")
+WIDER = ("fabric: lab\n", "fabric: lab\nmtu: {fabric: 9216, hosts: 9000}\n")
+FOREIGN = "sonic-db-cli CONFIG_DB HSET 'SYSLOG_SERVER|10.9.9.9' port 514"
+DRIFT = "sudo config interface mtu Ethernet0 8000"
+
+
+def held(project: Any) -> dict[str, Any]:
+    """Return all that the simulator keeps of the target's switches: rows, FRR, files, faults, moments of boots."""
+    folder = project.folder / ".railweave" / "sim" / "lab" / "devices"
+    return {path.stem: json.loads(path.read_bytes()) for path in sorted(folder.glob("*.json"))}
+
+
+def settle(project: Any) -> None:
+    """Read every switch once, which puts the program of the transactions and its key there."""
+    project.plan(status=None)
+
+
+def rehearse(project: Any, *words: str, status: int = 0) -> Any:
+    return project.json("rehearse", *words, status=status)
+
+
+def ending(document: Any) -> Any:
+    return {name: one["outcome"] for name, one in document["devices"].items()}
+
+
+def test_a_rehearsal_changes_nothing_on_the_target_and_ends_as_the_deployment(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.on(LEAF, FOREIGN)
+    project.on(LEAF, DRIFT)
+    project.edit(WIDER)
+    settle(project)
+    before, journals = held(project), sorted((project.folder / ".railweave").glob("journal/*"))
+    done = rehearse(project, "--discard-newer")
+    assert held(project) == before
+    assert sorted((project.folder / ".railweave").glob("journal/*")) == journals
+    assert done["line"].startswith("rehearsed on 4 simulated switches in ")
+    assert done["line"].endswith(": 4 waves, no gate violated")
+    assert [wave["devices"] for wave in done["waves"]] == [[SPINE], ["lab-spine2"], [LEAF], ["lab-leaf2"]]
+    deployed = project.deploy()
+    assert (done["result"], ending(done)) == (deployed["result"], ending(deployed))
+    assert done["verification"]["passed"] == len(deployed["verification"]["checks"])
+    assert "10.9.9.9" in project.running(LEAF)["SYSLOG_SERVER"]
+
+
+def test_what_a_switch_refuses_is_met_in_the_rehearsal_already(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(WIDER)
+    settle(project)
+    done = rehearse(project, "--discard-newer", "--fault", "lab-spine2=unreachable", status=1)
+    assert done["faults"] == [{"device": "lab-spine2", "kind": "unreachable", "port": "", "wave": 2}]
+    project.run("sim", "fault", "lab-spine2", "unreachable")
+    left = project.plan(status=1)
+    assert left["devices"]["lab-spine2"]["state"] == "unreachable"
+    assert ending(done) == {
+        SPINE: "new",
+        "lab-spine2": "unreachable",
+        LEAF: "not-attempted",
+        "lab-leaf2": "not-attempted",
+    }
+
+
+def test_a_switch_that_does_not_come_back_from_its_reload_stops_the_rollout(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.run("sim", "replace", LEAF)
+    project.run("trust", LEAF, "--replace", "--yes")
+    settle(project)
+    before = held(project)
+    whole = rehearse(project, "--provision", "--discard-newer")
+    assert (whole["ok"], whole["result"]) == (True, "done")
+    lost = rehearse(project, "--provision", "--discard-newer", "--fault", f"{LEAF}=no-return", status=1)
+    assert (lost["result"], lost["devices"][LEAF]["outcome"]) == ("stopped", "unreachable")
+    assert held(project) == before
+
+
+def test_a_switch_that_does_not_answer_does_not_answer_in_the_rehearsal(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(WIDER)
+    project.run("sim", "fault", "lab-leaf2", "unreachable")
+    done = rehearse(project, "--discard-newer", status=1)
+    assert done["stopped_by"] == "lab-leaf2 could not be reached; nothing was changed"
+    skipped = rehearse(project, "--discard-newer", "--skip-unreachable")
+    assert ending(skipped)["lab-leaf2"] == "unreachable"
+    assert skipped["notes"] == ["lab-leaf2 could not be read, and does not answer in the rehearsal either"]
+
+
+def test_what_a_deployment_is_refused_for_a_rehearsal_is_refused_for(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.run("sim", "replace", LEAF)
+    project.run("trust", LEAF, "--replace", "--yes")
+    refused = rehearse(project, "--discard-newer", status=1)
+    assert refused["line"].endswith(": the deployment would be refused (RW507)")
+    assert [one["code"] for one in refused["refused"]] == ["RW507"]
+    said = project.run("deploy", "--yes", "--target", "sim", status=1).stderr
+    assert refused["refused"][0]["message"] in said.replace("\n", " ")
+
+
+def test_a_rehearsal_is_shown_with_its_own_plan_and_no_other(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(WIDER)
+    project.run("plan", "-o", "plan.json")
+    done = rehearse(project, "plan.json", "--discard-newer")
+    assert json.loads((project.folder / "plan.rehearsal.json").read_bytes()) == done
+    assert done["plan_digest"] == json.loads((project.folder / "plan.json").read_bytes())["digest"]
+    shown = f"{done['line']} ({done['at']})"
+    assert shown in project.run("plan").stdout
+    assert shown in project.run("plan", "--markdown").stdout
+    project.on(LEAF, DRIFT)
+    assert done["line"] not in project.run("plan").stdout
+    refused = project.run("rehearse", "plan.json", status=1).stderr
+    assert "error[RW503]: 1 device changed since this plan was made: lab-leaf1" in refused
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_rehearsal_leaves_no_process_and_no_folder(deployed_lab: Any, number: int, tmp_path: Path) -> None:
+    project = deployed_lab
+    project.edit(WIDER)
+    folder = tmp_path / "twins"
+    folder.mkdir()
+    project.environ["TMPDIR"] = str(folder)
+    running = project.start("rehearse", "--discard-newer")
+    for line in running.stdout:
+        if line.startswith("wave 1 of 4"):
+            break
+    (twin,) = folder.glob("railweave-twin-*")
+    handle = os.pidfd_open(json.loads((twin / "process.json").read_bytes())["pid"])
+    try:
+        running.send_signal(number)
+        running.communicate(timeout=60)
+        assert running.returncode == {signal.SIGKILL: -signal.SIGKILL}.get(signal.Signals(number), 130)
+        assert select.select([handle], [], [], 60)[0], "the simulator still runs"
+    finally:
+        os.close(handle)
+    assert not list(folder.glob("railweave-twin-*"))
+    assert not (project.folder / ".railweave" / "rehearsals").exists()
