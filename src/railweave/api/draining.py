@@ -21,7 +21,7 @@ from railweave.plan.manual_drain import (
 )
 from railweave.plan.outcome import CheckKind, VerifyResult
 
-_OF_TRAFFIC = ("reachable", "link", "bgp", "bfd", "prefixes")
+_OF_TRAFFIC = ("reachable", "link", "bgp", "bfd", "ipv6", "prefixes")
 """The kinds of checks that show whether traffic can flow."""
 _OF_OTHER_THINGS = {kind.value: "no matter of traffic" for kind in CheckKind if kind.value not in _OF_TRAFFIC}
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from railweave.design.hardware import TierHardware
-from railweave.design.identity import host_block_size
+from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.room import Growth, end_of_growth
 from railweave.design.split import TierPorts, automatic_split
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
+from railweave.fabric.model import IPV6_BLOCK_LENGTH
 from railweave.fabric.sizing import Step
 from railweave.intent.model import Intent
 from railweave.units import format_speed
@@ -23,7 +24,7 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
         return (
             *_node_steps(layout),
             *_switch_steps(intent, layout, hardware[0]),
-            _block_step(layout),
+            *_block_steps(intent, layout),
             _growth_step(layout, growth),
         )
     return (
@@ -297,16 +298,20 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
         _reserve_formula(intent, layout),
         f"{pods}{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}",
     )
-    yield _block_step(layout)
+    yield from _block_steps(intent, layout)
     yield _growth_step(layout, growth)
 
 
-def _block_step(layout: Layout) -> Step:
-    return Step(
+def _block_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+    yield Step(
         "host block of a leaf",
         f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
         f"/{32 - (host_block_size(layout) - 1).bit_length()}",
     )
+    pool = intent.policies.addressing.hosts_ipv6
+    if pool is not None:
+        held = pool.size // IPV6_BLOCK_SIZE
+        yield Step("IPv6 block of a leaf", f"one of {held} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
 
 
 def _growth_step(layout: Layout, growth: Growth) -> Step:

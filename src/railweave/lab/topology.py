@@ -13,8 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import Fabric, Host, HostPort, Link, Switch, SwitchPort
-from railweave.units import ipv4_text
+from railweave.fabric.model import (
+    IPV6_BLOCK_LENGTH,
+    IPV6_LINK_LENGTH,
+    Fabric,
+    Host,
+    HostPort,
+    Link,
+    Switch,
+    SwitchPort,
+)
+from railweave.units import ipv4_text, ipv6_text
 
 PREPARE = "prepare_sonic_vs.sh"
 """The script, beside this module, that brings a container of docker-sonic-vs to where railweave can manage it."""
@@ -209,12 +218,30 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
             if (network, length) not in reached:
                 reached.add((network, length))
                 yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
+        yield from _ipv6_commands(fabric, link, port, table)
     loopbacks = fabric.policies.addressing.loopbacks
     first = fabric.links_of[host.name][0]
     yield (
         f"ip route add {ipv4_text(loopbacks.first)}/{loopbacks.length} via {ipv4_text(first.network)}"
         f" src {ipv4_text(first.network + 1)}"
     )
+
+
+def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
+    """Yield what gives a port its IPv6 address at once, without a probe for others that have it, and its routes."""
+    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
+    if network is None or pool is None:
+        return
+    own, gateway = ipv6_text(network + 1), ipv6_text(network)
+    yield f"ip address add {own}/{IPV6_LINK_LENGTH} dev {port.name} nodad"
+    yield f"ip -6 route add {pool} via {gateway} table {table}"
+    yield f"ip -6 rule add from {own} table {table}"
+    own_leaf = fabric.switch_of[link.upper]
+    for name, block in fabric.ipv6_blocks.items():
+        # The kernel takes several ports of one leaf as equal paths, so the first one has the route.
+        first = min(one.lower_port for one in fabric.links_of[link.lower] if one.upper == link.upper)
+        if link.lower_port == first and _same_rail(fabric.switch_of[name], own_leaf, port):
+            yield f"ip -6 route add {ipv6_text(block)}/{IPV6_BLOCK_LENGTH} via {gateway} src {own}"
 
 
 def _blocks(fabric: Fabric, link: Link, port: HostPort) -> Iterator[tuple[int, int]]:

@@ -7,9 +7,9 @@ LLDP neighbor must be right where it is seen, and its link may be down.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from railweave.fabric.model import Fabric, Link, Switch, SwitchPort
+from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Link, Switch, SwitchPort
 from railweave.routing.instance import own_prefixes
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class ExpectedSession:
     """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
 
     ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session, ``below`` that the far end is in
-    the tier below. The far end announces ``own_prefixes`` of its own; what comes from one ``origin``, a leaf or a pod,
-    comes from nowhere else below.
+    the tier below. The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf or
+    a pod, comes from nowhere else below. ``ipv6`` tells that it carries routes of IPv6, too.
     """
 
     peer: str
@@ -39,6 +39,7 @@ class ExpectedSession:
     below: bool = False
     own_prefixes: int = 0
     origin: str = ""
+    ipv6: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,16 @@ class ExpectedPort:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAddress:
-    """An interface's own address, ``10.0.0.1/31``."""
+    """An interface's own address, ``10.0.0.1/31``, and where it has one that of IPv6, ``fd00::2/127``."""
 
     port: str
     address: str
+    ipv6: str = ""
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Return the addresses that it must have."""
+        return (self.address, self.ipv6) if self.ipv6 else (self.address,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) 
         ),
         addresses=(
             ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32"),
-            *(_address(switch, link) for link in links if fabric.is_numbered(link)),
+            *(_address(fabric, switch, link) for link in links if fabric.is_numbered(link)),
         ),
         own_prefixes=len(own_prefixes(fabric, switch)),
     )
@@ -113,15 +120,17 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
     far = fabric.switch_of[link.far(switch.name)]
     port = _own_port(switch, link).name
     peer = session_peer(fabric, link, far.name, port)
+    policies = fabric.policies
     return ExpectedSession(
         peer,
         far.name,
         far.asn,
         port,
-        fabric.policies.bgp.bfd,
+        policies.bgp.bfd,
         below=link.lower == far.name,
         own_prefixes=len(own_prefixes(fabric, far)),
         origin=far.name if far.tier.attaches_nodes or far.pod is None else f"pod {far.pod}",
+        ipv6=policies.addressing.hosts_ipv6 is not None,
     )
 
 
@@ -130,8 +139,10 @@ def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
     return ipv4_text(link.address_of(far)) if fabric.is_numbered(link) else port
 
 
-def _address(switch: Switch, link: Link) -> ExpectedAddress:
-    return ExpectedAddress(_own_port(switch, link).name, f"{ipv4_text(link.address_of(switch.name))}/31")
+def _address(fabric: Fabric, switch: Switch, link: Link) -> ExpectedAddress:
+    network = fabric.ipv6_network(link)
+    ipv6 = "" if network is None else f"{ipv6_text(network)}/{IPV6_LINK_LENGTH}"
+    return ExpectedAddress(_own_port(switch, link).name, f"{ipv4_text(link.address_of(switch.name))}/31", ipv6)
 
 
 Expecting = Callable[[Fabric, Switch], Expectation]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import Counters, Observation, check_device
+from railweave.plan.verification import BgpSession, Counters, Observation, check_device
 
 Rates = Mapping[tuple[CheckKind, str], float]
 """Lost packets a second, by kind (errors or discards) and port."""
@@ -67,7 +67,7 @@ Health = frozenset[tuple[CheckKind, str]]
 """What held on a device: kind and subject of its checks."""
 
 PREFIXES_OF_A_DEVICE = 2
-"""The most prefixes that one switch announces: a leaf its loopback and the block of its hosts."""
+"""The most prefixes of a family that one switch announces: a leaf its loopback and the block of its hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,20 @@ def gate(
 
 
 def accepted_prefixes(held: Health, seen: Observation) -> dict[str, int]:
-    """Return the prefixes accepted over each session that held, where the device counts them."""
+    """Return the prefixes accepted over each session that held, where the device counts them; those of IPv6 apart,
+    where the session is to carry them."""
     return {
-        peer: session.prefixes
+        subject: count
         for peer, session in seen.bgp.items()
-        if (CheckKind.BGP, peer) in held and session.prefixes >= 0
+        for kind, subject, count in _counted_prefixes(peer, session)
+        if (kind, peer) in held and count >= 0
     }
+
+
+def _counted_prefixes(peer: str, session: BgpSession) -> tuple[tuple[CheckKind, str, int], ...]:
+    """Return the prefixes of each family, with the check that tells whether the session carries them."""
+    ipv6 = f"{peer} IPv6"
+    return (CheckKind.BGP, peer, session.prefixes), (CheckKind.IPV6, ipv6, session.ipv6_prefixes)
 
 
 def prefixes_behind(fabric: Fabric, device: str) -> int:
@@ -126,13 +134,10 @@ def prefix_checks(
     """
     checks: list[VerifyCheck] = []
     for peer in peers:
-        least = max(0, before.get(peer, 0) - missing)
         session = seen.bgp.get(peer)
-        if least and session is not None and session.prefixes >= 0:
-            held = session.prefixes >= least
-            checks.append(
-                VerifyCheck(
-                    device, CheckKind.PREFIXES, peer, f"at least {least} prefixes", f"{session.prefixes} prefixes", held
-                )
-            )
+        for _, subject, count in () if session is None else _counted_prefixes(peer, session):
+            least = max(0, before.get(subject, 0) - missing)
+            if least and count >= 0:
+                words = f"at least {least} prefixes", f"{count} prefixes"
+                checks.append(VerifyCheck(device, CheckKind.PREFIXES, subject, *words, count >= least))
     return tuple(checks)

@@ -72,6 +72,7 @@ class CheckKind(StrEnum):
     LLDP = "lldp"
     BGP = "bgp"
     BFD = "bfd"
+    IPV6 = "ipv6"
     APPLIED = "applied"
     PREFIXES = "prefixes"
     ERRORS = "errors"

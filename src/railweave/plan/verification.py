@@ -41,8 +41,9 @@ class LldpNeighbor:
 class BgpSession:
     """A BGP session: the neighbor's AS number and whether it is established (RFC 4271 section 8.2.2).
 
-    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families, ``ipv4_accepted`` and
-    ``ipv4_announced`` (to it) that of IPv4 alone; -1 where unknown.
+    ``prefixes`` is the number of prefixes accepted from the neighbor over all address families but IPv6,
+    ``ipv6_prefixes`` of those of IPv6, ``ipv4_accepted`` and ``ipv4_announced`` (to it) that of IPv4 alone; -1 where
+    unknown. ``families`` are the address families that both ends agreed on (``ipv4``).
     """
 
     remote_asn: int
@@ -50,6 +51,8 @@ class BgpSession:
     prefixes: int = -1
     ipv4_accepted: int = -1
     ipv4_announced: int = -1
+    families: frozenset[str] = frozenset()
+    ipv6_prefixes: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface; ``bgp`` is by the peer's address,
+    """One device as it was read. ``addresses`` are ``10.0.0.1/31`` by interface, of both families, without those that
+    are link-local; ``bgp`` is by the peer's address,
     or by interface for an unnumbered session, and so is ``bfd``, the state of BFD of the sessions that have it (``up``,
     ``down``), None where that is not known. ``unapplied`` says what the switch's daemons apply that differs from its
     configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
@@ -135,8 +139,9 @@ def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCh
     for one in expectation.addresses:
         held = seen.addresses.get(one.port, frozenset())
         # More addresses on a port are somebody's; ours must be among them.
-        actual = one.address if one.address in held else ", ".join(sorted(held)) or "none"
-        yield _check(expectation, CheckKind.ADDRESS, one.port, one.address, actual)
+        expected = ", ".join(one.all)
+        actual = expected if held.issuperset(one.all) else ", ".join(sorted(held)) or "none"
+        yield _check(expectation, CheckKind.ADDRESS, one.port, expected, actual)
 
 
 def _neighbors(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
@@ -164,6 +169,8 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
             yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
             if session.bfd and seen.bfd is not None:
                 yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
+            if session.ipv6:
+                yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
 
 
 def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
@@ -178,6 +185,16 @@ def _session_text(session: ExpectedSession, seen: Observation) -> str:
     if found is None:
         return "no such neighbor"
     return f"AS {found.remote_asn} {'established' if found.established else 'not established'}"
+
+
+_CARRIED = "agreed on by both ends"
+
+
+def _ipv6_text(session: ExpectedSession, seen: Observation) -> str:
+    found = seen.bgp.get(session.peer)
+    if found is None or not found.established:
+        return "session not established"
+    return _CARRIED if "ipv6" in found.families else "not agreed on"
 
 
 def missing_bfdd(expectation: Expectation, seen: Observation) -> str:

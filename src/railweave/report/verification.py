@@ -20,6 +20,7 @@ _MEANING = {
     CheckKind.LLDP: "LLDP neighbors as in the cabling plan",
     CheckKind.BGP: "BGP sessions established with the right AS number",
     CheckKind.BFD: "BFD up on BGP sessions",
+    CheckKind.IPV6: "BGP sessions with routes of IPv6",
     CheckKind.APPLIED: "ports, buffers and PFC watchdog as configured",
     CheckKind.PREFIXES: "prefixes of each session, no fewer than before",
     CheckKind.ERRORS: "errors of used ports, rising no faster than before",

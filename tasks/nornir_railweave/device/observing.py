@@ -3,7 +3,7 @@
 Our own driver gives all of that in one answer of the switch's program; any other is asked getter by getter.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +124,10 @@ def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, in
 
 
 def _addresses(families: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(f"{address}/{held['prefix_length']}" for address, held in families.get("ipv4", {}).items())
+    found = {**families.get("ipv4", {}), **families.get("ipv6", {})}
+    return frozenset(
+        f"{address}/{held['prefix_length']}" for address, held in found.items() if not address.startswith("fe80:")
+    )
 
 
 def _neighbor(seen: Mapping[str, Any]) -> LldpNeighbor:
@@ -150,13 +153,21 @@ def _sessions(instances: Mapping[str, Any]) -> dict[str, BgpSession]:
 def _session(peer: Mapping[str, Any]) -> BgpSession:
     families = peer.get("address_family", {})
     ipv4 = families.get("ipv4", {})
-    # What was received and refused serves nobody.
-    accepted = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families.values()]
-    known = [count for count in accepted if count >= 0]
     return BgpSession(
         int(peer["remote_as"]),
         bool(peer["is_up"]),
-        sum(known) if known else UNKNOWN,
+        # What was received and refused serves nobody.
+        _accepted(one for name, one in families.items() if name != "ipv6"),
         int(ipv4.get("accepted_prefixes", UNKNOWN)),
         int(ipv4.get("sent_prefixes", UNKNOWN)),
+        # FRR counts what it sends where both ends agreed on the family (8.4 and later).
+        frozenset(name for name, family in families.items() if int(family.get("sent_prefixes", UNKNOWN)) >= 0),
+        _accepted(one for name, one in families.items() if name == "ipv6"),
     )
+
+
+def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
+    """Return the prefixes that were accepted over some address families."""
+    accepted = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
+    known = [count for count in accepted if count >= 0]
+    return sum(known) if known else UNKNOWN

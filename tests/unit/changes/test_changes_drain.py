@@ -260,3 +260,22 @@ def test_lines_of_others_or_of_a_neighbor_itself_need_the_whole_text() -> None:
     before, after = parse_frr(LEAF), parse_frr(drained(LEAF, ["10.192.0.68"]))
     assert redrained(before, (), after.drain) is None
     assert redrained(before, (), [FrrEntry("", "ip prefix-list NEW seq 5 permit any")]) is None
+
+
+def test_a_link_that_carries_both_families_is_drained_in_both() -> None:
+    of_ipv6 = (
+        " address-family ipv6 unicast\n  neighbor SPINES activate\n  neighbor SPINES route-map FROM-SPINES-V6 in\n"
+        "  neighbor SPINES route-map TO-SPINES-V6 out\n exit-address-family\nexit\n"
+    )
+    document = parse_frr(LEAF.replace(" exit-address-family\nexit\n", f" exit-address-family\n{of_ipv6}", 1))
+    drained = parse_frr(render_frr(document) + drain_text(document, ["Ethernet8"]))
+    bound = {(one.path[-1], one.line) for one in drained.drain if one.line.startswith("neighbor ")}
+    assert bound == {
+        ("address-family ipv4 unicast", "neighbor Ethernet8 route-map DRAINED-FROM-SPINES in"),
+        ("address-family ipv4 unicast", "neighbor Ethernet8 route-map DRAINED-TO-SPINES out"),
+        ("address-family ipv6 unicast", "neighbor Ethernet8 route-map DRAINED-FROM-SPINES-v6 in"),
+        ("address-family ipv6 unicast", "neighbor Ethernet8 route-map DRAINED-TO-SPINES-v6 out"),
+    }
+    assert FrrEntry("route-map DRAINED-TO-SPINES-v6 permit 100", "call TO-SPINES-V6") in drained.drain
+    assert drained_peers(drained) == ("Ethernet8",)
+    assert set(drained.entries) == set(document.entries)

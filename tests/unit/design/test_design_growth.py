@@ -98,6 +98,19 @@ def test_a_change_of_names_or_pools_is_renumbering(changes: Changes, what: str) 
     assert all(str(one).startswith(f"{one.device}: {one.what} {one.before} would become") for one in found)
 
 
+def test_ipv6_that_comes_or_goes_renumbers_nothing_and_another_pool_does() -> None:
+    def dual(pool: str) -> Fabric:
+        return fabric_of(grown("lab-dual", {"addressing.hosts_ipv6": pool}))
+
+    without = fabric_of(grown("lab-4", {"fabric": "dual", "addressing": {"underlay": "unnumbered"}}))
+    before, after = dual("fd00:10::/44"), dual("fd00:20::/44")
+    assert renumbered(without, before) == renumbered(before, without) == ()
+    assert [str(one) for one in renumbered(before, after)] == [
+        "dual-leaf1: IPv6 host block fd00:10::/64 would become fd00:20::/64",
+        "dual-leaf2: IPv6 host block fd00:10:0:1::/64 would become fd00:20:0:1::/64",
+    ]
+
+
 def test_both_ends_of_a_readdressed_link_are_renumbered() -> None:
     before = fabric_of(grown("pod-32", {}))
     after = fabric_of(grown("pod-32", {"addressing.links": "10.128.0.0/11"}))

@@ -16,6 +16,7 @@ from railweave.api.project import Project
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
 from railweave.lab.topology import clab_document, lab_diagnostics, management_subnet, node_files, ssh_ports
+from railweave.units import ipv6_text
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "lab"
@@ -139,6 +140,30 @@ def test_a_host_reaches_every_leaf_of_its_rails_by_the_rails_own_port(render_lab
         rail = made.fabric.switch_of[leaf].rail
         assert f"src 10.32.0.{64 * rail + 1}" in line, leaf
     assert script.count("ip rule add") == 2
+
+
+def test_a_host_with_both_families_reaches_every_leaf_of_its_rails_by_ipv6_too(render_lab: Any) -> None:
+    made = render_lab("lab-dual.yml").lab
+    script = node_files(made)["nodes/gpu2/network.sh"].splitlines()
+    assert [line for line in script if "fd00" in line and "rail1" in line] == [
+        "ip address add fd00:10:0:1::5/127 dev rail1 nodad"
+    ]
+    assert "ip -6 route add fd00:10::/44 via fd00:10:0:1::4 table 101" in script
+    assert "ip -6 rule add from fd00:10:0:1::5 table 101" in script
+    for leaf, block in made.fabric.ipv6_blocks.items():
+        rail = made.fabric.switch_of[leaf].rail
+        near = "fd00:10" if rail == 0 else "fd00:10:0:1"
+        assert f"ip -6 route add {ipv6_text(block)}/64 via {near}::4 src {near}::5" in script
+    # Every leaf of the reserve is there, and only one route leads to each.
+    assert sum("/64 via" in line for line in script) == len(made.fabric.ipv6_blocks) == 4
+    assert not [line for line in node_files(render_lab("lab-4.yml").lab)["nodes/gpu2/network.sh"] if "-6" in line]
+
+
+def test_a_scaled_intent_keeps_the_ipv6_of_its_nodes(render_lab: Any, tmp_path: Path) -> None:
+    text = (ROOT / "intent/pod-32.yml").read_text(encoding="utf-8")
+    text += "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
+    made = render_lab("wide.yml", tmp_path, text)
+    assert set(made.lab.fabric.ipv6_blocks) == {one.name for one in made.lab.fabric.tier_switches[0]}
 
 
 def test_a_scaled_intent_keeps_rails_planes_classes_and_policies(render_lab: Any) -> None:

@@ -72,6 +72,20 @@ def test_devices_at_work_may_take_their_prefixes_with_them() -> None:
     assert wrong(prefix_checks("leaf1", {"a": 9}, seen(a=4), ("a",), missing=4)) != []
 
 
+def test_prefixes_of_ipv6_are_judged_apart_and_only_where_the_session_is_to_carry_them() -> None:
+    def both(ipv4: int, ipv6: int) -> Observation:
+        return Observation(bgp={"a": BgpSession(65000, True, ipv4, ipv6_prefixes=ipv6)})
+
+    before = accepted_prefixes(HELD | {(CheckKind.IPV6, "a")}, both(5, 3))
+    assert before == {"a": 5, "a IPv6": 3}
+    assert wrong(prefix_checks("leaf1", before, both(9, 2), ("a",))) == [("prefixes", "a IPv6", "2 prefixes")]
+    assert wrong(prefix_checks("leaf1", before, both(4, 9), ("a",))) == [("prefixes", "a", "4 prefixes")]
+    # The intent has IPv6 no more: its prefixes go without being missed.
+    without = accepted_prefixes(HELD, both(5, 3))
+    assert without == {"a": 5}
+    assert wrong(prefix_checks("leaf1", without, both(5, 0), ("a",))) == []
+
+
 def test_only_the_sessions_that_are_asked_for_are_judged() -> None:
     assert prefix_checks("leaf1", {"a": 9, "b": 9}, seen(a=0, b=0), ("b",)) == prefix_checks(
         "leaf1", {"b": 9}, seen(b=0), ("a", "b")
