@@ -146,3 +146,48 @@ def test_an_ended_rehearsal_leaves_no_process_and_no_folder(deployed_lab: Any, n
         os.close(handle)
     assert not list(folder.glob("railweave-twin-*"))
     assert not (project.folder / ".railweave" / "rehearsals").exists()
+
+
+def test_a_change_is_rehearsed_without_a_switch(deployed_lab: Any) -> None:
+    project = deployed_lab
+    before = project.folder / "before.yml"
+    before.write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    project.edit(WIDER)
+    settle(project)
+    kept = held(project)
+    project.run("sim", "down", "--all")
+    done = rehearse(project, "--running", "before.yml")
+    assert (done["result"], done["source"]) == ("done", "the intent at before.yml, taken to be deployed")
+    assert done["plan_digest"] == project.json("diff", "before.yml")["digest"]
+    assert done["line"] in project.run("diff", "before.yml").stdout
+    assert kept.keys() == set(DEVICES)
+
+
+def test_documents_of_switches_are_a_state_as_well(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.on(LEAF, DRIFT)
+    folder = project.folder / "state"
+    folder.mkdir()
+    for name in DEVICES:
+        (folder / f"{name}.json").write_text(project.on(name, "show runningconfiguration all"), encoding="utf-8")
+    project.run("sim", "down", "--all")
+    done = rehearse(project, "--running", "state")
+    assert (done["result"], done["changes"]) == ("done", 1)
+    assert [wave["devices"] for wave in done["waves"]] == [[LEAF]]
+    (folder / f"{LEAF}.json").write_text('{"PORT": {}}', encoding="utf-8")
+    refused = project.run("rehearse", "--running", "state", status=1).stderr
+    assert "lab-leaf1.json: no whole configuration: `show runningconfiguration all` prints one" in refused
+    empty = project.run("rehearse", "--running", "intent", status=64).stderr
+    assert "intent holds no document of a switch of lab: lab-leaf1.json, lab-leaf2.json" in empty
+
+
+def test_cables_and_links_of_the_twin_are_those_of_the_target(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit(WIDER)
+    project.run("sim", "cable", f"{LEAF}:Ethernet112", "lab-spine2:Ethernet0")
+    project.run("sim", "cable", f"{LEAF}:Ethernet116", f"{SPINE}:Ethernet0")
+    project.run("sim", "power-off", "gpu1")
+    done = rehearse(project, "--discard-newer", status=1)
+    deployed = project.deploy(status=1)
+    assert (done["stopped_by"], ending(done)) == (deployed["stopped_by"], ending(deployed))
+    assert done["notes"] == ["down on the target, and here: lab-leaf1:Ethernet0, lab-leaf2:Ethernet0"]

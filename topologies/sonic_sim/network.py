@@ -146,10 +146,11 @@ def compatible(a: Port, b: Port) -> bool:
 
 
 def _ports(device: Switch) -> dict[str, Port]:
-    return {name: _port(name, row) for name, row in device.db.table("PORT").items()}
+    return {name: port_of(name, row) for name, row in device.db.table("PORT").items()}
 
 
-def _port(name: str, row: Hash) -> Port:
+def port_of(name: str, row: Hash) -> Port:
+    """Return a PORT row as the link sees it."""
     speed, lanes = _number(row.get("speed", ""), 0), row.get("lanes", "").count(",") + 1
     # above 50 Gb/s a lane FEC is not a choice: ports without the field run RS
     default = "rs" if speed >= _PAM4_LANE_MBPS * lanes else "none"

@@ -155,6 +155,13 @@ def connect(
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
+    return on_nornir(designed, chosen, nornir, shown, expecting)
+
+
+def on_nornir(
+    designed: Designed, chosen: Target, nornir: Nornir, shown: FabricProgress, expecting: Expecting = expect
+) -> LiveFabric:
+    """Return ``designed`` with the secrets and exceptions of the target ``chosen``, reached through ``nornir``."""
     store = SecretStore(chosen)
     missing = store.missing(secret_places(designed.intent))
     configurator = Configurator(designed.fabric, project_templates(), store.values)

@@ -10,17 +10,22 @@ from nornir_railweave.events import Event
 from nornir_railweave.rollout import deploying
 from nornir_railweave.rollout.control import Unasked
 from nornir_railweave.rollout.journal import RolloutMetadata
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, read_plan
-from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.project import Project
+from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.live import live_fabric
+from railweave.api.project import Project, find_target
 from railweave.api.rehearsals import store
+from railweave.api.running_states import states_of
+from railweave.api.seen_links import dark_ports
 from railweave.api.twin import FAULTS, Twin, twin
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.document import plan_digest
-from railweave.plan.lineage import History
 from railweave.plan.model import DeviceState, Plan
+from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import DeployResult
 from railweave.plan.rehearsal import InjectedFault, Rehearsal, default_waves, parse_fault, unlike
 from railweave.plan.rehearsed_waves import Judge, LinkMoment, RolloutMoment
@@ -37,38 +42,42 @@ def rehearse(
     options: DeployOptions = PLAN_ALONE,
     *,
     reviewed: Path | None = None,
+    running: str = "",
     faults: Sequence[str] = (),
 ) -> Rehearsal:
     """Carry out the plan for ``target`` on simulated switches that hold what its switches hold; return what was met.
 
     No device of the target is changed. ``options`` are what the deployment would be agreed to, ``reviewed`` is the file
-    of a plan, ``faults`` are injected (``DEVICE[:PORT]=KIND[@WAVE]``). The result is stored in the project under the
-    plan's digest, and beside ``reviewed``. Raises RefusedError where a device changed since ``reviewed`` or the
-    simulated switches do not run what the switches run, UsageError for an unknown fault or target, KeyboardInterrupt
-    where a person ended it.
+    of a plan, ``faults`` are injected (``DEVICE[:PORT]=KIND[@WAVE]``). With ``running`` no device is read either: it
+    tells what runs, a revision or file of the intent or a folder of recorded documents (`running_states`). The result
+    is stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError where a device
+    changed since ``reviewed`` or the simulated switches do not run what the switches run, UsageError for an unknown
+    fault or target, KeyboardInterrupt where a person ended it.
     """
+    if running and reviewed:
+        raise UsageError("a plan's file is of devices that were read: omit it, or --running")
     began_s = time.monotonic()
-    live = live_fabric(project, target)
-    live.require_secrets()
-    named = tuple(parse_fault(one, live.designed.fabric, FAULTS) for one in faults)
-    plan, recorded = _read(live, options, reviewed)
-    injected = default_waves(named, plan.waves)
-    for one in injected:
-        if one.wave > max(1, len(plan.waves)):
-            raise UsageError(f"--fault {one}: the plan has {counted(len(plan.waves), 'wave')}")
-    with twin(project, live, recorded) as made:
-        judge = _settled(made, plan, recorded, options)
+    task = _offline(project, target, options, running) if running else _read(project, target, options, reviewed)
+    named = tuple(parse_fault(one, task.designed.fabric, FAULTS) for one in faults)
+    with twin(project, task.designed, task.target, task.recorded) as made:
+        dark = dark_ports(made.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
+        plan = _settled(made, task, options, dark)
+        injected = default_waves(named, plan.waves)
+        for one in injected:
+            if one.wave > max(1, len(plan.waves)):
+                raise UsageError(f"--fault {one}: the plan has {counted(len(plan.waves), 'wave')}")
+        judge = Judge(task.designed.fabric, plan, made.watch())
         run = _Run(made, plan, options, injected)
-        refused = run.deploy(live.history, str(project.intent))
-        waves = judge.waves(run.moments, run.link_moments(), live.target.rollout.workers)
+        refused = run.deploy(str(project.intent))
+        waves = judge.waves(run.moments, run.link_moments(), task.target.rollout.workers)
     if run.result is not None and run.result.interrupted:
         raise KeyboardInterrupt
     rehearsal = Rehearsal(
         fabric=plan.fabric,
         target=plan.target,
-        plan_digest=plan_digest(plan),
+        plan_digest=task.digest or plan_digest(plan),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=f"target {target}",
+        source=task.source,
         switches=len(plan.devices),
         elapsed_s=round(time.monotonic() - began_s, 1),
         changes=plan.summary.total,
@@ -77,14 +86,31 @@ def rehearse(
         result=run.result,
         before=judge.before,
         waves=waves,
-        notes=_notes(live, plan, recorded),
+        notes=_notes(task, plan, dark),
     )
     store(rehearsal, *([reviewed] if reviewed else []))
     return rehearsal
 
 
-def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> tuple[Plan, Mapping[str, RecordedSwitch]]:
-    """Return the plan for the target, made as a deployment makes it, and what its switches hold."""
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is rehearsed: the fabric, its target, and what the switches hold, with where that is from.
+
+    ``plan`` is that of the target, None where no device was read; ``digest`` is then of the difference, if of one.
+    """
+
+    designed: Designed
+    target: Target
+    recorded: Mapping[str, RecordedSwitch]
+    source: str
+    plan: Plan | None = None
+    digest: str = ""
+
+
+def _read(project: Project, target: str, options: DeployOptions, reviewed: Path | None) -> _Task:
+    """Make the plan for the target as a deployment makes it, and read what its switches hold."""
+    live = live_fabric(project, target)
+    live.require_secrets()
     bound = read_plan(reviewed, live.target.allowed_signers)[0] if reviewed else None
     with live.connected(), live.shown:
         plan = live.plan(remove_conflicting=options.remove_conflicting)
@@ -95,23 +121,42 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> tu
     if lost := [name for name, one in recorded.items() if one.error]:
         why = "; ".join(f"{name}: {recorded[name].error}" for name in lost[:3])
         raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
-    return plan, recorded
+    return _Task(live.designed, live.target, recorded, f"target {target}", plan)
 
 
-def _settled(made: Twin, plan: Plan, recorded: Mapping[str, RecordedSwitch], options: DeployOptions) -> Judge:
-    """Make the twin as it was read, and begin to watch it; raises RefusedError where it plans something else."""
-    for name in plan.names(DeviceState.UNREACHABLE):
-        if name not in recorded:
+def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
+    """Take from ``running`` what the switches hold; of the target only its file is read."""
+    designed = load_designed(project.intent)
+    states = states_of(project, designed, running)
+    digest = ""
+    if states.base is not None:
+        compared = plan_offline(states.base, designed.fabric, project_templates(), renumber=options.renumber)
+        digest = plan_digest(replace(compared, intent_sha256=designed.intent.sha256))
+    return _Task(designed, load_target(find_target(target)), states.recorded, states.source, digest=digest)
+
+
+def _settled(made: Twin, task: _Task, options: DeployOptions, dark: Sequence[tuple[str, str]]) -> Plan:
+    """Make the twin as it was read, with the links of the ports ``dark`` down; return the plan.
+
+    Raises RefusedError where the twin plans something else than the target.
+    """
+    plan = task.plan
+    for name in plan.names(DeviceState.UNREACHABLE) if plan else ():
+        if plan and name not in task.recorded:
             made.fault(name, _UNREACHABLE)
             if plan.devices[name].out_of_service:
                 made.fault(name, _LINK_DOWN)
+    for name, port in dark:
+        made.fault(name, _LINK_DOWN, port=port)
     with made.live.progress():
         planned = made.live.plan(remove_conflicting=options.remove_conflicting)
+    if plan is None:
+        return planned
     if other := tuple(unlike(plan, planned)):
         message = f"the simulated twin of {first_few(other)} does not run what the switch runs"
         fix = "rehearse again if the target was changed meanwhile; otherwise report it, with the plan as JSON"
         raise RefusedError([error("RW540", message, devices=other, fix=fix)])
-    return Judge(made.live.designed.fabric, plan, made.watch())
+    return plan
 
 
 @dataclass(slots=True)
@@ -126,7 +171,7 @@ class _Run:
     result: DeployResult | None = None
     _not_injected: str = ""
 
-    def deploy(self, history: History, intent: str) -> tuple[Diagnostic, ...]:
+    def deploy(self, intent: str) -> tuple[Diagnostic, ...]:
         """Deploy the plan as it would be deployed to the target; return why that is refused."""
         live = self.twin.live
         policy = self.options.policy_on(self.twin.of)
@@ -150,7 +195,7 @@ class _Run:
                     metadata=RolloutMetadata(intent=intent, remove_conflicting=self.options.remove_conflicting),
                     expecting=live.expecting,
                     control=Unasked(),
-                    history=history,
+                    history=live.history,
                 )
         except RefusedError as refused:
             return tuple(refused.diagnostics)
@@ -183,11 +228,13 @@ class _Run:
         )
 
 
-def _notes(live: LiveFabric, plan: Plan, recorded: Mapping[str, RecordedSwitch]) -> tuple[str, ...]:
+def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return what the simulated switches lack of the target's."""
-    unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in recorded]
-    soak_s = live.target.rollout.soak_s
+    unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
+    soak_s = task.target.rollout.soak_s
     return (
         *([f"{compact(unread)} could not be read, and does not answer in the rehearsal either"] if unread else ()),
+        *([f"down on the target, and here: {first_few(':'.join(one) for one in dark)}"] if dark else ()),
         *([f"the soak of {soak_s:g} s after each wave was left out"] if soak_s else ()),
+        *(["no switch was read: what others changed there is not part of this"] if task.plan is None else ()),
     )

@@ -14,8 +14,10 @@ from typing import Any
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Address, Login, Rollout, Source, Target, Timeouts
 from nornir_railweave.tasks.recording import RecordedSwitch
-from railweave.api.live import LiveFabric
+from railweave.api.designing import Designed
+from railweave.api.live import LiveFabric, on_nornir
 from railweave.api.project import Project
+from railweave.api.seen_links import cabled_as_seen
 from railweave.api.sim import simulator_errors, simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
@@ -24,7 +26,7 @@ from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.control import Endpoints, SimOptions
 from sonic_sim.faults import FaultKind
-from sonic_sim.spec import SimState
+from sonic_sim.spec import SimSpec, SimState
 
 FAULTS = tuple(str(kind) for kind in FaultKind)
 """The kinds of faults that can be injected."""
@@ -39,11 +41,13 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A running twin: its fabric as a deployment sees it, the target that it is ``of``, and the simulator's folder."""
+    """A running twin: its fabric as a deployment sees it, the target that it is ``of``, the simulator's folder, and
+    what the simulator is made of."""
 
     live: LiveFabric
     of: Target
     folder: Path
+    spec: SimSpec
 
     @property
     def journals(self) -> Path:
@@ -67,21 +71,22 @@ class Twin:
 
 
 @contextmanager
-def twin(project: Project, live: LiveFabric, recorded: Mapping[str, RecordedSwitch]) -> Iterator[Twin]:
-    """Start a twin of ``live``, in which the recorded switches hold what was read and others are factory-fresh.
+def twin(
+    project: Project, designed: Designed, target: Target, recorded: Mapping[str, RecordedSwitch]
+) -> Iterator[Twin]:
+    """Start a twin of ``designed`` on ``target``: recorded switches hold what was read, others are factory-fresh.
 
     It has a folder, keys and credentials of its own, and ends with the context, also where this process is killed: it
     holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
     """
-    fabric = live.designed.fabric
     folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
     owned, owner = os.pipe()
     try:
         with simulator_errors():
-            spec = simulator_spec(fabric, load_catalog())
+            spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
             states = {name: sim_state(one) for name, one in recorded.items() if not one.error}
             endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
-        yield Twin(_reached(project, live, endpoints), live.target, folder)
+        yield Twin(_reached(project, designed, target, endpoints), target, folder, spec)
     finally:
         os.close(owned)
         try:
@@ -112,13 +117,13 @@ def _tables(config: RunningConfig) -> dict[str, Any]:
     return json_tables(config.config_db)
 
 
-def _reached(project: Project, live: LiveFabric, endpoints: Endpoints) -> LiveFabric:
-    """Return the fabric of ``live`` on the twin, under the name of the target: its plan is the same plan."""
-    target = twin_target(live.target, endpoints)
-    refuse_other_machines(live.designed.fabric, target)
+def _reached(project: Project, designed: Designed, of: Target, endpoints: Endpoints) -> LiveFabric:
+    """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
+    target = twin_target(of, endpoints)
+    refuse_other_machines(designed.fabric, target)
     shown = project.operator.progress()
-    nornir = build(live.designed.fabric, target, processors=[shown])
-    return replace(live, target=target, nornir=nornir, shown=shown)
+    nornir = build(designed.fabric, target, processors=[shown])
+    return on_nornir(designed, target, nornir, shown)
 
 
 def twin_target(target: Target, endpoints: Endpoints) -> Target:
@@ -139,6 +144,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
         timeouts=Timeouts(reconnect_s=min(patience_s, target.timeouts.reconnect_s)),
         rollout=twin_rollout(target.rollout, patience_s),
         skip_checks=target.skip_checks,
+        secrets=target.secrets,
     )
 
 

@@ -9,7 +9,15 @@ import typer
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, ExitCode, IntentArgument, IntentOption, TargetOption, open_compared
-from railweave.cli.show import print_diagnostics, print_document, print_json, print_plan, print_result, print_view
+from railweave.cli.show import (
+    print_diagnostics,
+    print_document,
+    print_json,
+    print_plan,
+    print_rehearsals,
+    print_result,
+    print_view,
+)
 from railweave.cli.terminal import Terminal
 from railweave.errors import RefusedError, UsageError
 
@@ -170,6 +178,8 @@ def diff(
     """Compare two revisions of the intent offline: what changes on the devices."""
     plan = api.diff(open_compared(option, head), base, head, renumber=renumber)
     print_plan(plan, as_json=json, as_markdown=markdown)
+    if not json:
+        print_rehearsals(plan, as_markdown=markdown)
     return 2 if exit_code and plan.deltas else 0
 
 

@@ -1,7 +1,7 @@
 """Commands that compare a running fabric with its intent, and that change it: plan, deploy, rollback, verify, drift."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,13 +27,10 @@ from railweave.cli.options import (
     TargetOption,
     Yes,
 )
-from railweave.cli.show import print_diagnostics, print_plan, print_result, print_view, write_json
+from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 from railweave.wording import command_line, commands_name
-
-if TYPE_CHECKING:
-    from railweave.plan.model import Plan
 
 _EXCEPTIONS = "drift-ignore.yml"
 
@@ -89,23 +86,11 @@ def plan(
     refused = conflicts(made)
     print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
     if not json:
-        _show_rehearsals(made, out, markdown=markdown)
+        print_rehearsals(made, *([out] if out else []), as_markdown=markdown)
     unread = len(made.names(DeviceState.UNREACHABLE))
     if refused or (unread and (not skip_unreachable or unread == len(made.devices))):
         return 1
     return 2 if exit_code and made.deltas else 0
-
-
-def _show_rehearsals(plan: "Plan", file: Path | None, *, markdown: bool) -> None:
-    """Print the lines of the rehearsals of exactly this plan."""
-    from railweave.api.rehearsals import stored
-    from railweave.report.rehearsal import stored_line
-
-    for one in stored(plan, *([file] if file else [])):
-        if markdown:
-            print(f"\n{stored_line(one, markdown=True)}")
-        else:
-            print_view(stored_line(one))
 
 
 def deploy(

@@ -43,6 +43,14 @@ def rehearse(
             autocompletion=completion.switches,
         ),
     ] = None,
+    running: Annotated[
+        str,
+        typer.Option(
+            "--running",
+            metavar="BASE|FOLDER",
+            help="Read no device: a revision or file of the intent runs, or what NAME.json in a folder hold.",
+        ),
+    ] = "",
     provision: Provision = False,
     renumber: Renumber = False,
     skip_unreachable: SkipUnreachable = False,
@@ -57,7 +65,8 @@ def rehearse(
 ) -> int:
     """Carry out the plan, or `rehearse plan.json`, on simulated switches that run what the target's switches run.
 
-    The target is only read. Exit status 1 if the deployment would be refused, stop or break the rollout policy.
+    The target is only read, with --running not even that. Exit status 1 if the deployment would be refused, stop or
+    break the rollout policy.
     """
     from railweave.report.rehearsal import rehearsal_json, rehearsal_markdown, rehearsal_view
 
@@ -74,7 +83,7 @@ def rehearse(
         max_failures=max_failures,
     )
     project = api.open_project((None if reviewed else intent) or option, Terminal(yes=True, quiet=json or markdown))
-    found = api.rehearse(project, target, options, reviewed=reviewed, faults=tuple(fault or ()))
+    found = api.rehearse(project, target, options, reviewed=reviewed, running=running, faults=tuple(fault or ()))
     if markdown and not json:
         print(rehearsal_markdown(found))
     else:

@@ -110,6 +110,18 @@ def print_plan(
     print_diagnostics(problems)
 
 
+def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> None:
+    """Print the lines of the stored rehearsals of exactly ``plan``; ``beside`` are files of it."""
+    from railweave.api.rehearsals import stored
+    from railweave.report.rehearsal import stored_line
+
+    for one in stored(plan, *beside):
+        if as_markdown:
+            print(f"\n{stored_line(one, markdown=True)}")
+        else:
+            print_view(stored_line(one))
+
+
 class _Printable:
     """A view whose text cannot steer the terminal, whoever chose it."""
 

@@ -50,6 +50,16 @@ class RunningConfig:
 
         return None if self.frr is None else parse_frr(self.frr)
 
+    @property
+    def port_rows(self) -> Mapping[str, Fields]:
+        """Return the rows of the ports by their names."""
+        return self.config_db.get("PORT", {})
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether it says what the switch is and which ports it has, as the configuration of any switch does."""
+        return {"DEVICE_METADATA", "PORT"} <= self.config_db.keys()
+
     def with_frr(self, config_db: ConfigDb, document: "FrrDocument") -> "RunningConfig":
         """Return a configuration with other tables, whose FRR is known as lines; its text is written from them."""
         from railweave.sonic.frr import render_frr
