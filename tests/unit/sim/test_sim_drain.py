@@ -1,12 +1,14 @@
 """Graceful shutdown and SONiC's TSA in the simulated fabric, as on FRR 8.4, and the counters that tell of a drain."""
 
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from sim_switches import sim_device
 
+from sonic_sim.bgp.routes import forget_routes, pass_seconds, ribs_of
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.spec import SimCable, SimHost
@@ -300,3 +302,60 @@ def test_a_port_with_errors_counts_them_until_the_fault_is_cleared(
     assert {port for port, rate in rates(run, leaf, elapsed, 1).items() if rate} == {
         "Ethernet0", "Ethernet4", "Ethernet8"
     }, "all ports that are up"  # fmt: skip
+
+
+# Routes that follow each change are those that a fresh start brings
+
+
+def _vtysh(*lines: str) -> str:
+    return "vtysh " + " ".join(f"-c '{line}'" for line in ("configure terminal", *lines))
+
+
+def _changes() -> list[tuple[str, str]]:
+    """Return changes and what takes them back, as (switch, command line)."""
+    leaves = [(f"leaf{n}", _vtysh(f"router bgp 6500{n}", line.format(n=n))) for n in (1, 2) for line in (
+        "neighbor 10.0.{n}.0 shutdown", "no neighbor 10.0.{n}.0 shutdown", "bgp graceful-shutdown",
+        "no bgp graceful-shutdown",
+    )]  # fmt: skip
+    networks = [
+        (f"leaf{n}", _vtysh(f"router bgp 6500{n}", "address-family ipv4 unicast", f"{no}network 10.32.{n}.0/25"))
+        for n in (1, 2)
+        for no in ("", "no ")
+    ]
+    filters = [
+        ("leaf1", _vtysh("route-map FROM-SPINES permit 10", f"{no}set local-preference 50")) for no in ("", "no ")
+    ]
+    ports = [
+        (name, f"config interface {way} Ethernet{port}")
+        for name in ("leaf1", "spine2")
+        for way in ("shutdown", "startup")
+        for port in (0, 4)
+    ]
+    restarts = [("spine1", "systemctl restart bgp"), ("leaf2", "systemctl restart bgp")]
+    return [*leaves, *networks, *filters, *ports, *restarts]
+
+
+def _routes_of(net: Fabric) -> dict[str, Any]:
+    pass_seconds(net, 60.0)
+    ribs = ribs_of(net)
+    return {
+        name: (rib.best, {peer: table for peer, table in rib.received.items() if table}, rib.sent)
+        for name, rib in sorted(ribs.items())
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_routes_after_many_changes_are_those_of_a_fresh_start(
+    seed: int, run: Run, clos: Fabric, elapsed: Callable[[float], None]
+) -> None:
+    chosen = random.Random(seed)
+    changes, different = _changes(), set()
+    for _ in range(30):
+        name, line = chosen.choice(changes)
+        run(clos.devices[name], line)
+        elapsed(chosen.choice((0.0, 1.0, 30.0)))
+        step_by_step = _routes_of(clos)
+        forget_routes(clos)
+        assert _routes_of(clos) == step_by_step, (name, line)
+        different.add(str(step_by_step))
+    assert len(different) > 5, "the changes reach the routes"

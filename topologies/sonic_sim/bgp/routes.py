@@ -1,7 +1,7 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -41,6 +41,8 @@ class _Memory:
     at: float = 0.0
 
 
+_NOTHING: Mapping[str, Route] = {}
+
 _memories: WeakKeyDictionary[Fabric, _Memory] = WeakKeyDictionary()
 
 
@@ -53,11 +55,18 @@ def ribs_of(net: Fabric) -> dict[str, Rib]:
     clock = next(iter(net.devices.values())).clock
     now = clock.monotonic()
     if memory.signature != signature and now >= memory.at + _REST * memory.took_s:
-        memory.ribs = _converge(net)
+        # A new mapping: what others derive from routes is kept by it.
+        memory.ribs = dict(memory.ribs)
+        _converge(net, memory.ribs)
         memory.signature = signature
         memory.at = clock.monotonic()
         memory.took_s = memory.at - now
     return memory.ribs
+
+
+def forget_routes(net: Fabric) -> None:
+    """Calculate all routes afresh when they are asked for next."""
+    _memories.pop(net, None)
 
 
 def pass_seconds(net: Fabric, seconds: float) -> None:
@@ -96,26 +105,79 @@ def _underlay(net: Fabric, device: Device) -> int:
     return net.kept(device, "underlay", (device.db.version, net.version), fingerprint)
 
 
-def _converge(net: Fabric) -> dict[str, Rib]:
-    ribs: dict[str, Rib] = {}
-    for name, device in net.devices.items():
-        instance = bgp_of(device)
-        if instance is not None and device.frr.running:
-            established = {peer: one for peer, one in sessions_of(device).items() if one.established}
-            ribs[name] = Rib(instance, policies_of(device), established)
+def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
+    """Let the routes of all switches follow what they are configured for and how they are connected now.
+
+    Only what changed travels: the routes of a wave of a thousand switches take a hundredth of what all routes take.
+    """
+    speaking = {name: one for name, one in net.devices.items() if bgp_of(one) is not None and one.frr.running}
+    for name in ribs.keys() - speaking.keys():
+        del ribs[name]
     # What changed at a switch since it last announced: a spine then announces the prefixes of all its leaves at once.
     waiting: dict[str, set[str]] = {}
-    for name, rib in ribs.items():
-        own = originated(net.devices[name], rib.instance)
-        rib.best = {prefix: (Route(prefix), "") for prefix in own}
-        waiting[name] = set(rib.best)
+    opened: dict[str, set[str]] = {}
+    for name, device in speaking.items():
+        changed, peers = _adapt(ribs, device)
+        if changed:
+            waiting[name] = changed
+        if peers:
+            opened.setdefault(name, set()).update(peers)
+            for peer in peers:
+                one = ribs[name].sessions[peer]
+                opened.setdefault(one.remote, set()).add(one.remote_peer)
+    touched = waiting.keys() | opened.keys()
+    for name in opened.keys() & ribs.keys():
+        _spread(waiting, _announce(ribs, name, _all_prefixes(ribs, name, opened[name]), opened[name]))
     while waiting:
         name = next(iter(waiting))
-        for remote, changed in _announce(ribs, name, waiting.pop(name)).items():
-            waiting.setdefault(remote, set()).update(changed)
-    for rib in ribs.values():
-        _count_sent(rib)
-    return ribs
+        touched.add(name)
+        _spread(waiting, _announce(ribs, name, waiting.pop(name), ribs[name].sessions.keys()))
+    for name, rib in ribs.items():
+        if name in touched or {peer for peer, _ in rib.sent} != rib.sessions.keys():
+            _count_sent(rib)
+
+
+def _spread(waiting: dict[str, set[str]], changed: dict[str, set[str]]) -> None:
+    for name, prefixes in changed.items():
+        waiting.setdefault(name, set()).update(prefixes)
+
+
+def _adapt(ribs: dict[str, Rib], device: Device) -> tuple[set[str], set[str]]:
+    """Give a switch its instance, filters, sessions and own prefixes of now; return the prefixes that changed by that,
+    and the peers whose sessions are new or exchange all routes once more."""
+    instance, policies = bgp_of(device), policies_of(device)
+    assert instance is not None, device.name  # noqa: S101
+    sessions = {peer: one for peer, one in sessions_of(device).items() if one.established}
+    rib = ribs.setdefault(device.name, Rib(instance, policies, {}))
+    known = rib.instance is instance and rib.policies is policies
+    peers = {peer for peer, one in sessions.items() if not known or rib.sessions.get(peer) != one}
+    rib.instance, rib.policies, rib.sessions = instance, policies, sessions
+    changed = {
+        prefix
+        for peer in rib.received.keys() - sessions.keys()
+        for prefix in rib.received.pop(peer)
+        if _choose(rib, prefix)
+    }
+    own = dict.fromkeys(originated(device, instance))
+    for prefix in [prefix for prefix, (_, source) in rib.best.items() if not source and prefix not in own]:
+        del rib.best[prefix]
+        _choose(rib, prefix)
+        changed.add(prefix)
+    for prefix in own:
+        if rib.best.get(prefix, (None, None))[1] != "":
+            rib.best[prefix] = (Route(prefix), "")
+            changed.add(prefix)
+    return changed, peers
+
+
+def _all_prefixes(ribs: dict[str, Rib], name: str, peers: set[str]) -> set[str]:
+    """Return all prefixes that a switch has routes to, and those that these peers still have from it."""
+    rib, prefixes = ribs[name], set(ribs[name].best)
+    for peer in peers & rib.sessions.keys():
+        one = rib.sessions[peer]
+        if one.remote in ribs:
+            prefixes.update(ribs[one.remote].received.get(one.remote_peer, ()))
+    return prefixes
 
 
 def originated(device: Device, instance: Instance) -> list[str]:
@@ -141,16 +203,17 @@ def local_routes(device: Device) -> dict[str, str]:
     return routes
 
 
-def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str]) -> dict[str, set[str]]:
-    """Send changed prefixes over all sessions of a switch; return which prefixes changed at whom."""
+def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collection[str]) -> dict[str, set[str]]:
+    """Send changed prefixes over sessions of a switch; return which prefixes changed at whom."""
     rib = ribs[name]
     changed: dict[str, set[str]] = {}
     sent: dict[Export, dict[str, Route]] = {}
     families = _by_version(prefixes)
-    for peer, one in rib.sessions.items():
-        remote = ribs.get(one.remote)
-        back = remote.sessions.get(one.remote_peer) if remote is not None else None
-        if remote is None or back is None:
+    for peer in peers:
+        one = rib.sessions.get(peer)
+        remote = ribs.get(one.remote) if one is not None else None
+        back = remote.sessions.get(one.remote_peer) if one is not None and remote is not None else None
+        if one is None or remote is None or back is None:
             continue
         table = remote.received.setdefault(one.remote_peer, {})
         for version, own in families.items():
@@ -254,6 +317,7 @@ def _count_sent(rib: Rib) -> None:
     from only where that peer is alone in its update group. Elsewhere the peer gets its own routes back, and drops them
     by its AS number (seen on 8.4).
     """
+    rib.sent = {}
     leaving: dict[Export, dict[str, Route]] = {}
     came_from: dict[str, list[str]] = {}
     for prefix, (_, source) in rib.best.items():
@@ -278,8 +342,9 @@ def _choose(rib: Rib, prefix: str) -> bool:
     if old is not None and old[1] == "":
         return False
     best: tuple[Route, str] | None = None
-    for peer, table in rib.received.items():
-        route = table.get(prefix)
+    # In the order of the configuration, so that the choice among equals does not depend on what came first.
+    for peer in rib.sessions:
+        route = rib.received.get(peer, _NOTHING).get(prefix)
         if route is None:
             continue
         if best is None or (-route.local_preference, len(route.path)) < (-best[0].local_preference, len(best[0].path)):
