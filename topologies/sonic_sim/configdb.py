@@ -89,9 +89,9 @@ class ConfigDb:
 
 
 def decode_fields(row: Mapping[str, str]) -> dict[str, FieldValue]:
-    """Turn a hash into the JSON form of a row."""
+    """Turn a hash into the JSON form of a row, sorted by field as SONiC's library reads it (a std::map)."""
     fields: dict[str, FieldValue] = {}
-    for name, value in row.items():
+    for name, value in sorted(row.items()):
         if name == "NULL":
             continue
         if name.endswith("@"):

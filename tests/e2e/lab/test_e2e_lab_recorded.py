@@ -38,7 +38,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
     "programs and versions of the recording's machine": (
         *("apply-patch/not-a-list", "save/after-commands", "save/leaf-same", "show/version", "show/version-parts"),
     ),
-    "the order of a Redis hash with long values, which is random": ("cfggen/print-data", "cfggen/var-forms"),
 }
 """The scenarios that make no sense in a container with nothing but Redis, by what they need."""
 _UNFIT = {one for named in LEFT_OUT.values() for one in named}
