@@ -442,8 +442,8 @@ def test_cfggen_finds_a_key_of_several_parts_by_each_but_not_by_the_whole(run: R
     ("words", "error"),
     [
         ("pfc counters Ethernet0", "Got unexpected extra argument (Ethernet0)"),
-        ("pfc priority -n asic0", 'Invalid value for "-n" / "--namespace"'),
-        ("interfaces neighbor expected -n asic0", 'Invalid value for "-n" / "--namespace"'),
+        ("pfc priority -n asic0", 'Invalid value for "--namespace" / "-n"'),
+        ("interfaces neighbor expected -n asic0", 'Invalid value for "--namespace" / "-n"'),
         ("pfcwd stats -e", "no such option: -e"),
         ("buffer information --verbose", "no such option: --verbose"),
         ("ipv6 interfaces --verbose", "no such option: --verbose"),

@@ -166,9 +166,9 @@ class Range(Integer):
         """Return the number."""
         number = super().convert(value, param, ctx)
         if self.high is None and number < self.low:
-            self.fail(f"{value} is smaller than the minimum valid value {self.low}.", param, ctx)
+            self.fail(f"{number} is smaller than the minimum valid value {self.low}.", param, ctx)
         if self.high is not None and not self.low <= number <= self.high:
-            self.fail(f"{value} is not in the valid range of {self.low} to {self.high}.", param, ctx)
+            self.fail(f"{number} is not in the valid range of {self.low} to {self.high}.", param, ctx)
         return number
 
 

@@ -42,7 +42,7 @@ def _run(
             one.say(f"Total profiles: {len(one.db.table('WRED_PROFILE'))}")
     elif profile:
         _refuse(one, "" if wanted else "Specify at least one threshold parameter to set")
-        _set(one, profile, wanted, verbose)
+        _set(one, profile, wanted, verbose, namespace)
     elif queue:
         _queues(one, command, queue.split(","))
     else:
@@ -56,7 +56,7 @@ ecnconfig = Command(
         argument("command", type=Choice(["on", "off"], case_sensitive=False), required=False),
         flag("-l", "--list", "show_config", help="show ECN WRED configuration"),
         option("-p", "--profile", help="specify WRED profile name"), *map(_setting, FIELDS),
-        option("-n", "--namespace", type=Choice([]), help="Namespace name or skip for all"),
+        option("-n", "--namespace", type=Choice([""]), help="Namespace name or skip for all"),
         flag("-vv", "--verbose", help="Verbose output"),
         option("-q", "--queue", help="specify queue index list: 3,4"),
     ],
@@ -68,9 +68,9 @@ def _refuse(one: Run, reason: str) -> None:
         one.leave(f"Exception caught:  Input arguments error. {reason}")
 
 
-def _set(one: Run, profile: str, wanted: dict[str, str], verbose: bool) -> None:
+def _set(one: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: str | None) -> None:
     key = f"WRED_PROFILE|{profile}"
-    _refuse(one, "" if key in one.db.rows else f"Invalid WRED profile {profile} for namespace None")
+    _refuse(one, "" if key in one.db.rows else f"Invalid WRED profile {profile} for namespace {asic}")
     row = one.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
     invalid = [f"Invalid {name} ({row[field]}). {name} should be {_range(name)}."
                for name, field in FIELDS.items() if field in row and not _is_in_range(name, row[field])]  # fmt: skip

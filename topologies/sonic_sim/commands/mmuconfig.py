@@ -60,7 +60,7 @@ _mmuconfig = Command(
         option("-a", "--alpha", type=ALPHA, help="set n for dyanmic threshold alpha 2^(n)"),
         option("-s", "--staticth", type=Range(0), help="set static threshold"),
         option("-t", "--trim", type=Choice(["on", "off"]), help="Configures packet trimming eligibility"),
-        option("-n", "--namespace", type=Choice([]), help="Namespace name or skip for all"),
+        option("-n", "--namespace", type=Choice([""]), help="Namespace name or skip for all"),
         flag("-vv", "--verbose", help="verbose output"),
     ],
 )  # fmt: skip

@@ -114,6 +114,8 @@ def show_capabilities(one: Run, json_format: bool) -> None:
     row, found = _capability(one), {}
     for kind in ("ecmp", "lag"):
         of = kind.upper()
+        if not {_NATIVE, f"{of}_HASH_CAPABLE", f"{of}_HASH_ALGORITHM"} <= set(row):
+            one.fail("No data is present in STATE DB")
         fields = row[_NATIVE].split(",") if row[f"{of}_HASH_CAPABLE"] == "true" else "not supported"
         found[kind] = (fields, row[f"{of}_HASH_ALGORITHM"].split(","))
     _say(one, found, "Capabilities", as_json=json_format)

@@ -135,6 +135,9 @@ class Shell:
             name, _, value = argv[0].partition("=")
             self.variables[name] = value
             return await self.execute(argv[1:], streams) if len(argv) > 1 else 0
+        if argv[0] == "export":
+            pairs = (word.partition("=") for word in argv[1:] if "=" in word)
+            self.variables.update((name, value) for name, _, value in pairs)
         command = find_command(argv[0], self.device)
         if command is None:
             streams.err(f"bash: {argv[0]}: command not found\n")

@@ -165,7 +165,7 @@ def _radius_global(name: str, field: str, word: str, text: str, metavar: str, ki
 def _problem(field: str, value: str) -> str:
     """Return what is wrong with a value, empty where nothing is."""
     if field == "passkey":
-        good = all(33 <= ord(sign) <= 126 and sign not in "#," for sign in value)
+        good = not set(value) & set(" #,")
         return (
             f"Maximum of {_SECRET_MAX} chars can be configured" if len(value) > _SECRET_MAX else "" if good else _BARRED
         )
@@ -233,7 +233,11 @@ def radius_add(
     if len(servers) == _SERVERS_MAX:
         one.stop(f"Maximum of {_SERVERS_MAX} can be configured", 0)
     row = {"auth_port": str(auth_port), "priority": str(pri)}
-    row |= {name: str(values[name]) for name in ("auth_type", "retransmit", "timeout", "passkey") if values[name]}
+    row |= {
+        name: str(values[name])
+        for name in ("auth_type", "retransmit", "timeout", "passkey")
+        if values[name] is not None
+    }
     row |= {"vrf": "mgmt"} if use_mgmt_vrf else {}
     if source_interface and source_interface.startswith(("Ethernet", "PortChannel", "Vlan", "Loopback", "eth0")):
         row["src_intf"] = source_interface

@@ -2,6 +2,8 @@
 
 import ipaddress
 
+import click
+
 from sonic_sim.bgp.views import view
 from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag, option
 from sonic_sim.commands.config.names import (
@@ -10,8 +12,10 @@ from sonic_sim.commands.config.names import (
     Address,
     addresses_of,
     expand_filter,
+    finish,
     interface_table,
     is_interface,
+    meant,
     port_channel_of,
     remove_addresses,
     vlans_of,
@@ -19,13 +23,18 @@ from sonic_sim.commands.config.names import (
 )
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.shell.programs import ProgramError
+from sonic_sim.shell.programs import ProgramError, Result
 
-name_argument = argument("interface_name", metavar="<interface_name>")
+
+def _named(context: click.Context, param: click.Parameter, value: str) -> str:
+    return meant(context.find_root().obj, value)
+
+
+name_argument = argument("interface_name", metavar="<interface_name>", callback=_named)
 verbose_flag = flag("-v", "--verbose", help="Enable verbose output")
 
 
-_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([]))
+_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([""]))
 interface = config.branch("interface", "Interface-related configuration tasks", params=[_namespace])
 
 
@@ -54,7 +63,7 @@ def shutdown(one: Run, interface_name: str) -> None:
 def _set_admin(one: Run, text: str, state: str) -> None:
     """Set the state of all interfaces that a filter names; only a single unknown one is refused."""
     names = list(expand_filter(text))
-    if len(names) == 1 and not is_interface(one.db, text):
+    if len(names) == 1 and not is_interface(one, text):
         one.fail(INVALID_NAME)
     for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE"):
         for name in names:
@@ -80,7 +89,7 @@ def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
     if interface_name == "eth0":
         _set_management(one, address, gw)
         return
-    table = interface_table(interface_name)
+    table = _table_of(interface_name, "get_entry")
     if not table:
         one.fail(VALID_KINDS)
     if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
@@ -253,7 +262,7 @@ def _link_local_key(one: Run, name: str) -> str:
     db, table = one.db, next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
     if not table:
         one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(db, name)
+    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(one, name)
     if not known:
         one.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
     for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
@@ -277,6 +286,8 @@ def mpls_remove(one: Run, interface_name: str) -> None:
 
 def _set_mpls(one: Run, name: str, state: str) -> None:
     table = _table_of(name, "set_entry")
+    if name == "null":  # is_interface_in_config_db refuses no other name
+        one.fail(f"interface {name} doesn`t exist")
     if not table:
         one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
     one.db.put(f"{table}|{name}", {"mpls": state})
@@ -286,13 +297,12 @@ pfc = interface.branch("pfc", "Set PFC configuration.")
 
 
 _on_off = argument("status", type=Choice(["on", "off"]))
-_asic = option("-n", "--namespace", help="Namespace name")
+_asic = option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name or all")
 
 
 @pfc.leaf("asymmetric", "Set asymmetric PFC configuration.", name_argument, _on_off, _asic)
 def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None) -> None:
-    if f"PORT|{interface_name}" not in one.db.rows:
-        one.stop(f"Cannot find interface {interface_name}", 0)
+    # the program behind it writes without a look at the ports
     one.db.set_fields(f"PORT|{interface_name}", {"pfc_asym": status})
 
 
@@ -307,11 +317,13 @@ def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None
 def priority(one: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
     key = f"PORT_QOS_MAP|{interface_name}"
     if key not in one.db.rows:
-        one.stop(f"Cannot find interface {interface_name}", 0)
+        finish(one, Result(out=f"Cannot find interface {interface_name}\n"))
+        return
     enabled = {one_priority for one_priority in one.db.get(key).get("pfc_enable", "").split(",") if one_priority}
     if (priority in enabled) == (status == "on"):
         state = "has already been enabled" if status == "on" else "is not enabled"
-        one.stop(f"Priority {priority} {state} on {interface_name}", 0)
+        finish(one, Result(out=f"Priority {priority} {state} on {interface_name}\n"))
+        return
     enabled ^= {priority}
     one.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
 

@@ -3,6 +3,7 @@
 import click
 
 from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
+from sonic_sim.commands.config.names import finish
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
 from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
@@ -26,12 +27,12 @@ def _threshold(short: str, field: str) -> click.Option:
     "ecn", "ECN-related configuration tasks",
     option("-profile", metavar="<profile_name>", required=True, help="Profile name"),
     *(_threshold(*pair) for pair in FIELDS.items()), flag("-v", "--verbose", help="Enable verbose output"),
-    option("-n", "--namespace", help="Namespace name"),
+    option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
 def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
     given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
     words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
-    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []), verbose)
+    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []) + _asic(namespace), verbose)
 
 
 @config.leaf(
@@ -45,14 +46,23 @@ def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: 
 )  # fmt: skip
 def mmu(one: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
     words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
-    _pass_on(one, run_mmuconfig, ["mmuconfig", "-p", p, *words, *(["-vv"] if verbose else [])], verbose=False)
+    _pass_on(
+        one,
+        run_mmuconfig,
+        ["mmuconfig", "-p", p, *words, *_asic(namespace), *(["-vv"] if verbose else [])],
+        verbose=False,
+    )
+
+
+def _asic(namespace: str | None) -> list[str]:
+    return [] if namespace is None else ["-n", namespace]
 
 
 def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
     """Run another program and end as it does."""
     if verbose:
         one.say(f"Running command: {' '.join(words)}")
-    one.finish(handler(Call(one.device, words)))
+    finish(one, handler(Call(one.device, words)))
 
 
 pfcwd = config.branch("pfcwd", "Configure pfc watchdog")

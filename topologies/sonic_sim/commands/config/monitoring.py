@@ -116,7 +116,7 @@ def rate_limit_host(one: Run, interval: int | None, burst: int | None) -> None:
 @syslog.leaf(
     "rate-limit-container", "Configure syslog rate limit for containers", argument("service_name"),
     *_limits("specified containers"),
-    option("-n", "--namespace", type=Choice(["default"]), show_default=True, help="Namespace name or all"),
+    option("--namespace", "-n", type=Choice(["", "default"]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
 def rate_limit_container(one: Run, service_name: str, interval: int | None, burst: int | None, **others: Any) -> None:
     _check_limits(interval, burst)
@@ -143,7 +143,7 @@ def check_limited_service(one: Run, name: str) -> None:
     option("--program", help="Program name to which the SIGHUP is sent (provided with --container)"),
     option("--pid",
            help="Process ID to which the SIGHUP is sent (provided with --container if PID is from container)"),
-    option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name"),
+    option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name"),
 )  # fmt: skip
 def level(one: Run, identifier: str, level: str, container: str | None, program: str | None, pid: str | None,
           namespace: str | None) -> None:  # fmt: skip
@@ -198,7 +198,7 @@ def _add_session(one: Run, session_name: str, kind: str, **values: Any) -> None:
     if port:
         _check_destination(one, port)
     for name in source.split(",") if source else ():
-        if not is_interface(one.db, name):
+        if not is_interface(one, name):
             one.fail(f"Error: Source Interface {name} is invalid")
         if port == name:
             one.fail("Error: Destination Interface cant be same as Source Interface")
@@ -213,7 +213,7 @@ def _add_session(one: Run, session_name: str, kind: str, **values: Any) -> None:
 def _check_destination(one: Run, port: str) -> None:
     db, text = one.db, f"Error: Destination Interface {port}"
     for wrong, why in (
-        (not is_interface(db, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
+        (not is_interface(one, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
         (vlans_of(db, port), "has vlan config"), (port_channel_of(db, port), "has portchannel config"),
         (f"INTERFACE|{port}" in db.rows, "is a L3 interface"),
     ):  # fmt: skip

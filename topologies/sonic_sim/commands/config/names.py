@@ -1,11 +1,16 @@
 """Names of interfaces, as the commands of ``config`` check them (config/main.py, utilities_common/cli.py)."""
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
-from sonic_sim.configdb import ConfigDb
-from sonic_sim.shell.programs import ProgramError
+import click
+
+from sonic_sim.commands.click7 import Run
+from sonic_sim.configdb import ConfigDb, Hash
+from sonic_sim.shell.programs import ProgramError, Result
 
 INVALID_NAME = "Interface name is invalid. Please enter a valid interface name!!"
 NAME_MAX = 15
@@ -23,10 +28,50 @@ def interface_table(name: str) -> str:
     return next((table for start, table in kinds.items() if name.startswith(start)), "")
 
 
-def is_interface(db: ConfigDb, name: str) -> bool:
+def by_alias(one: Run) -> bool:
+    """Tell whether the commands of this shell name ports by their aliases."""
+    return (one.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias"
+
+
+def ports_by_name(one: Run) -> dict[str, Hash]:
+    """Return the rows of the ports, sorted as SONiC's library reads them; without any, every command aborts."""
+    ports = dict(sorted(one.db.table("PORT").items()))
+    if not ports:
+        one.say("port_dict is None!")
+        raise click.Abort
+    return ports
+
+
+def meant(one: Run, text: str) -> str:
+    """Return the interface that a word means where ports are named by their aliases (interface_alias_to_name)."""
+    if not by_alias(one):
+        return text
+    alias, dot, number = text.partition(".")
+    for name, row in ports_by_name(one).items():
+        if "alias" not in row:
+            raise ProgramError("KeyError: 'alias'")
+        if row["alias"] == alias:
+            return name + dot + number
+    return text
+
+
+def finish(one: Run, result: Result) -> None:
+    """End as a program did that the command ran; ports in its lines get their aliases (run_command_in_alias_mode)."""
+    out = result.out
+    for name, row in sorted(one.db.table("PORT").items()) if by_alias(one) else ():
+        found = re.compile(rf"(^|\s){re.escape(name)}($|,?\s)", re.MULTILINE)
+        if found.search(out):
+            out = found.sub(rf"\1{row['alias']}\2", out)
+    one.finish(replace(result, out=out))
+
+
+def is_interface(one: Run, text: str) -> bool:
     """Tell whether a name is that of a port, port channel, subinterface or loopback."""
+    name = meant(one, text)
+    ports_by_name(one)
     return any(
-        f"{table}|{name}" in db.rows for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
+        f"{table}|{name}" in one.db.rows
+        for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
     )
 
 
@@ -80,9 +125,10 @@ def is_address(text: str) -> bool:
 def expand_filter(text: str) -> Iterator[str]:
     """Yield the names of a filter (utilities_common/intf_filter.py): ``Ethernet0,Ethernet4-8``."""
     for part in text.split(","):
-        first, dash, last = part.partition("-")
-        start = next((kind for kind in ("Ethernet", "PortChannel") if part.startswith(kind)), "")
+        start = next((kind for kind in ("Ethernet-BP", "Ethernet", "PortChannel") if part.startswith(kind)), "")
+        first, dash, rest = part.removeprefix(start).partition("-")
+        last = rest.partition("-")[0]
         if not dash:
             yield part
-        elif start and first.removeprefix(start).isdigit() and last.isdigit():
-            yield from (f"{start}{number}" for number in range(int(first.removeprefix(start)), int(last) + 1))
+        elif start and first.isdigit() and last.isdigit():
+            yield from (f"{start}{number}" for number in range(int(first), int(last) + 1))

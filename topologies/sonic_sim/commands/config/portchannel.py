@@ -9,7 +9,7 @@ _channel = argument("portchannel_name", metavar="<portchannel_name>")
 _port = argument("port_name", metavar="<port_name>")
 
 
-_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([]))
+_namespace = option("-n", "--namespace", help="Namespace name", type=Choice([""]))
 portchannel = config.branch("portchannel", "", params=[_namespace])
 
 
@@ -64,7 +64,7 @@ def member_add(one: Run, portchannel_name: str, port_name: str) -> None:
     db = one.db
     if any(row.get("dst_port") == port_name for row in db.table("MIRROR_SESSION").values()):
         one.fail(f"{port_name} is configured as mirror destination port")
-    if not port_name.startswith("Ethernet") or not is_interface(db, port_name):
+    if not port_name.startswith("Ethernet") or not is_interface(one, port_name):
         one.fail(INVALID_NAME)
     _check_name(one, portchannel_name)
     _must_exist(one, portchannel_name)
@@ -101,7 +101,7 @@ def _check_settings(one: Run, channel: str, port: str) -> None:
 @member.leaf("del", "Remove member from portchannel", _channel, _port)
 def member_del(one: Run, portchannel_name: str, port_name: str) -> None:
     _check_name(one, portchannel_name)
-    if not is_interface(one.db, port_name):
+    if not is_interface(one, port_name):
         one.fail(INVALID_NAME)
     _must_exist(one, portchannel_name)
     if not one.db.delete(f"PORTCHANNEL_MEMBER|{portchannel_name}|{port_name}"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sonic_sim.commands.click7 import Choice, Range, Run, argument
 from sonic_sim.commands.config.interface import interface, name_argument, verbose_flag
-from sonic_sim.commands.config.names import port_channel_of
+from sonic_sim.commands.config.names import finish, port_channel_of
 from sonic_sim.commands.parsing import Parser
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.shell.programs import Call, Result, program
@@ -27,22 +27,24 @@ class _RefusedError(Exception):
 
 def _parser() -> Parser:
     parser = Parser("portconfig", description="Set SONiC port parameters")
-    parser.add_argument("-p", "--port", required=True)
-    parser.add_argument("-l", "--list", action="store_true")
-    parser.add_argument("-s", "--speed", type=int)
-    parser.add_argument("-f", "--fec")
-    parser.add_argument("-m", "--mtu", type=int)
-    parser.add_argument("-tp", "--tpid")
+    parser.add_argument("-p", "--port", required=True, help="port name (e.g. Ethernet0)")
+    parser.add_argument("-l", "--list", action="store_true", help="list port parametars")
+    parser.add_argument("-s", "--speed", type=int, help="port speed value in Mbit")
+    parser.add_argument("-f", "--fec", help="port fec mode value (default is: none, rs, fc)")
+    parser.add_argument("-m", "--mtu", type=int, help="port mtu value in bytes")
+    parser.add_argument("-tp", "--tpid", help="port TPID value in hex (e.g. 0x8100)")
     parser.add_argument("-v", "--version", action="version", version="%(prog)s 1.0")
-    parser.add_argument("-vv", "--verbose", action="store_true")
-    parser.add_argument("-n", "--namespace", metavar="namespace details")
-    parser.add_argument("-an", "--autoneg")
-    parser.add_argument("-S", "--adv-speeds")
-    parser.add_argument("-t", "--interface-type")
-    parser.add_argument("-T", "--adv-interface-types")
-    parser.add_argument("-lt", "--link-training")
-    parser.add_argument("-P", "--tx-power", type=float)
-    parser.add_argument("-F", "--laser-freq", type=int)
+    parser.add_argument("-vv", "--verbose", action="store_true", help="Verbose output")
+    parser.add_argument(
+        "-n", "--namespace", metavar="namespace details", help="The asic namespace whose DB instance we need to connect"
+    )
+    parser.add_argument("-an", "--autoneg", help="port auto negotiation mode")
+    parser.add_argument("-S", "--adv-speeds", help="port advertised speeds")
+    parser.add_argument("-t", "--interface-type", help="port interface type")
+    parser.add_argument("-T", "--adv-interface-types", help="port advertised interface types")
+    parser.add_argument("-lt", "--link-training", help="port link training mode")
+    parser.add_argument("-P", "--tx-power", type=float, help="Tx output power(dBm)")
+    parser.add_argument("-F", "--laser-freq", type=int, help="Laser frequency(GHz)")
     return parser
 
 
@@ -56,10 +58,17 @@ def portconfig(call: Call) -> Result:
     if isinstance(parsed, Result):
         return parsed
     try:
-        return Result(out=_Port(call, parsed).set_all())
+        port = _Port(call, parsed)
+    except _RefusedError as error:
+        return Result(1, err=f"{error}\n")
+    if not any(getattr(parsed, option) for option in _FIELDS):
+        return Result(1, out=_PARSER.format_help())
+    try:
+        port.set_all()
     except _RefusedError as error:
         text = f"{error}\n"
-        return Result(1, err=text) if error.on_error else Result(1, out=text)
+        return Result(1, port.printed, text) if error.on_error else Result(1, port.printed + text)
+    return Result(out=port.printed)
 
 
 class _Port:
@@ -67,24 +76,27 @@ class _Port:
 
     def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
         self.call, self.parsed, self.name, self.db = call, parsed, parsed.port, call.device.db
+        self.printed = ""
         self.is_lag = f"PORT|{self.name}" not in self.db.rows
         if self.is_lag and f"PORTCHANNEL|{self.name}" not in self.db.rows:
             raise _RefusedError(f"Invalid port {self.name}")
 
-    def set_all(self) -> str:
-        """Set what was asked for, in the program's order; return what it prints."""
-        printed = ""
+    def set_all(self) -> None:
+        """Set what was asked for, in the program's order."""
         for option, (field, check) in _FIELDS.items():
             value = getattr(self.parsed, option)
             if not value:
                 continue
             if self.is_lag and option != "tpid":
                 raise _RefusedError(f"Invalid port {self.name}")
-            if self.parsed.verbose:
-                printed += f"Setting {option.replace('link_training', 'link-training')} {value} on port {self.name}\n"
+            if self.parsed.verbose and option not in _OPTICS:
+                self.say(f"Setting {option.replace('link_training', 'link-training')} {value} on port {self.name}")
             table = "PORTCHANNEL" if self.is_lag else "PORT"
             self.db.set_fields(f"{table}|{self.name}", {field: check(self, str(value))})
-        return printed
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self.printed += f"{text}\n"
 
     def state(self, field: str) -> str:
         """Return a field of the port's row in STATE_DB."""
@@ -101,7 +113,7 @@ def _any(port: _Port, value: str) -> str:
 
 def _speed(port: _Port, value: str) -> str:
     listed = port.state("supported_speeds")
-    if listed and value not in listed.split(","):
+    if listed and int(value) not in map(int, listed.split(",")):
         raise _RefusedError(f"Invalid speed specified: {value}\nValid speeds:{listed}", on_error=False)
     return value
 
@@ -112,6 +124,26 @@ def _fec(port: _Port, value: str) -> str:
     if value not in modes:
         text = f"fec {value} is not in {modes}" if modes else f"Setting fec is not supported on port {port.name}"
         raise _RefusedError(text, on_error=False)
+    return value
+
+
+def _training(port: _Port, value: str) -> str:
+    if value not in ("on", "off"):
+        raise _RefusedError(f"Invalid mode specified: {value}\nValid modes: on,off", on_error=False)
+    return value
+
+
+def _power(port: _Port, value: str) -> str:
+    if len(value.partition(".")[2]) > 1:
+        raise _RefusedError("Error: tx power must be with single decimal place", on_error=False)
+    port.say(f"Setting target Tx output power to {value} dBm on port {port.name}")
+    return value
+
+
+def _frequency(port: _Port, value: str) -> str:
+    if int(value) <= 0:
+        raise _RefusedError("Error: Frequency must be > 0", on_error=False)
+    port.say(f"Setting laser frequency to {value} GHz on port {port.name}")
     return value
 
 
@@ -166,12 +198,15 @@ def _tpid(port: _Port, value: str) -> str:
 
 
 _FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
-    "speed": ("speed", _speed), "fec": ("fec", _fec), "mtu": ("mtu", _any), "link_training": ("link_training", _any),
+    "speed": ("speed", _speed), "fec": ("fec", _fec), "mtu": ("mtu", _any),
+    "link_training": ("link_training", _training),
     "autoneg": ("autoneg", _autoneg), "adv_speeds": ("adv_speeds", _speeds),
     "interface_type": ("interface_type", _type),
     "adv_interface_types": ("adv_interface_types", _types), "tpid": ("tpid", _tpid),
-    "tx_power": ("tx_power", _any), "laser_freq": ("laser_freq", _any),
+    "tx_power": ("tx_power", _power), "laser_freq": ("laser_freq", _frequency),
 }  # fmt: skip
+_OPTICS = ("tx_power", "laser_freq")
+"""Options that speak for themselves."""
 
 
 def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
@@ -184,7 +219,7 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
         words = ["portconfig", "-p", interface_name, option, str(values[value]), *(["-vv"] if verbose else [])]
         if verbose:
             one.say(f"Running command: {' '.join(words)}")
-        one.finish(portconfig(Call(one.device, words)))
+        finish(one, portconfig(Call(one.device, words)))
 
 
 _passed_on("speed", "-s", "Set interface speed", "interface_speed")

@@ -37,7 +37,7 @@ def _parsed(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, 
     if "prefix" not in target:
         one.fail("prefix is not in pattern!")
     vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])
-    if vrf != "default" and not vrf_exists(one.db, vrf):
+    if "vrf" in target and not vrf_exists(one.db, vrf):
         one.fail(f"VRF {vrf} does not exist!")
     fields = _hops(one, hops) if place < len(words) else {}
     try:

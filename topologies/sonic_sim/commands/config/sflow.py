@@ -47,6 +47,8 @@ def sample_direction(one: Run, direction: str) -> None:
 
 
 def _check_direction(one: Run, direction: str) -> None:
+    if not direction:
+        return
     if direction not in ("rx", "tx", "both"):
         one.fail(f"Error: Direction {direction} is invalid")
     key = "SWITCH_CAPABILITY|switch"
@@ -59,7 +61,7 @@ interface = sflow.branch("interface", "Configure sFlow settings for an interface
 
 
 def _session(one: Run, name: str) -> str:
-    if not is_interface(one.db, name) and name != "all":
+    if not is_interface(one, name) and name != "all":
         one.stop("Invalid interface name", 0)
     return f"SFLOW_SESSION|{name}"
 
@@ -105,18 +107,25 @@ collector = sflow.branch("collector", "Add/Delete a sFlow collector")
 )
 def collector_add(one: Run, name: str, ipaddr: str, port: int, vrf: str) -> None:
     held = one.db.table("SFLOW_COLLECTOR")
-    checks = (
+    _refuse(
+        one,
         (len(name) > 16, "Collector name must not exceed 16 characters"),
         (not 0 <= port <= 65535, "Collector port number must be between 0 and 65535"),
+    )
+    checks = (
         (not is_address(ipaddr), "Invalid IP address"),
         (vrf not in ("default", "mgmt"), "Only 'default' and 'mgmt' VRF are supported"),
         (name not in held and len(held) == _COLLECTORS, "Only 2 collectors can be configured, please delete one"),
     )
+    _refuse(one, *checks)
+    row = {"collector_ip": ipaddr.lower(), "collector_port": str(port), "collector_vrf": vrf}
+    one.db.set_fields(f"SFLOW_COLLECTOR|{name}", row)
+
+
+def _refuse(one: Run, *checks: tuple[bool, str]) -> None:
     for wrong, text in checks:
         if wrong:
             one.stop(text, 0)
-    row = {"collector_ip": ipaddr.lower(), "collector_port": str(port), "collector_vrf": vrf}
-    one.db.set_fields(f"SFLOW_COLLECTOR|{name}", row)
 
 
 @collector.leaf("del", "Delete a sFlow collector", argument("name", metavar="<collector_name>"))

@@ -7,6 +7,7 @@ from sonic_sim.commands.click7 import AbbreviationGroup, Choice, Run, argument, 
 from sonic_sim.commands.config.names import is_address
 from sonic_sim.commands.config.root import config
 from sonic_sim.interfaces import kernel_interfaces
+from sonic_sim.shell.programs import ProgramError
 
 _BARRED = "['@', ':']"
 _EMAIL = re.compile(r"^[\w\.\+\-]+\@[\w]+\.[a-z]{2,3}$")
@@ -236,8 +237,12 @@ def agent_add(one: Run, agentip: str, port: str | None, vrf: str | None) -> None
         one.stop("Invalid IP address", 0)
     if not vrf and one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true":
         one.stop("ManagementVRF is Enabled. Provide vrf.", 0)
+    try:
+        wanted = str(ipaddress.ip_address(address))
+    except ValueError as error:  # netaddr, which was asked first, takes more
+        raise ProgramError(f"ValueError: {error}") from error
     held = {info["local"] for link in kernel_interfaces(one.device) for info in link["addr_info"]}
-    if str(ipaddress.ip_address(address)) not in held:
+    if wanted not in held:
         one.stop("IP address is not available", 0)
     one.db.put(f"SNMP_AGENT_ADDRESS_CONFIG|{agentip}|{port or ''}|{vrf or ''}", {})
 

@@ -159,7 +159,7 @@ def subinterface_add(one: Run, subinterface_name: str, vid: int | None) -> None:
 def subinterface_del(one: Run, subinterface_name: str) -> None:
     if "." not in subinterface_name:
         one.fail(f"{subinterface_name} is invalid vlan subinterface")
-    if not is_interface(one.db, subinterface_name):
+    if not is_interface(one, subinterface_name):
         one.fail(f"{subinterface_name} is invalid ")
     remove_addresses(one.db, subinterface_name)
     one.db.delete(f"VLAN_SUB_INTERFACE|{subinterface_name}")

@@ -15,7 +15,7 @@ from sonic_sim.configdb import Hash, natural_key
 from sonic_sim.databases import APPL, COUNTERS, rows_of_database
 
 _NOT_AVAILABLE = "N/A"
-_namespace = option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all")
+_namespace = option("-n", "--namespace", type=Choice([""]), show_default=True, help="Namespace name or all")
 _TYPES = {"SAI_QUEUE_TYPE_UNICAST": "UC", "SAI_QUEUE_TYPE_MULTICAST": "MC", "SAI_QUEUE_TYPE_ALL": "ALL"}
 _PG, _SHARED = "SAI_INGRESS_PRIORITY_GROUP_STAT_", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
 _WATERMARKS = {

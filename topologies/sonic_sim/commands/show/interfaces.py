@@ -92,8 +92,6 @@ def tpid(one: Run, interfacename: str | None, **others: Any) -> None:
 @interfaces.leaf("alias", "Show Interface Name/Alias Mapping", _name, *NAMESPACE)
 def alias(one: Run, interfacename: str | None, **others: Any) -> None:
     ports = one.db.table("PORT")
-    if (one.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias" and interfacename is not None:
-        interfacename = next((name for name, row in ports.items() if row.get("alias") == interfacename), interfacename)
     if interfacename is not None and interfacename not in ports:
         one.fail(f"Invalid interface name {interfacename}")
     names = [interfacename] if interfacename else sorted(ports, key=natural_key)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonic_sim.commands.click7 import Run, argument, flag
+from sonic_sim.commands.click7 import Run, argument, flag, option
 from sonic_sim.commands.ecnconfig import run_ecnconfig
 from sonic_sim.commands.mmuconfig import run_mmuconfig
 from sonic_sim.commands.pfcwd import run_pfcwd
@@ -12,29 +12,31 @@ from sonic_sim.configdb import natural_key
 from sonic_sim.shell.programs import Call
 
 _interface = argument("interface", required=False)
-_verbose = flag("-vv", "--verbose", help="Enable verbose output")
+_verbose = flag("--verbose", "-vv", help="Enable verbose output")
+_asic = option("--namespace", "-n", show_default=True, help="Namespace name or all")  # the program checks it
 
 
-@show.leaf("ecn", "Show ECN configuration", VERBOSE)
-def ecn(one: Run, verbose: bool) -> None:
-    one.finish(run_ecnconfig(Call(one.device, ["ecnconfig", "-l", *(["-vv"] if verbose else [])])))
+@show.leaf("ecn", "Show ECN configuration", NAMESPACE[1], VERBOSE)
+def ecn(one: Run, verbose: bool, namespace: str | None) -> None:
+    one.finish(run_ecnconfig(Call(one.device, ["ecnconfig", "-l"])))
 
 
-@show.leaf("mmu", "Show mmu configuration", _verbose)
-def mmu(one: Run, verbose: bool) -> None:
-    _buffers(one, verbose)
+@show.leaf("mmu", "Show mmu configuration", _asic, _verbose)
+def mmu(one: Run, verbose: bool, namespace: str | None) -> None:
+    _buffers(one, verbose, namespace)
 
 
 buffer = show.branch("buffer", "Show buffer information")
 
 
-@buffer.leaf("configuration", "show buffer configuration", _verbose)
-def configuration(one: Run, verbose: bool) -> None:
-    _buffers(one, verbose)
+@buffer.leaf("configuration", "show buffer configuration", _asic, _verbose)
+def configuration(one: Run, verbose: bool, namespace: str | None) -> None:
+    _buffers(one, verbose, namespace)
 
 
-def _buffers(one: Run, verbose: bool) -> None:
-    one.finish(run_mmuconfig(Call(one.device, ["mmuconfig", "-l", *(["-vv"] if verbose else [])])))
+def _buffers(one: Run, verbose: bool, namespace: str | None) -> None:
+    words = ["mmuconfig", "-l", *([] if namespace is None else ["-n", namespace]), *(["-vv"] if verbose else [])]
+    one.finish(run_mmuconfig(Call(one.device, words)))
 
 
 pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")

@@ -7,10 +7,10 @@ from sonic_sim.shell.programs import Call, Result, program
 VERBOSE = flag("--verbose", help="Enable verbose output")
 NAMESPACE = (
     option(
-        "-d", "--display", type=Choice(["all", "frontend"]), default="frontend", show_default=True,
+        "--display", "-d", type=Choice(["all"]), default="all", show_default=True,
         help="Show internal interfaces",
     ),
-    option("-n", "--namespace", type=Choice([]), show_default=True, help="Namespace name or all"),
+    option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
 
 show = Group("show", help="SONiC command line - 'show' command")

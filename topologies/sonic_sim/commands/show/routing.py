@@ -295,4 +295,4 @@ def device_global(one: Run, json_format: bool) -> None:
 
 @show.leaf("suppress-fib-pending", "Show the status of suppress pending FIB feature")
 def suppress_fib_pending(one: Run) -> None:
-    one.say(one.db.get("DEVICE_METADATA|localhost").get("suppress-fib-pending", "enabled").title())
+    one.say(one.db.get("DEVICE_METADATA|localhost").get("suppress-fib-pending", "disabled").title())

@@ -41,7 +41,7 @@ def rate_limit_host(one: Run) -> None:
 @syslog.leaf(
     "rate-limit-container", "Show syslog rate limit configuration for containers",
     argument("service_name", metavar="<service_name>", required=False),
-    option("-n", "--namespace", type=Choice(["default"]), show_default=True, help="Namespace name or all"),
+    option("--namespace", "-n", type=Choice(["", "default"]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
 def rate_limit_container(one: Run, service_name: str | None, namespace: str | None) -> None:
     if service_name:
