@@ -108,6 +108,27 @@ def test_what_a_deployment_is_refused_for_a_rehearsal_is_refused_for(deployed_la
     assert refused["refused"][0]["message"] in said.replace("\n", " ")
 
 
+def test_what_sonic_would_refuse_of_a_reload_the_rehearsal_names(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.run("sim", "replace", LEAF)
+    project.run("trust", LEAF, "--replace", "--yes")
+    project.on(LEAF, "sonic-db-cli CONFIG_DB HSET 'VLAN|Vlan10' vlanid 5000")
+    refused = rehearse(project, "--provision", "--discard-newer", status=1)
+    assert [one["code"] for one in refused["refused"]] == ["RW527"]
+    said = project.run("deploy", "--yes", "--provision", status=1).stderr
+    assert refused["refused"][0]["message"] in " ".join(said.split())
+
+
+def test_a_phase_is_rehearsed_as_it_is_deployed(deployed_lab: Any) -> None:
+    project = deployed_lab
+    (project.folder / "before.yml").write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    project.edit(WIDER)
+    done = rehearse(project, "--from", "before.yml", "--discard-newer")
+    assert (done["source"], done["result"]) == ("target sim, phase 1 from before.yml", "done")
+    both = project.run("rehearse", "--from", "before.yml", "--running", "before.yml", status=64).stderr
+    assert "the phase of a change depends on what switches run: omit --from and --phase, or --running" in both
+
+
 def test_a_rehearsal_is_shown_with_its_own_plan_and_no_other(deployed_lab: Any) -> None:
     project = deployed_lab
     project.edit(WIDER)

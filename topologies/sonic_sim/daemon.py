@@ -29,7 +29,7 @@ class Daemon:
 
     def __init__(self, folder: Path, clock: Clock, *, owned: bool = False) -> None:
         """Prepare. The owner holds the other end of standard input, a pipe: a fabric that is ``owned`` ends with it."""
-        self.simulation = Simulation(folder, clock)
+        self.simulation = Simulation(folder, clock, keeps=not owned)
         self.folder = folder
         self.ended = asyncio.Event()
         self.owned = owned

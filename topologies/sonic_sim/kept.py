@@ -96,9 +96,10 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
 class Keeper:
     """The folder of one fabric."""
 
-    def __init__(self, folder: Path) -> None:
-        """Keep everything below ``folder``."""
+    def __init__(self, folder: Path, *, keeps: bool = True) -> None:
+        """Keep everything below ``folder``; without ``keeps`` the switches are in memory alone."""
         self.folder = folder
+        self._keeps = keeps
         self._written: dict[str, tuple[int, ...]] = {}
 
     def device_file(self, name: str) -> Path:
@@ -108,7 +109,7 @@ class Keeper:
     def save_device(self, device: Device) -> None:
         """Write a switch if it changed since it was last written."""
         revision = device.revision()
-        if self._written.get(device.name) != revision:
+        if self._keeps and self._written.get(device.name) != revision:
             write_whole(self.device_file(device.name), orjson.dumps(device_to_json(device)))
             self._written[device.name] = revision
 

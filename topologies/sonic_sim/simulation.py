@@ -59,12 +59,12 @@ class Paths:
 class Simulation:
     """Everything of one fabric. All methods run in one event loop."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        """Prepare; nothing listens yet."""
+    def __init__(self, folder: Path, clock: Clock, *, keeps: bool = True) -> None:
+        """Prepare; nothing listens yet. One that ``keeps`` nothing writes no switch to the disk."""
         use_frugal_line_editor()
         self.paths = Paths(folder)
         self.clock = clock
-        self.keeper = Keeper(folder)
+        self.keeper = Keeper(folder, keeps=keeps)
         self.network = Fabric()
         self.watch = Watch(self.network)
         self.listeners: dict[str, DeviceListener] = {}

@@ -124,17 +124,18 @@ class _Run:
             yield Waiting(phase, nodes=nodes, following=next(iter(rest[len(nodes) :]), None))
             return
         fabric = self.live.live_to_deploy(phase.number)
-        yield PhaseStep(phase, deploy(project, target, self._agreed(phase), reviewed=reviewed, live=fabric))
+        yield PhaseStep(phase, deploy(project, target, agreed_for(self.options, phase), reviewed=reviewed, live=fabric))
         if phase.cables:
             yield Waiting(phase, phase.cables)
 
-    def _agreed(self, phase: Phase) -> DeployOptions:
-        """Return the options with those that asking for phases implies.
 
-        These are the phase's own cables, and a marking or a packet size that no node sends any more.
-        """
-        implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
-        return replace(self.options, single_step=True) if implied else self.options
+def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
+    """Return the options with those that asking for phases implies.
+
+    These are the phase's own cables, and a marking or a packet size that no node sends any more.
+    """
+    implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
+    return replace(options, single_step=True) if implied else options
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:

@@ -15,7 +15,9 @@ from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, read_plan
 from railweave.api.designing import Designed, load_designed, project_templates
-from railweave.api.live import live_fabric
+from railweave.api.live import LiveFabric, live_fabric
+from railweave.api.phased import agreed_for
+from railweave.api.phasing import live_phases
 from railweave.api.project import Project, find_target
 from railweave.api.rehearsals import store
 from railweave.api.running_states import states_of
@@ -24,6 +26,7 @@ from railweave.api.twin import FAULTS, Twin, twin
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.document import plan_digest
+from railweave.plan.expectation import Expecting, expect
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import DeployResult
@@ -43,23 +46,32 @@ def rehearse(
     *,
     reviewed: Path | None = None,
     running: str = "",
+    base: str = "",
+    phase: int | None = None,
     faults: Sequence[str] = (),
 ) -> Rehearsal:
     """Carry out the plan for ``target`` on simulated switches that hold what its switches hold; return what was met.
 
     No device of the target is changed. ``options`` are what the deployment would be agreed to, ``reviewed`` is the file
     of a plan, ``faults`` are injected (``DEVICE[:PORT]=KIND[@WAVE]``). With ``running`` no device is read either: it
-    tells what runs, a revision or file of the intent or a folder of recorded documents (`running_states`). The result
-    is stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError where a device
+    tells what runs, a revision or file of the intent or a folder of recorded documents (`running_states`). ``base`` and
+    ``phase`` are of a change in phases, as for `plan`: that phase is rehearsed, by default the next one. The result is
+    stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError where a device
     changed since ``reviewed`` or the simulated switches do not run what the switches run, UsageError for an unknown
     fault or target, KeyboardInterrupt where a person ended it.
     """
     if running and reviewed:
         raise UsageError("a plan's file is of devices that were read: omit it, or --running")
+    if running and (base or phase is not None):
+        raise UsageError("the phase of a change depends on what switches run: omit --from and --phase, or --running")
     began_s = time.monotonic()
-    task = _offline(project, target, options, running) if running else _read(project, target, options, reviewed)
+    if running:
+        task = _offline(project, target, options, running)
+    else:
+        live, options = _live(project, target, options, base, phase)
+        task = _read(live, options, reviewed)
     named = tuple(parse_fault(one, task.designed.fabric, FAULTS) for one in faults)
-    with twin(project, task.designed, task.target, task.recorded) as made:
+    with twin(project, task.designed, task.target, task.recorded, task.expecting) as made:
         dark = dark_ports(made.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
         plan = _settled(made, task, options, dark)
         injected = default_waves(named, plan.waves)
@@ -97,6 +109,7 @@ class _Task:
     """What is rehearsed: the fabric, its target, and what the switches hold, with where that is from.
 
     ``plan`` is that of the target, None where no device was read; ``digest`` is then of the difference, if of one.
+    ``expecting`` tells what is verified, less than all while cables are yet to be moved.
     """
 
     designed: Designed
@@ -104,12 +117,29 @@ class _Task:
     recorded: Mapping[str, RecordedSwitch]
     source: str
     plan: Plan | None = None
+    expecting: Expecting = expect
     digest: str = ""
 
 
-def _read(project: Project, target: str, options: DeployOptions, reviewed: Path | None) -> _Task:
+def _live(
+    project: Project, target: str, options: DeployOptions, base: str, number: int | None
+) -> tuple[LiveFabric, DeployOptions]:
+    """Return the fabric on the target, of a phase where ``base`` is given, and what is agreed to for it."""
+    if not base and number is None:
+        return live_fabric(project, target), options
+    phases = live_phases(project, target, base)
+    if number is None:
+        number = min(phases.done() + 1, len(phases.change.phases))
+    phase = phases.change.phase(number)
+    if phase.is_of_nodes or phase.is_drain:
+        raise UsageError(
+            f"phase {number} changes no configuration of a switch: {phase.title}; name another with --phase"
+        )
+    return phases.live_to_deploy(number), agreed_for(options, phase)
+
+
+def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _Task:
     """Make the plan for the target as a deployment makes it, and read what its switches hold."""
-    live = live_fabric(project, target)
     live.require_secrets()
     bound = read_plan(reviewed, live.target.allowed_signers)[0] if reviewed else None
     with live.connected(), live.shown:
@@ -121,7 +151,8 @@ def _read(project: Project, target: str, options: DeployOptions, reviewed: Path 
     if lost := [name for name, one in recorded.items() if one.error]:
         why = "; ".join(f"{name}: {recorded[name].error}" for name in lost[:3])
         raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
-    return _Task(live.designed, live.target, recorded, f"target {target}", plan)
+    of_phase = f", phase {live.phase} from {live.base}" if live.phase else ""
+    return _Task(live.designed, live.target, recorded, f"target {live.target.name}{of_phase}", plan, live.expecting)
 
 
 def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:

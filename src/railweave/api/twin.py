@@ -22,6 +22,7 @@ from railweave.api.sim import simulator_errors, simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric
+from railweave.plan.expectation import Expecting, expect
 from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.control import Endpoints, SimOptions
@@ -72,7 +73,11 @@ class Twin:
 
 @contextmanager
 def twin(
-    project: Project, designed: Designed, target: Target, recorded: Mapping[str, RecordedSwitch]
+    project: Project,
+    designed: Designed,
+    target: Target,
+    recorded: Mapping[str, RecordedSwitch],
+    expecting: Expecting = expect,
 ) -> Iterator[Twin]:
     """Start a twin of ``designed`` on ``target``: recorded switches hold what was read, others are factory-fresh.
 
@@ -86,7 +91,7 @@ def twin(
             spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
             states = {name: sim_state(one) for name, one in recorded.items() if not one.error}
             endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
-        yield Twin(_reached(project, designed, target, endpoints), target, folder, spec)
+        yield Twin(_reached(project, designed, target, endpoints, expecting), target, folder, spec)
     finally:
         os.close(owned)
         try:
@@ -117,13 +122,15 @@ def _tables(config: RunningConfig) -> dict[str, Any]:
     return json_tables(config.config_db)
 
 
-def _reached(project: Project, designed: Designed, of: Target, endpoints: Endpoints) -> LiveFabric:
+def _reached(
+    project: Project, designed: Designed, of: Target, endpoints: Endpoints, expecting: Expecting
+) -> LiveFabric:
     """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
     target = twin_target(of, endpoints)
     refuse_other_machines(designed.fabric, target)
     shown = project.operator.progress()
     nornir = build(designed.fabric, target, processors=[shown])
-    return on_nornir(designed, target, nornir, shown)
+    return on_nornir(designed, target, nornir, shown, expecting)
 
 
 def twin_target(target: Target, endpoints: Endpoints) -> Target:

@@ -10,9 +10,11 @@ from railweave.cli.options import (
     AllowLockout,
     AsJson,
     DiscardNewer,
+    From,
     IntentArgument,
     IntentOption,
     MaxFailures,
+    PhaseNumber,
     Provision,
     RemoveConflicting,
     RemoveLive,
@@ -51,6 +53,8 @@ def rehearse(
             help="Read no device: a revision or file of the intent runs, or what NAME.json in a folder hold.",
         ),
     ] = "",
+    base: From = "",
+    phase: PhaseNumber = None,
     provision: Provision = False,
     renumber: Renumber = False,
     skip_unreachable: SkipUnreachable = False,
@@ -83,7 +87,9 @@ def rehearse(
         max_failures=max_failures,
     )
     project = api.open_project((None if reviewed else intent) or option, Terminal(yes=True, quiet=json or markdown))
-    found = api.rehearse(project, target, options, reviewed=reviewed, running=running, faults=tuple(fault or ()))
+    found = api.rehearse(
+        project, target, options, reviewed=reviewed, running=running, base=base, phase=phase, faults=tuple(fault or ())
+    )
     if markdown and not json:
         print(rehearsal_markdown(found))
     else:

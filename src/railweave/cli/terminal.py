@@ -14,6 +14,7 @@ from railweave.cli.show import (
     print_diagnostics,
     print_note,
     print_plan,
+    print_rehearsals,
     print_result,
     print_view,
 )
@@ -97,6 +98,7 @@ class Terminal(Operator):
         """Show ``plan`` and ask, unless it has no changes or the command line agreed."""
         if not self.quiet:
             print_plan(plan)
+            print_rehearsals(plan)
         if not plan.deltas:
             return True
         devices = counted(len(plan.deltas), "device")

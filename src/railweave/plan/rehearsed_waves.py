@@ -88,8 +88,8 @@ class Judge:
             else:
                 if moment.step is Step.WAVE:
                     found.append(_Wave(moment.at_s, moment.at_s))
-                elif found:
-                    found[-1].ended_s = moment.at_s
+                elif found and moment.step in _ENDS:
+                    found[-1].ended_s = moment.at_s  # what follows the last wave is the verification of everything
                 changed = self._follow_step(moment) or moment.step is Step.WAVE
             if found and changed:
                 self._note(found[-1])

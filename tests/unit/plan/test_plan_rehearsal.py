@@ -90,6 +90,7 @@ def test_a_wave_has_what_was_left_while_its_switch_was_at_work(lab: Fabric) -> N
         RolloutMoment(5, Step.WAVE),
         RolloutMoment(6, Step.APPLYING, "lab-spine2"),
         RolloutMoment(8, Step.CONFIRMED, "lab-spine2"),
+        RolloutMoment(99, Step.VERIFYING, "lab-spine2"),
     ]
     busy = [LinkMoment(3, "lab-spine1", 31.0), LinkMoment(7, "lab-spine2", 2.0)]
     assert judge.before == WHOLE

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from sonic_sim.device import CONFIG_FILE, FRR_FILE, VERSION_FILE, Device, Effect, Fabric
 from sonic_sim.faults import FaultKind
+from sonic_sim.kept import Keeper
 from sonic_sim.spec import SimSpec, SimState, spec_from_json
 from sonic_sim.switch_host import SimulatedHost, take_over_transactions
 from sonic_sim.watching import Watch
@@ -64,6 +66,12 @@ def test_the_transaction_program_knows_its_key_and_generation(switch: Device) ->
 def test_states_travel_with_a_specification(switch: Device) -> None:
     spec = SimSpec("f", (switch.spec,), states={"leaf1": STATE})
     assert spec_from_json(spec.to_json()) == spec
+
+
+def test_a_fabric_that_keeps_nothing_writes_no_switch(switch: Device, tmp_path: Path) -> None:
+    for keeps in (False, True):
+        Keeper(tmp_path, keeps=keeps).save_device(switch)
+        assert (tmp_path / "devices" / "leaf1.json").exists() is keeps
 
 
 def test_a_link_is_down_at_both_ends_while_one_has_the_fault(pair: tuple[Device, Device]) -> None:
