@@ -1,5 +1,6 @@
 """A rehearsal ends as the deployment does, and nothing of the target changes for it."""
 
+import contextlib
 import json
 import os
 import select
@@ -143,6 +144,29 @@ def test_a_rehearsal_is_shown_with_its_own_plan_and_no_other(deployed_lab: Any) 
     assert done["line"] not in project.run("plan").stdout
     refused = project.run("rehearse", "plan.json", status=1).stderr
     assert "error[RW503]: 1 device changed since this plan was made: lab-leaf1" in refused
+
+
+def test_a_rehearsal_that_is_ended_at_its_start_leaves_nothing_either(deployed_lab: Any, tmp_path: Path) -> None:
+    project, folder = deployed_lab, tmp_path / "twins"
+    folder.mkdir()
+    project.environ["TMPDIR"] = str(folder)
+    running = project.start("rehearse", "--discard-newer")
+    project.wait_until(lambda: list(folder.glob("railweave-twin-*")), 60, "a folder of the twin")
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+    project.wait_until(lambda: not simulators(folder), 60, "the end of the twin")
+    assert not list(folder.glob("railweave-twin-*"))
+
+
+def simulators(folder: Path) -> list[Path]:
+    """Return the processes that serve a simulated fabric below ``folder``."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in path.read_bytes():
+                found.append(path)
+    return found
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -100,8 +100,9 @@ class Daemon:
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
             process = {"pid": os.getpid(), "socket": path}
             write_whole(self.folder / "process.json", json.dumps(process).encode())
-            sys.stdout.write("ready\n")
-            sys.stdout.flush()
+            with contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
             os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
             async with server:
                 await self.ended.wait()

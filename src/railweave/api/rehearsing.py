@@ -262,9 +262,11 @@ class _Run:
 def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return what the simulated switches lack of the target's."""
     unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
+    unknown = [name for name, one in task.recorded.items() if one.startup is None] if task.plan else []
     soak_s = task.target.rollout.soak_s
     return (
         *([f"{compact(unread)} could not be read, and does not answer in the rehearsal either"] if unread else ()),
+        *([f"{compact(unknown)}: what it boots could not be read, and is taken to be what it runs"] if unknown else ()),
         *([f"down on the target, and here: {first_few(':'.join(one) for one in dark)}"] if dark else ()),
         *([f"the soak of {soak_s:g} s after each wave was left out"] if soak_s else ()),
         *(["no switch was read: what others changed there is not part of this"] if task.plan is None else ()),

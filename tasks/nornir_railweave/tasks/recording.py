@@ -20,8 +20,9 @@ from railweave.sonic.document import RunningConfig, parse_running
 class RecordedSwitch:
     """What one switch was read to hold; with an ``error`` it could not be read.
 
-    ``startup`` is what it boots, ``image`` what its image says of its release, ``generation`` what the transaction
-    program on it says of the intent that it runs, ``seen`` what its ports and neighbors show.
+    ``startup`` is what it boots, None where that is not known, ``image`` what its image says of its release,
+    ``generation`` what the transaction program on it says of the intent that it runs, ``seen`` what its ports and
+    neighbors show.
     """
 
     running: RunningConfig | None = None
@@ -30,6 +31,15 @@ class RecordedSwitch:
     generation: Mapping[str, Any] = field(default_factory=dict, repr=False)
     seen: Observation | None = None
     error: str = ""
+
+
+def startup_of(printed: str) -> RunningConfig | None:
+    """Return what a switch boots; None where it cannot be read, as with a login that only reads what runs.
+
+    Raises DocumentError for anything but a configuration.
+    """
+    startup = parse_running(printed or "{}")
+    return startup if startup.is_whole else None
 
 
 def record_switch(task: Task, announce: Events) -> Result:
@@ -41,7 +51,7 @@ def record_switch(task: Task, announce: Events) -> Result:
             known = getattr(switch_program(driver), "known", None)
             recorded = RecordedSwitch(
                 running=running,
-                startup=parse_running(driver.get_config(retrieve="startup")["startup"] or "{}"),
+                startup=startup_of(driver.get_config(retrieve="startup")["startup"]),
                 image={} if known is None else known.image,
                 generation=known_generation(driver),
                 seen=observe(driver),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nornir_railweave.target.model import Address, Source, Target
-from nornir_railweave.tasks.recording import RecordedSwitch
+from nornir_railweave.tasks.recording import RecordedSwitch, startup_of
 from railweave.api import open_project
 from railweave.api.designing import Designed, load_designed
 from railweave.api.rehearsals import store, stored
@@ -116,6 +116,15 @@ def test_a_link_is_dark_where_it_should_be_up(lab: Designed, deployed: Mapping[s
     tables = {**running.config_db, "PORT": {**running.config_db["PORT"], "Ethernet0": port}}
     seen[SPINE] = replace(seen[SPINE], running=RunningConfig(tables, running.frr))
     assert dark_ports(spec, seen, ()) == ((LEAF, "Ethernet8"),), "it is down on purpose"
+
+
+def test_what_a_reader_may_not_see_of_the_startup_is_unknown() -> None:
+    assert startup_of("") is None
+    assert startup_of('{"bgpraw": null}') is None
+    text = '{"DEVICE_METADATA": {"localhost": {}}, "PORT": {}, "bgpraw": "router bgp 1\\n"}'
+    known = startup_of(text)
+    assert known is not None
+    assert known.frr == "router bgp 1\n"
 
 
 ENDPOINTS = Endpoints({LEAF: Endpoint("127.1.2.3", 2222)}, "admin", "key", "known", 1)
