@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from railweave.checks.registry import rule
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric
-from railweave.units import parse_ipv4
+from railweave.fabric.policy import Pool, parse_pool
 
 rule(
     "S-2",
@@ -24,8 +24,9 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
     ``addresses`` is by switch; names of hosts are taken as they are, because what they stand for may change.
     """
     own = fabric.policies.addressing
-    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), ("hosts", own.hosts)):
-        within = {name: found for name, text in addresses.items() if (found := _in(text, pool.first, pool.size))}
+    ipv6 = [("hosts_ipv6", own.hosts_ipv6)] if own.hosts_ipv6 is not None else []
+    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), ("hosts", own.hosts), *ipv6):
+        within = {name: found for name, text in addresses.items() if (found := _in(text, pool))}
         if not within:
             continue
         used = _used(fabric)
@@ -42,14 +43,15 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
 
 
 def _used(fabric: Fabric) -> frozenset[int]:
-    links = (address for link in fabric.links for address in (link.network, link.network + 1))
+    networks = (network for link in fabric.links for network in (link.network, fabric.ipv6_network(link)))
+    links = (address for network in networks if network is not None for address in (network, network + 1))
     return frozenset((*(switch.loopback for switch in fabric.switches), *links))
 
 
-def _in(text: str, first: int, size: int) -> int | None:
+def _in(text: str, pool: Pool) -> int | None:
     """Return the address where it lies in the pool, None where it does not or is a name."""
     try:
-        address = parse_ipv4(text)
+        own = parse_pool(text)
     except ValueError:
         return None
-    return address if first <= address < first + size else None
+    return own.first if pool.holds(own) else None

@@ -36,6 +36,19 @@ def test_a_switch_that_is_reached_over_a_link_of_the_fabric_is_refused(pod: Pod)
     assert found.severity is Severity.ERROR
 
 
+@pytest.mark.parametrize(
+    ("address", "severity"),
+    [("fd00:10::2", Severity.ERROR), ("fd00:10:0:9::1", Severity.WARNING), ("fd00:20::1", None)],
+)
+def test_addresses_of_ipv6_are_looked_for_in_the_pool_of_the_nodes(
+    pod: Pod, address: str, severity: Severity | None
+) -> None:
+    fabric = pod("addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n")
+    found = list(management_findings(fabric, {"pod-leaf1": address}, Where("t.yml")))
+    assert [one.severity for one in found] == ([] if severity is None else [severity])
+    assert all("pool of hosts_ipv6 fd00:10::/44" in one.message for one in found)
+
+
 def test_an_address_that_a_pool_may_give_away_later_is_a_warning(pod: Pod) -> None:
     (found,) = management_findings(pod(), {"pod-leaf1": "10.200.3.4"}, Where("t.yml"))
     assert (found.code, found.severity) == ("S-2", Severity.WARNING)
