@@ -36,6 +36,7 @@ FILES = (
     "hosts",
     "phases",
     "growth",
+    "ipv6",
     "pods",
     "sonic_vs",
     "frr",
@@ -48,6 +49,7 @@ FILES = (
 
 OTHER_LABS = {
     "growth": "growing",
+    "ipv6": "dual",
     "unnumbered": "unnumbered",
     "hosts": "unnumbered",
     "phases": "unnumbered",
@@ -342,6 +344,13 @@ def unnumbered(bare_unnumbered: LabRig) -> LabRig:
     """Return the lab without addresses between switches with its intent deployed."""
     assert bare_unnumbered.deploy()["result"] in {"done", "unchanged"}
     return bare_unnumbered
+
+
+@pytest.fixture(scope="session")
+def dual(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab whose two nodes have IPv6 addresses beside those of IPv4, bare."""
+    more = "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
+    return start_lab(small_intent("dual", *TWO_NODES, more=more))
 
 
 @pytest.fixture(scope="session")
