@@ -167,6 +167,42 @@ class Snapshots:
         os.remove(self._place)
 
 
+def with_leaving(machine: node.Machine, files: Files, snapshots: Snapshots, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document that also takes away the IPv6 of ports that had it by the node's own document, and by those of
+    a change that did not end."""
+    earlier: dict[str, Any] = {}
+    for text in _documents(files, snapshots):
+        try:
+            ports = json.loads(text)["interfaces"]
+            earlier.update({port["name"]: port["ipv6"] for port in ports if port.get("ipv6")})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # nobody's document of ours: the file is replaced anyway
+    if not any(port["name"] in earlier and not port.get("ipv6") for port in document["interfaces"]):
+        return document
+    links = {one["ifname"]: one for one in machine.ip("address", "show")}
+    return {**document, "interfaces": [_leaving(port, earlier, links) for port in document["interfaces"]]}
+
+
+def _documents(files: Files, snapshots: Snapshots) -> Iterator[str]:
+    try:
+        snapshot = snapshots.load()
+    except node.FaultError:
+        snapshot = None  # said where the snapshot is needed
+    layers = snapshot["layers"] if snapshot and snapshot["state"] == OPEN else []
+    held = [one for layer in layers for one in layer["files"] if one["path"] == node.DOCUMENT]
+    yield from (one["content"] for one in [*held, files.held(node.DOCUMENT)] if "content" in one)
+
+
+def _leaving(port: dict[str, Any], earlier: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
+    name = port["name"]
+    if port.get("ipv6") or name not in earlier or name not in links:
+        return port
+    old = earlier[name]
+    kept = [one for one in node.addresses(links[name], 6) if one != old["address"]]
+    gone = [node.route_key(one) for one in old["routes"]]
+    return {**port, "ipv6": {"address": old["address"], "addresses": kept, "rules": [], "routes": [], "gone": gone}}
+
+
 def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document that describes the settings as they are now, of all that ``document`` may change."""
     links = {one["ifname"]: one for one in machine.ip("address", "show")}
@@ -201,7 +237,7 @@ def _port(
 def _family(machine: node.Machine, part: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
     """Return the addresses, rules and routes of one family as they are, of all that ``part`` may change."""
     family, own = part["family"], str(part["table"])
-    claimed = {node.route_key(one) for one in part["routes"]}
+    claimed = {*(node.route_key(one) for one in part["routes"]), *map(tuple, part.get("gone", ()))}
     held = [(key, one) for key, one in node.routes(machine, family) if key in claimed or key[1] == own]
     return {
         "addresses": node.addresses(link, family),
@@ -370,6 +406,8 @@ def main(words: Sequence[str] | None = None) -> int:
         bundle = json.load(file)
     machine, files, snapshots = node.Machine(chosen.root), Files(chosen.root), Snapshots(chosen.root)
     try:
+        if chosen.verb in ("check", "apply"):
+            bundle["document"] = with_leaving(machine, files, snapshots, bundle["document"])
         if chosen.verb == "check":
             answer = check(machine, files, snapshots, bundle)
         elif chosen.verb == "rollback" and chosen.check:

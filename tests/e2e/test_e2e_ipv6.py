@@ -100,7 +100,7 @@ def test_a_switch_in_maintenance_or_drained_is_so_for_both_families(new_project:
 
 
 @pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
-def test_a_node_gets_both_families_and_goes_back(new_project: Any, tmp_path: Path) -> None:
+def test_a_node_gets_both_families_and_loses_ipv6_again(new_project: Any, tmp_path: Path) -> None:
     project = new_project("lab-dual.yml")
     with project.intent.open("a") as intent:
         intent.write("hosts: {manage: true, frontend: eno1, rdma_family: ipv6}\n")
@@ -133,6 +133,35 @@ def test_a_node_gets_both_families_and_goes_back(new_project: Any, tmp_path: Pat
         assert [one["fix"] for one in found if one["code"] == "N-2"] == [
             "ip -6 rule add priority 1001 from fd00:10:0:1::5 table 101"
         ]
+        node.ip("-6", "route", "add", "fd00:77::/64", "dev", "rail0", "metric", "77")
+        project.edit((IPV6, ""), (", rdma_family: ipv6", ""))
+        planned = json.loads(project.run("hosts", "plan", *words).stdout)["hosts"]["gpu2"]["changes"]
+        assert ("rail1", "IPv6 address", "fd00:10:0:1::5/127", None) in {
+            (one["subject"], one["what"], one["before"], one["after"]) for one in planned
+        }
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "done"
+        assert "fd00:10" not in node.ip("-6", "address") + node.ip("-6", "route") + node.ip("-6", "rule")
+        assert "default" not in node.ip("-6", "route", "show", "table", "all")
+        assert "fd00:77::/64 dev rail0 metric 77" in node.ip("-6", "route"), "of somebody else"
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "unchanged"
+        project.run("hosts", "rollback", *words, "--yes")
+        assert "inet6 fd00:10:0:1::5/127 " in node.ip("-6", "address", "show", "dev", "rail1")
+        assert "default via fd00:10:0:1::4 dev rail1 metric 1024" in node.ip("-6", "route", "show", "table", "101")
+    finally:
+        node.remove()
+
+
+@pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
+def test_a_node_that_got_both_families_goes_back_to_none(new_project: Any, tmp_path: Path) -> None:
+    project = new_project("lab-dual.yml")
+    with project.intent.open("a") as intent:
+        intent.write("hosts: {manage: true}\n")
+    node = Node(tmp_path, "gpu2", "mlx5_")
+    try:
+        write_target(project.folder / "inventory/bench.yml", [node])
+        words = ("--target", "bench", "--limit", "gpu2", "--json")
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "done"
+        assert "fd00:10" in node.ip("-6", "address")
         project.run("hosts", "rollback", *words, "--yes")
         assert "fd00:10" not in node.ip("-6", "address") + node.ip("-6", "route") + node.ip("-6", "rule")
     finally:

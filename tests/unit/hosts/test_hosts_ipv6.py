@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from node_stand_in import load
 
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Ipv6Pool
@@ -16,6 +18,7 @@ from railweave.templates import find_templates
 from railweave_hosts.rdma_test import ends_of_test
 
 Pod = Callable[..., Fabric]
+PROGRAMS = Path(__file__).resolve().parents[3] / "templates" / "hosts"
 BOTH = "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
 
 
@@ -173,3 +176,48 @@ def test_what_does_not_belong_goes_and_the_kernels_own_stays(program: ModuleType
 def test_a_default_route_of_ipv4_is_no_route_of_ipv6(program: ModuleType) -> None:
     held = {"dst": "default", "gateway": "10.0.0.0", "dev": "rail0", "table": "100"}
     assert checked(program, routes=[held]) == ["ip route del default table 100"]
+
+
+@pytest.fixture
+def change() -> ModuleType:
+    load(PROGRAMS / "railweave_host.py", "railweave_host")
+    found: ModuleType = load(PROGRAMS / "railweave_change.py", "railweave_change")
+    return found
+
+
+def leaving(change: ModuleType, folder: Path, held: str | None, snapshot: Any = None) -> Any:
+    """Return the IPv6 of the port of a document without it, on a node whose own document is ``held``."""
+    for path, text in (("etc/railweave/rails.json", held), ("var/lib/railweave/snapshot.json", snapshot)):
+        if text is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+    machine = change.node.Machine(str(folder))
+    foreign = {"family": "inet6", "local": "2001:db8::9", "prefixlen": 64}
+    machine.run = lambda command: json.dumps([{**LINK, "addr_info": [*LINK["addr_info"], foreign]}])
+    alone = {**DOCUMENT, "interfaces": [{key: value for key, value in PORT.items() if key != "ipv6"}]}
+    made = change.with_leaving(machine, change.Files(str(folder)), change.Snapshots(str(folder)), alone)
+    return made["interfaces"][0].get("ipv6")
+
+
+def test_ipv6_that_the_intent_has_no_more_goes_and_what_others_added_stays(change: ModuleType, tmp_path: Path) -> None:
+    assert leaving(change, tmp_path, json.dumps(DOCUMENT)) == {
+        "address": "fd00:10::3/127",
+        "addresses": ["2001:db8::9/64"],
+        "rules": [],
+        "routes": [],
+        "gone": [("default", "100", 1024), ("fd00:10::/44", "254", 100)],
+    }
+
+
+@pytest.mark.parametrize("held", [None, "", "[]", "{}", '{"interfaces": []}', '{"interfaces": 7}', "\x00"])
+def test_a_node_without_a_document_of_ours_keeps_its_ipv6(change: ModuleType, tmp_path: Path, held: str | None) -> None:
+    assert leaving(change, tmp_path, held) is None
+
+
+@pytest.mark.parametrize(("state", "goes"), [("open", True), ("complete", False)])
+def test_a_change_that_did_not_end_is_taken_away_by_the_next_one(
+    change: ModuleType, tmp_path: Path, state: str, goes: bool
+) -> None:
+    files = [{"path": "/etc/railweave/rails.json", "mode": 420, "content": json.dumps(DOCUMENT)}]
+    snapshot = json.dumps({"version": 1, "state": state, "layers": [{"files": files}]})
+    assert (leaving(change, tmp_path, "{}", snapshot) is not None) is goes
