@@ -120,6 +120,24 @@ def test_what_sonic_would_refuse_of_a_reload_the_rehearsal_names(deployed_lab: A
     assert refused["refused"][0]["message"] in " ".join(said.split())
 
 
+def test_a_disruptive_change_shows_what_is_left_in_each_wave(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.edit((WIDER[0], WIDER[1].replace("9216", "9050")))
+    left = ("uplink_percent", "paths", "rails_out", "violations")
+    done = rehearse(project, "--discard-newer")
+    assert [[wave[name] for name in left] for wave in done["waves"]] == 2 * [[50, 1, 0, []]] + 2 * [[100, 2, 1, []]]
+    crossed = rehearse(project, "--discard-newer", "--fault", "lab-spine2=bgp-down@1", status=1)
+    said = "two leaves keep no path between them, and the floor is 1"
+    assert [[wave[name] for name in left] for wave in crossed["waves"]] == [[0, 0, 0, [said]]]
+    assert "1 gate violated" in crossed["line"]
+    project.run("sim", "fault", "lab-spine2", "bgp-down")
+    refused = project.deploy(status=1)
+    assert refused["result"] == "stopped"
+    assert ending(refused) == ending(crossed)
+    flows = "lab-spine1: packets a second still flow on Ethernet0 "
+    assert [one["stopped_by"].startswith(flows) for one in (refused, crossed)] == [True, True]
+
+
 def test_a_phase_is_rehearsed_as_it_is_deployed(deployed_lab: Any) -> None:
     project = deployed_lab
     (project.folder / "before.yml").write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")

@@ -32,10 +32,10 @@ from sonic_sim.spec import SimSpec, SimState
 FAULTS = tuple(str(kind) for kind in FaultKind)
 """The kinds of faults that can be injected."""
 
-_PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.05
+_PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.1
 """What is down on simulated switches after so long stays down: their own waits take a thousandth of the real time, and
-one process serves all of them."""
-_TIMER_PATIENCES = 4
+one process serves all of them, so that the size of the fabric counts and the target's own times do not."""
+_TIMER_PATIENCES = 3
 """The revert timer of a twin covers a wave and its verification, and a lost switch is waited for until it expires."""
 _POLL_S = 0.2
 
@@ -148,7 +148,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
         ),
         devices={name: Address(one.address, one.port) for name, one in endpoints.devices.items()},
         options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
-        timeouts=Timeouts(reconnect_s=min(patience_s, target.timeouts.reconnect_s)),
+        timeouts=Timeouts(connect_s=patience_s, reconnect_s=patience_s),
         rollout=twin_rollout(target.rollout, patience_s),
         skip_checks=target.skip_checks,
         secrets=target.secrets,
@@ -156,14 +156,14 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
 
 
 def twin_rollout(rollout: Rollout, patience_s: float) -> Rollout:
-    """Return a rollout without the waits that only tell something of real switches: no soak, and no long patience."""
+    """Return a rollout without the waits that only tell something of real switches: no soak, patience of its own."""
     return replace(
         rollout,
         soak_s=0,
-        revert_in_s=min(ceil(_TIMER_PATIENCES * patience_s), rollout.revert_in_s),
-        verify_timeout_s=min(patience_s, rollout.verify_timeout_s),
+        revert_in_s=ceil(_TIMER_PATIENCES * patience_s),
+        verify_timeout_s=patience_s,
         verify_interval_s=min(_POLL_S, rollout.verify_interval_s),
-        drain_timeout_s=min(patience_s, rollout.drain_timeout_s),
+        drain_timeout_s=patience_s,
     )
 
 

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import pytest
 
-from nornir_railweave.target.model import Address, Source, Target
+from nornir_railweave.target.model import Address, Rollout, Source, Target
 from nornir_railweave.tasks.recording import RecordedSwitch, startup_of
 from railweave.api import open_project
 from railweave.api.designing import Designed, load_designed
@@ -137,6 +138,16 @@ def test_a_twin_has_nothing_of_the_login_of_its_target() -> None:
     assert made.devices == {LEAF: Address("127.1.2.3", 2222)}
     assert "secret" not in made.options
     assert made.rollout.soak_s == 0
+
+
+def test_the_patience_with_a_twin_grows_with_its_switches_alone() -> None:
+    hasty = Target("production", Source.ADDRESSES, rollout=Rollout(verify_timeout_s=1, revert_in_s=60, workers=7))
+    large = replace(ENDPOINTS, devices={f"leaf{number}": Endpoint("127.0.0.1", 1) for number in range(1000)})
+    for endpoints, patience_s in ((ENDPOINTS, 10.1), (large, 110.0)):
+        rollout = twin_target(hasty, endpoints).rollout
+        assert rollout.verify_timeout_s == rollout.drain_timeout_s == pytest.approx(patience_s)
+        assert rollout.revert_in_s == ceil(3 * patience_s)
+        assert rollout.workers == 7
 
 
 def test_a_twin_that_is_not_on_loopback_is_refused(lab: Designed) -> None:
