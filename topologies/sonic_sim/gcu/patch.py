@@ -46,7 +46,12 @@ def parts_of(path: str) -> tuple[str, ...]:
 def read_patch(text: str) -> list[Operation]:
     """Parse a patch. Raises PatchError."""
     try:
-        return list(JsonPatch(list(json.loads(text))))
+        operations = list(json.loads(text))
+        for place, one in enumerate(operations):
+            if isinstance(one, str):  # versions of jsonpatch word it in several ways: as 1.33, which SONiC has
+                list(JsonPatch(operations[:place]))
+                raise PatchError("Document is expected to be sequence of operations, got a sequence of strings.")
+        return list(JsonPatch(operations))
     except (json.JSONDecodeError, TypeError, JsonPatchException, JsonPointerException) as error:
         raise PatchError(str(error)) from error
 
