@@ -334,6 +334,17 @@ def test_another_platform_is_refused(platform: str) -> None:
     assert PLATFORM in found.blockers[0].message
 
 
+def test_a_switch_whose_config_db_is_empty_is_refused_with_what_fills_it() -> None:
+    found = compare(running_from({"bgpraw": FRR}), wanted(), platform=PLATFORM)
+    assert found.delta.changes == ()
+    assert [(one.message, one.fix) for one in found.blockers] == [
+        (
+            "CONFIG_DB is empty: it has no DEVICE_METADATA",
+            "load its own file with `sudo config reload -y`, or a factory one with `sudo config-setup factory`",
+        )
+    ]
+
+
 def test_frr_lines_are_changes_with_their_context_and_secrets_stay_hidden() -> None:
     intent = wanted(frr=FRR + " neighbor 10.0.0.1 remote-as 65100\n neighbor 10.0.0.1 password s3cret\n")
     found = compare(running(), intent)

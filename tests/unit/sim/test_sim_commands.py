@@ -455,3 +455,8 @@ def test_show_takes_the_options_that_sonics_own_takes(run: Run, switch: Device, 
     assert (status, out) == (2, "")
     assert error in err
     assert run(switch, "show mmu -vv")[0] == run(switch, "show buffer configuration --verbose")[0] == 0
+
+
+def test_sed_writes_a_file_in_place_and_prints_nothing(run: Run, switch: Device) -> None:
+    told = run(switch, "echo release: 202505 > /tmp/v; sed -i s/202505/202511/ /tmp/v; cat /tmp/v")
+    assert told == (0, "release: 202511\n", "")

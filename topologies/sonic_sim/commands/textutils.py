@@ -98,14 +98,26 @@ _SED = re.compile(
 
 @program("sed", reads_stdin=lambda argv: len(_operands(argv)) < 2)
 def sed(call: Call) -> Result:
-    """Substitute in each line: ``sed [-n] [-E] s/OLD/NEW/[g][p]``."""
+    """Substitute in each line: ``sed [-n] [-E] [-i] s/OLD/NEW/[g][p]``."""
     script, *names = _operands(call.argv) or [""]
     found = _SED.fullmatch(script)
     if found is None:
         return Result(1, err=f"sed: -e expression #1: the simulator only substitutes, not '{script}'\n")
-    text, failed = _input(call, names)
-    if failed:
-        return failed
+    printed = ""
+    for group in [[name] for name in names] if "-i" in call.argv else [names]:
+        text, failed = _input(call, group)
+        if failed:
+            return failed
+        changed = _substituted(call, found, text)
+        if "-i" in call.argv and group:
+            path = call.path(group[0])
+            call.device.files.write(path, changed.encode(), user=call.user, now=call.device.clock.now())
+        else:
+            printed += changed
+    return Result(out=printed)
+
+
+def _substituted(call: Call, found: re.Match[str], text: str) -> str:
     old = found["old"].replace("\\" + found["mark"], found["mark"])
     if "-E" not in call.argv:
         # in basic expressions the signs of repetition and grouping are those with a backslash
@@ -115,7 +127,7 @@ def sed(call: Call) -> Result:
     for line in text.splitlines(keepends=True):
         changed, count = re.subn(old, new, line, count=0 if "g" in found["flags"] else 1)
         out += changed * (("-n" not in call.argv) + ("p" in found["flags"] and count > 0))
-    return Result(out=out)
+    return out
 
 
 @program("wc", reads_stdin=lambda argv: not _names(argv))

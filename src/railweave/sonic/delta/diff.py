@@ -136,8 +136,14 @@ def _blockers(running: RunningConfig, platform: str | None) -> Iterator[Blocker]
             "FRR's running configuration is unknown: bgpraw is missing or empty",
             "wait until the bgp container answers (`vtysh -c 'show running-config'`), then plan again",
         )
-    found = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("platform")
-    if platform is not None and found != platform:
+    metadata = running.config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+    found = metadata.get("platform")
+    if platform is not None and not metadata:
+        yield Blocker(
+            "CONFIG_DB is empty: it has no DEVICE_METADATA",
+            "load its own file with `sudo config reload -y`, or a factory one with `sudo config-setup factory`",
+        )
+    elif platform is not None and found != platform:
         yield Blocker(
             f"the device is {found or 'of no stated platform'}, the intended model is {platform}",
             "correct the model in the intent, or the address in the inventory",
