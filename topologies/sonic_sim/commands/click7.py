@@ -261,6 +261,7 @@ class Group(Command, click.Group):
 
     def branch(self, name: str, text: str, cls: "type[Group] | None" = None, **settings: Any) -> "Group":
         """Add a group below this one."""
+        settings.setdefault("subcommand_metavar", "COMMAND [ARGS]...")  # also where none is needed
         made = (cls or type(self))(name, help=text, **settings)
         self.add_command(made)
         return made

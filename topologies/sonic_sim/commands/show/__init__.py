@@ -1,6 +1,16 @@
 """The commands of ``show``, a family a module; whoever imports this package has them all."""
 
-from sonic_sim.commands.show import counters, interfaces, qos, routing, running, services, switching, system  # noqa: F401
+from sonic_sim.commands.show import (  # noqa: F401
+    counters,
+    generated,
+    interfaces,
+    qos,
+    routing,
+    running,
+    services,
+    switching,
+    system,
+)
 from sonic_sim.commands.show.echo import install
 from sonic_sim.commands.show.root import show
 
