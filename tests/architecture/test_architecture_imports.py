@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},
-        {"design"},
+        {"bom", "design"},
         {"qos", "routing"},
         {"hosts", "lab", "sonic"},
         {"plan"},

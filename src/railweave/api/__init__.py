@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.api import rollout as rollout
     from railweave.api import sim as sim
     from railweave.api.auditing import audit as audit
+    from railweave.api.buying import bom as bom
     from railweave.api.catalog import model_file as model_file
     from railweave.api.catalog import models as models
     from railweave.api.comparing import diff as diff
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
     "auditing": ("audit",),
+    "buying": ("bom",),
     "comparing": ("diff", "phases"),
     "deploying": ("DeployOptions", "deploy"),
     "draining": ("DrainRequest", "drain", "drained", "undrain"),

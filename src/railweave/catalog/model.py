@@ -222,7 +222,9 @@ class Pmd(NamedTuple):
 
 class Medium(NamedTuple):
     """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
-    training; ``form_factors`` are the cages that it has plugs for. ``id`` is its name in the file."""
+    training; ``form_factors`` are the cages that it has plugs for. ``fiber`` is the glass between two modules, empty
+    where the ends are fixed to the cable; ``duplex`` tells that all lanes share one fiber each way, by wavelengths.
+    ``id`` is its name in the file."""
 
     title: str
     source: str
@@ -230,6 +232,8 @@ class Medium(NamedTuple):
     is_copper: bool
     form_factors: tuple[str, ...]
     pmds: tuple[Pmd, ...]
+    fiber: str = ""
+    duplex: bool = False
     id: str = ""
 
 

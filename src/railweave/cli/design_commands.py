@@ -1,4 +1,4 @@
-"""Commands that need no device: init, size, check, failures, render, explain, diff, phases, models, schema, codes."""
+"""Commands that need no device: init, size, check, bom, failures, render, explain, diff, phases, models, schema."""
 
 import shlex
 from pathlib import Path
@@ -31,7 +31,7 @@ Head = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (init, size, check, failures, render, explain, diff, phases, models, schema, codes):
+    for command in (init, size, check, bom, failures, render, explain, diff, phases, models, schema, codes):
         app.command()(command)
 
 
@@ -101,6 +101,30 @@ def check(
         switches = found.fabric.switches if found.fabric else ()
         print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))
     return 0 if found.ok else 1
+
+
+def bom(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    against: Annotated[
+        str,
+        typer.Option("--against", metavar="BASE", help="Only what is needed more than at a revision or in a file."),
+    ] = "",
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
+    from railweave.report.bom import bom_json, bom_view, write_csv
+
+    found = api.bom(api.open_project(intent or option), against=against, prices=prices)
+    if csv is not None:
+        write_csv(found, csv)
+    print_result(found, bom_json, bom_view, as_json=json)
 
 
 def failures(

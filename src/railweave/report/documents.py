@@ -36,6 +36,7 @@ _SCHEMA_OF: Mapping[str, str] = {
 
 COMMANDS = (
     "audit",
+    "bom",
     "check",
     "codes",
     "deploy",

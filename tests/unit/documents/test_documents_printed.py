@@ -68,6 +68,7 @@ def offline(rig: Rig) -> None:
     rig.note("check", str(rig.folder / "absent.yml"), status=1)
     rig.note("size")
     rig.note("check")
+    rig.note("bom")
     rig.note("failures")
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp"):

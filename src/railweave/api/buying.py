@@ -1,0 +1,26 @@
+"""What to buy for an intent: the bill of materials, what a change adds to it, with prices of the user's."""
+
+from pathlib import Path
+
+from railweave.api.designing import designed_at, load_designed
+from railweave.api.project import Project
+from railweave.bom.bill import Bill, bill, change
+from railweave.bom.prices import priced, read_prices
+from railweave.catalog.load import load_catalog
+
+
+def bom(project: Project, *, against: str = "", prices: Path | None = None) -> Bill:
+    """Return the bill of materials: every part with its quantity, cables by length.
+
+    ``against`` is a git revision or a file, as in `diff`: then only what the intent needs more, or less, than there.
+    ``prices`` is a file with prices by part. Raises RefusedError with every error of an intent or of the prices.
+    """
+    catalog = load_catalog()
+    listed = None if prices is None else read_prices(prices)
+    found = bill(load_designed(project.intent).fabric, catalog)
+    known = found.lines
+    if against:
+        before = bill(designed_at(against, project.intent).fabric, catalog)
+        known = (*known, *before.lines)
+        found = change(before, found, against)
+    return found if listed is None else priced(found, listed, known)

@@ -1,0 +1,1 @@
+"""What a fabric is bought of: switches, NICs, transceivers and cables, counted from its graph."""

@@ -1,0 +1,120 @@
+"""Cables as they are bought: which plugs one assembly joins.
+
+A plug is a cage, for cables whose ends are fixed, else a connector of a module. Links that share a plug at one end and
+fan out at the other are a breakout cable; links that share plugs at both ends in different ways need a shuffle, which
+exists for fibers alone.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from railweave.bom.ends import Cable, CableEnd
+from railweave.catalog.model import Medium
+from railweave.units import format_speed
+
+
+class Shape(StrEnum):
+    """How the plugs of an assembly are joined."""
+
+    STRAIGHT = "straight"
+    BREAKOUT = "breakout"
+    SHUFFLE = "shuffle"
+
+
+class Assembly(NamedTuple):
+    """A cable of ``links`` links; ``plugs`` are its ends in words, the shared end of a breakout first."""
+
+    medium: Medium
+    shape: Shape
+    plugs: tuple[str, ...]
+    length_m: int
+    links: tuple[Cable, ...]
+
+
+LANES_OF_A_CONNECTOR = 4
+"""MPO-12 carries four lanes each way (fabric-facts section 3.3); four wavelengths share a duplex fiber (FR4, LR4)."""
+
+
+def assemblies(cables: Iterable[Cable]) -> list[Assembly]:
+    """Return the cables to buy for links: each link is in exactly one of them."""
+    of_plug: dict[Hashable, list[int]] = {}
+    links = list(cables)
+    for number, cable in enumerate(links):
+        for end in (cable.lower, cable.upper):
+            of_plug.setdefault((_plug(cable.medium, end), cable.medium.id), []).append(number)
+    parent = list(range(len(links)))
+    for together in of_plug.values():
+        for other in together[1:]:
+            parent[_root(parent, other)] = _root(parent, together[0])
+    joined: dict[int, list[Cable]] = {}
+    for number, cable in enumerate(links):
+        joined.setdefault(_root(parent, number), []).append(cable)
+    return [_assembly(tuple(group)) for group in joined.values()]
+
+
+def _root(parent: list[int], number: int) -> int:
+    while parent[number] != number:
+        parent[number] = parent[parent[number]]
+        number = parent[number]
+    return number
+
+
+def _plug(medium: Medium, end: CableEnd) -> Hashable:
+    """Return what an end is plugged into: its cage, or the connector of the module there."""
+    if not medium.fiber:
+        return end.cage
+    lanes = lanes_of(end)
+    if medium.duplex or lanes >= LANES_OF_A_CONNECTOR:
+        return end.cage, end.place
+    return end.cage, end.place * lanes // LANES_OF_A_CONNECTOR
+
+
+def lanes_of(end: CableEnd) -> int:
+    """Return the lanes of a port on the wire, each way."""
+    return end.pmd.speed_gbps // end.pmd.wire_lane_gbps
+
+
+def _assembly(links: tuple[Cable, ...]) -> Assembly:
+    medium = links[0].medium
+    lower = Counter(_plug(medium, one.lower) for one in links)
+    upper = Counter(_plug(medium, one.upper) for one in links)
+    length_m = max(one.link.length_m for one in links)
+    if len(lower) > 1 and len(upper) > 1:
+        return Assembly(medium, Shape.SHUFFLE, _titles(medium, links), length_m, links)
+    shape = Shape.STRAIGHT if len(lower) == len(upper) else Shape.BREAKOUT
+    plugs = _titles(medium, links)
+    # The end that is shared stands first.
+    return Assembly(medium, shape, plugs if len(lower) == 1 else plugs[::-1], length_m, links)
+
+
+def _titles(medium: Medium, links: tuple[Cable, ...]) -> tuple[str, str]:
+    """Return the plugs of the lower and of the upper end in words, with how many there are of each."""
+    found = []
+    for ends in ([one.lower for one in links], [one.upper for one in links]):
+        plugs: dict[Hashable, list[CableEnd]] = {}
+        for end in ends:
+            plugs.setdefault(_plug(medium, end), []).append(end)
+        titles = Counter(plug_title(medium, together) for together in plugs.values())
+        found.append(", ".join(f"{count}x {title}" if count > 1 else title for title, count in sorted(titles.items())))
+    return found[0], found[1]
+
+
+def plug_title(medium: Medium, ends: list[CableEnd]) -> str:
+    """Return one plug of a cable in words: ``OSFP 2x400G``, ``MPO-12`` or ``LC duplex``."""
+    if not medium.fiber:
+        speed = format_speed(ends[0].pmd.speed_gbps)
+        return f"{form_factor(medium, ends[0])} {f'{len(ends)}x' if len(ends) > 1 else ''}{speed}"
+    lanes = lanes_of(ends[0])
+    if medium.duplex:
+        pairs = max(1, lanes // LANES_OF_A_CONNECTOR)
+        return f"{pairs}x LC duplex" if pairs > 1 else "LC duplex"
+    if lanes == 1 and ends[0].ports == 1:
+        return "LC duplex"
+    return "MPO-16" if lanes > LANES_OF_A_CONNECTOR else "MPO-12"
+
+
+def form_factor(medium: Medium, end: CableEnd) -> str:
+    """Return the form factors of a cage for which the medium has plugs; NICs are sold with several."""
+    return " or ".join(one for one in end.form_factors if one in medium.form_factors)

@@ -1,0 +1,98 @@
+"""The ends of links as they are bought: cages of switches and NICs, and what is plugged into them.
+
+Several links may end in one cage (breakout): a module or a cable end is plugged in once for all of them
+(fabric-facts section 3.3, twin-port modules).
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from railweave.cabling.media import LaneEnd, linking_pmds, nic_end, switch_end
+from railweave.catalog.load import Catalog
+from railweave.catalog.model import Medium, Pmd
+from railweave.fabric.model import Fabric, Host, Link
+
+
+class Cage(NamedTuple):
+    """A place for one plug: of a switch by its front-panel number, of a NIC by the name of its interface."""
+
+    device: str
+    name: str
+
+
+class CableEnd(NamedTuple):
+    """One end of a link: port ``place`` (from 0) of the ``ports`` of its cage, which has one of ``form_factors``, by
+    the speed and lanes of ``pmd``."""
+
+    cage: Cage
+    place: int
+    ports: int
+    form_factors: tuple[str, ...]
+    pmd: Pmd
+
+
+class Cable(NamedTuple):
+    """A link as it is cabled: ``lower`` is the end nearer to the GPUs."""
+
+    link: Link
+    medium: Medium
+    lower: CableEnd
+    upper: CableEnd
+
+
+class _Port(NamedTuple):
+    """A port of a device before its link is looked at."""
+
+    cage: Cage
+    place: int
+    ports: int
+    end: LaneEnd
+
+
+def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
+    """Return all links of a fabric with what is plugged in at both ends, in the order of the fabric's links."""
+    ports = {switch.name: _switch_ports(fabric, catalog, switch.name) for switch in fabric.switches}
+    ports |= {host.name: _host_ports(catalog, host) for host in fabric.hosts}
+    media = {medium.id: medium for medium in catalog.media()}
+    pairs: dict[tuple[str, LaneEnd, LaneEnd], tuple[Pmd, Pmd]] = {}
+    found = []
+    for link in fabric.links:
+        lower, upper = ports[link.lower][link.lower_port], ports[link.upper][link.upper_port]
+        key = (link.media, lower.end, upper.end)
+        if key not in pairs:
+            linking = linking_pmds(media[link.media], lower.end, upper.end)
+            assert linking is not None, "the design chose a medium that links both ends"  # noqa: S101
+            pairs[key] = linking.a, linking.b
+        a, b = pairs[key]
+        found.append(Cable(link, media[link.media], _end(lower, a), _end(upper, b)))
+    return found
+
+
+def _end(port: _Port, pmd: Pmd) -> CableEnd:
+    return CableEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
+
+
+def _switch_ports(fabric: Fabric, catalog: Catalog, name: str) -> list[_Port]:
+    panel = fabric.switch_of[name].panel
+    in_cage = Counter(port.panel for port in panel.ports)
+    seen: Counter[int] = Counter()
+    found = []
+    for port in panel.ports:
+        end = switch_end(catalog.switch(panel.model), port.speed_gbps)
+        assert isinstance(end, LaneEnd), end  # noqa: S101  the panel was made of this model at this speed
+        found.append(_Port(Cage(name, str(port.panel)), seen[port.panel], in_cage[port.panel], end))
+        seen[port.panel] += 1
+    return found
+
+
+def _host_ports(catalog: Catalog, host: Host) -> list[_Port]:
+    """Return a node's ports, a cage each: the catalog does not say which NICs have two ports in one cage."""
+    nic = catalog.find_nic(host.nic_model)
+    assert nic is not None, host.nic_model  # noqa: S101  the design looked it up
+    of_nic = Counter(port.nic for port in host.ports)
+    found = []
+    for port in host.ports:
+        end = nic_end(nic, of_nic[port.nic], port.speed_gbps)
+        assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
+        found.append(_Port(Cage(host.name, port.name), 0, 1, end))
+    return found

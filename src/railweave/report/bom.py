@@ -1,0 +1,98 @@
+"""The bill of materials as a table, as JSON and as CSV."""
+
+import csv
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from railweave.bom.bill import Bill, Line
+from railweave.errors import RailweaveError
+from railweave.files import write_private
+from railweave.jsonable import members
+from railweave.report.layout import paragraphs, table
+from railweave.wording import counted, first_few
+
+_COLUMNS = ("kind", "part", "description", "quantity", "length_m", "where")
+
+_NOT_COUNTED = Text(
+    "lengths are the longest, as `cabling` has them; without spares, power, rack units and parts of nodes other than "
+    "NICs; each port of a NIC counts as a cage",
+    style="dim",
+)
+_READABLE = 0o644
+
+
+def bom_json(bill: Bill) -> dict[str, Any]:
+    """Return the document of ``railweave bom --json``; prices are text, so that no digit is lost."""
+    lines = [
+        {**members(line, *_COLUMNS), "unit_price": _plain(line.unit_price), "price": _plain(line.price)}
+        for line in bill.lines
+    ]
+    return {
+        **members(bill, "fabric", "against", "currency"),
+        "lines": lines,
+        "total": _plain(bill.total),
+        **members(bill, "unpriced", "remarks"),
+    }
+
+
+def _plain(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:.2f}"
+
+
+def bom_csv(bill: Bill) -> bytes:
+    """Return the lines as CSV: a header, then a line a part; UTF-8, lines end with a line feed."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    money = ("unit_price", "price", "currency") if bill.currency else ()
+    writer.writerow((*_COLUMNS, *money))
+    for line in bill.lines:
+        cells = (*line[:4], "" if line.length_m is None else line.length_m, " ".join(line.where))
+        prices = (_plain(line.unit_price) or "", _plain(line.price) or "", bill.currency) if money else ()
+        writer.writerow((*cells, *prices))
+    return text.getvalue().encode()
+
+
+def write_csv(bill: Bill, path: Path) -> None:
+    """Write the lines as CSV into a file, which is replaced; raises RailweaveError where it cannot be written."""
+    try:
+        write_private(path, bom_csv(bill), _READABLE)
+    except OSError as exc:
+        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def bom_view(bill: Bill) -> RenderableType:
+    """Return the parts in a table with their prices, then what cannot be bought as designed."""
+    title = f"Fabric {bill.fabric}: bill of materials"
+    if bill.against:
+        title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
+    money = ("price",) if bill.currency else ()
+    columns = ("quantity", "part", "length", *money, "used for", "description")
+    parts = table(*columns, rows=[_cells(bill, line) for line in bill.lines]) if bill.lines else Text("no parts")
+    return paragraphs(
+        [Text(title, style="bold"), parts],
+        _sum(bill) or None,
+        [Text(remark, style="yellow") for remark in bill.remarks] or None,
+        [_NOT_COUNTED],
+    )
+
+
+def _sum(bill: Bill) -> list[Text]:
+    if bill.total is None:
+        return []
+    found = [Text(f"{bill.currency} {bill.total:,.2f} in all", style="bold")]
+    if bill.unpriced:
+        found.append(Text(f"without a price: {counted(len(bill.unpriced), 'part')} ({first_few(bill.unpriced)})"))
+    return found
+
+
+def _cells(bill: Bill, line: Line) -> tuple[str, ...]:
+    quantity = f"{line.quantity:+,}" if bill.against else f"{line.quantity:,}"
+    length = "" if line.length_m is None else f"{line.length_m} m"
+    money = ("-" if line.price is None else f"{line.price:,.2f}",) if bill.currency else ()
+    where = ", ".join(place.replace("_", "-") for place in line.where)
+    return quantity, line.part, length, *money, where, line.description

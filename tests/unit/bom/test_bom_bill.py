@@ -1,0 +1,199 @@
+"""The bill of materials: modules by cage, cables by the plugs that they join, and prices of the user's."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from railweave.bom.bill import Bill, PartKind, bill, change
+from railweave.bom.prices import priced, read_prices
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent, load_intent_text
+from railweave.report.bom import bom_csv, bom_json
+
+ROOT = Path(__file__).resolve().parents[3]
+CATALOG = load_catalog()
+
+INTENT = """
+fabric: f
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: 8, speed: {speed}, model: {nic}}}}}
+topology:
+  planes: 1
+  oversubscription: "1:1"
+  leaf: {{model: {leaf}, downlink_speed: {speed}, uplink_speed: {up}}}
+  spine: {{model: {spine}}}
+cabling:
+  host: {{length_m: {near}, media: {access}}}
+  leaf_spine: {{length_m: {far}, media: {between}}}
+"""
+
+
+def fabric_of(text: str) -> Fabric:
+    found = design(load_intent_text(text, "f.yml"), CATALOG)
+    assert found.fabric is not None, found.diagnostics
+    return found.fabric
+
+
+def built(**changed: object) -> Fabric:
+    values: dict[str, object] = {
+        "nodes": 32,
+        "speed": "400G",
+        "up": "400G",
+        "nic": "connectx-7",
+        "leaf": "nokia-ixr7220-h4-64d",
+        "spine": "nokia-ixr7220-h4-64d",
+        "near": 20,
+        "far": 30,
+        "access": "auto",
+        "between": "auto",
+    }
+    return fabric_of(INTENT.format(**(values | changed)))
+
+
+def parts(found: Bill, kind: PartKind) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for line in found.lines:
+        if line.kind is kind:
+            counts[line.part] = counts.get(line.part, 0) + line.quantity
+    return counts
+
+
+@pytest.fixture(scope="module")
+def reference() -> Callable[[str], Bill]:
+    def made(name: str) -> Bill:
+        fabric = design(load_intent(ROOT / "intent" / name), CATALOG).fabric
+        assert fabric is not None
+        return bill(fabric, CATALOG)
+
+    return made
+
+
+def test_the_parts_of_a_pod_whole(reference: Callable[[str], Bill]) -> None:
+    assert bom_csv(reference("pod-32.yml")).decode() == (
+        "kind,part,description,quantity,length_m,where\n"
+        "switch,NVIDIA SN4700,HWSKU ACS-MSN4700,4,,spine\n"
+        "switch,Nokia 7220 IXR-H4-64D,HWSKU Nokia-IXR7220-H4-64D,4,,leaf\n"
+        "nic,NVIDIA ConnectX-7,1 port of 400G,128,,gpu\n"
+        'module,OSFP or QSFP112 400G-DR4,"reaches 500 m, host lanes of 100G",'
+        "128,,host_leaf\n"
+        'module,QSFP-DD 400G-DR4,"reaches 500 m, host lanes of 50G",128,,host_leaf\n'
+        "cable,AOC QSFP-DD 400G to QSFP-DD 400G,active optical cable,128,30,leaf_spine\n"
+        "fiber,OS2 fiber MPO-12 to MPO-12,crossed (TIA-568.3 type B),128,20,host_leaf\n"
+    )
+
+
+def test_a_port_that_is_broken_out_to_nodes_takes_one_cable_with_several_ends(reference: Callable[[str], Bill]) -> None:
+    found = reference("mixed-nodes.yml")
+    assert parts(found, PartKind.CABLE) == {
+        "AOC QSFP-DD 2x200G to 2x QSFP56 200G": 16,
+        "AOC QSFP-DD 4x100G to 4x QSFP56 100G": 4,
+    }
+    assert parts(found, PartKind.MODULE)["OSFP 2x400G-DR4"] == 20
+
+
+def test_twin_port_modules_are_one_for_two_links(reference: Callable[[str], Bill]) -> None:
+    """Twin-port OSFP modules have two MPO-12 connectors (NVIDIA MMS4X00), a 400G link each."""
+    fabric = built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, far=100)
+    found = bill(fabric, CATALOG)
+    links = fabric.sizing.links
+    assert (links.host_leaf, links.leaf_spine) == (512, 512)
+    assert parts(found, PartKind.MODULE) == {"OSFP 2x400G-DR4": 2 * links.leaf_spine // 2}
+    assert parts(found, PartKind.FIBER) == {"OS2 fiber MPO-12 to MPO-12": links.leaf_spine}
+    assert parts(found, PartKind.CABLE) == {"AOC OSFP 2x400G to 2x OSFP or QSFP112 400G": links.host_leaf // 2}
+    assert found.remarks == ()
+
+
+def test_lanes_that_share_a_connector_are_joined_by_a_breakout_fiber() -> None:
+    fabric = built(nodes=32, speed="100G", nic="connectx-6", access="dr", near=50)
+    found = bill(fabric, CATALOG)
+    assert parts(found, PartKind.FIBER)["OS2 breakout MPO-12 to 4x LC duplex"] == 64
+    assert parts(found, PartKind.MODULE)["QSFP-DD 4x100G-DR1"] == 64
+
+
+def test_a_superpod_of_four_units_takes_its_published_cables() -> None:
+    """NVIDIA DGX SuperPOD (docs.nvidia.com, scalable-infrastructure-b200): four units of 32 nodes take 32 leaves and 16
+    spines, 1,024 cables to the nodes and 1,024 between switches."""
+    found = bill(built(nodes=128), CATALOG)
+    assert parts(found, PartKind.SWITCH) == {"Nokia 7220 IXR-H4-64D": 48}
+    lengths = {20: 0, 30: 0}
+    for line in found.lines:
+        if line.length_m is not None:
+            lengths[line.length_m] += line.quantity
+    assert lengths == {20: 1024, 30: 1024}
+    assert found.quantity(PartKind.NIC) == 1024
+
+
+def test_copper_that_would_have_to_join_cages_crosswise_is_a_remark() -> None:
+    fabric = built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, far=2, between="dac")
+    found = bill(fabric, CATALOG)
+    assert len(found.remarks) == 1
+    assert "share cages at both ends in different ways" in found.remarks[0]
+    assert found.remarks[0].endswith("no cable with fixed ends joins these; choose fibers for them (`cabling`)")
+
+
+def test_a_change_is_the_difference_of_two_bills() -> None:
+    small, large = bill(built(nodes=32), CATALOG), bill(built(nodes=64), CATALOG)
+    more = change(small, large, "main")
+    assert more.against == "main"
+    assert parts(more, PartKind.NIC) == {"NVIDIA ConnectX-7": 256}
+    assert {line.quantity for line in change(large, small, "main").lines} == {-line.quantity for line in more.lines}
+    assert change(small, small, "main").lines == ()
+
+
+# Prices
+
+
+def prices(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "prices.yml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_prices_are_summed_and_parts_without_one_are_named(tmp_path: Path, reference: Callable[[str], Bill]) -> None:
+    listed = "currency: EUR\nprices:\n  NVIDIA SN4700: 20000\n  OS2 fiber MPO-12 to MPO-12: 80\n"
+    listed += "  OS2 fiber MPO-12 to MPO-12 20 m: 99.50\n"
+    found = reference("pod-32.yml")
+    found = priced(found, read_prices(prices(tmp_path, listed)), found.lines)
+    assert found.total == Decimal("92736.00")
+    document = bom_json(found)
+    assert (document["total"], document["currency"]) == ("92736.00", "EUR")
+    assert [line["price"] for line in document["lines"]] == ["80000.00", None, None, None, None, None, "12736.00"]
+    assert "NVIDIA ConnectX-7" in document["unpriced"]
+    assert bom_csv(found).decode().splitlines()[1].endswith(",spine,20000.00,80000.00,EUR")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("currency: EUR\nprices: {NVIDIA SN470: 1}\n", "2:10 the bill has no part `NVIDIA SN470`"),
+        ("currency: euro\nprices: {NVIDIA SN4700: 1}\n", "1:11 `euro` is no currency"),
+        ("prices: {NVIDIA SN4700: 1}\n", "1:1 the currency is missing"),
+        ("currency: EUR\n", "1:1 there are no prices"),
+        ("currency: EUR\nprices: {NVIDIA SN4700: -1}\n", "2:25 `-1` is no price of 'NVIDIA SN4700'"),
+        ("currency: EUR\nprices: {NVIDIA SN4700: 1e6}\n", "2:25 `1e6` is no price of 'NVIDIA SN4700'"),
+        ("currency: EUR\nprices:\n  NVIDIA SN4700:\n", "3:3 'NVIDIA SN4700' has no price"),
+        ("currency: EUR\nprice: {NVIDIA SN4700: 1}\n", "2:1 unknown key `price`"),
+    ],
+)
+def test_a_faulty_file_of_prices_is_refused_at_its_place(
+    text: str, expected: str, tmp_path: Path, reference: Callable[[str], Bill]
+) -> None:
+    found = reference("pod-32.yml")
+    with pytest.raises(RefusedError) as refused:
+        priced(found, read_prices(prices(tmp_path, text)), found.lines)
+    found_at = {
+        f"{one.where.line}:{one.where.column} {one.message}": one for one in refused.value.diagnostics if one.where
+    }
+    assert expected in found_at
+    assert all(one.code == "RW018" and one.fix for one in found_at.values())
+
+
+def test_a_file_of_prices_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RailweaveError, match="No such file or directory"):
+        read_prices(tmp_path / "absent.yml")
