@@ -298,15 +298,15 @@ def _sent(rib: Rib, route: Route, number: int) -> Route:
 
 
 def equal_paths(rib: Rib) -> dict[str, list[tuple[str, str]]]:
-    """Return the equally good peers of every received prefix: (peer, port)."""
+    """Return the equally good peers of every received prefix, in the order of the configuration: (peer, port)."""
     hops: dict[str, list[tuple[str, str]]] = {}
     for prefix, (best, source) in rib.best.items():
         if source:
             wanted = best.local_preference, len(best.path)
-            for peer, table in rib.received.items():
-                route = table.get(prefix)
+            for peer, one in rib.sessions.items():
+                route = rib.received.get(peer, _NOTHING).get(prefix)
                 if route is not None and (route.local_preference, len(route.path)) == wanted:
-                    hops.setdefault(prefix, []).append((peer, rib.sessions[peer].port))
+                    hops.setdefault(prefix, []).append((peer, one.port))
     return hops
 
 
