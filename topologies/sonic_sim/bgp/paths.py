@@ -56,7 +56,8 @@ def _paths(device: Device, rib: Rib, prefix: str) -> list[tuple[dict[str, Any], 
         "nexthops": [{"ip": "0.0.0.0" if version_of(prefix) == 4 else "::", "used": True}],
     }
     paths = [] if source else [(own, best)]
-    for peer, table in rib.received.items():
+    for peer in rib.sessions:
+        table = rib.received.get(peer, {})
         if prefix in table:
             route = table[prefix]
             path: dict[str, Any] = {"valid": True}
