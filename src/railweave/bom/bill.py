@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
+from math import ceil
 from typing import NamedTuple
 
 from railweave.bom.assemblies import Assembly, Shape, assemblies, form_factor
@@ -30,7 +31,8 @@ class PartKind(StrEnum):
 
 class Line(NamedTuple):
     """One part: ``quantity`` pieces of it, cables of ``length_m`` meters (None for others), ``where`` it is used:
-    tiers, kinds of nodes or kinds of links. ``unit_price`` is None where nobody stated it."""
+    tiers, kinds of nodes or kinds of links. ``spares`` are pieces beyond ``quantity``. ``unit_price`` is None where
+    nobody stated it."""
 
     kind: PartKind
     part: str
@@ -38,12 +40,13 @@ class Line(NamedTuple):
     quantity: int
     length_m: int | None
     where: tuple[str, ...]
+    spares: int = 0
     unit_price: Decimal | None = None
 
     @property
     def price(self) -> Decimal | None:
-        """Return the price of all pieces."""
-        return None if self.unit_price is None else self.unit_price * self.quantity
+        """Return the price of all pieces, spares included."""
+        return None if self.unit_price is None else self.unit_price * (self.quantity + self.spares)
 
 
 class Bill(NamedTuple):
@@ -103,17 +106,27 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     return Bill(fabric.name, _lines(counts), (*_mixed_cages(cables), *_unbuildable(bought)))
 
 
+def with_spares(bill: Bill, percent: Decimal) -> Bill:
+    """Return the bill with so many percent of every part as spares, at least one piece of each where it is not 0."""
+    lines = (line._replace(spares=ceil(line.quantity * percent / 100)) for line in bill.lines)
+    return bill._replace(lines=tuple(lines))
+
+
 def change(before: Bill, after: Bill, against: str) -> Bill:
     """Return what is bought more for ``after`` than for ``before``, the bill of the revision ``against``."""
     quantities: Counter[Line] = Counter()
+    spares: Counter[Line] = Counter()
     places: dict[Line, Counter[str]] = {}
     for bought, sign in ((after, 1), (before, -1)):
         for line in bought.lines:
-            part = line._replace(quantity=0, where=())
+            part = line._replace(quantity=0, spares=0, where=())
             quantities[part] += sign * line.quantity
+            spares[part] += sign * line.spares
             places.setdefault(part, Counter()).update(line.where)
     lines = (
-        part._replace(quantity=quantities[part], where=tuple(places[part])) for part in quantities if quantities[part]
+        part._replace(quantity=quantities[part], spares=spares[part], where=tuple(places[part]))
+        for part in quantities
+        if quantities[part] or spares[part]
     )
     return after._replace(lines=_ordered(lines), against=against)
 

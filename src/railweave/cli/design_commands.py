@@ -1,6 +1,7 @@
 """Commands that need no device: init, size, check, bom, failures, render, explain, diff, phases, models, schema."""
 
 import shlex
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -113,6 +114,9 @@ def bom(
     prices: Annotated[
         Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
     ] = None,
+    spares: Annotated[
+        float, typer.Option("--spares", min=0, max=100, metavar="PERCENT", help="Buy so much of every part more.")
+    ] = 0.0,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
     ] = None,
@@ -121,7 +125,9 @@ def bom(
     """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
     from railweave.report.bom import bom_json, bom_view, write_csv
 
-    found = api.bom(api.open_project(intent or option), against=against, prices=prices)
+    found = api.bom(
+        api.open_project(intent or option), against=against, prices=prices, spares_percent=Decimal(str(spares))
+    )
     if csv is not None:
         write_csv(found, csv)
     print_result(found, bom_json, bom_view, as_json=json)

@@ -16,13 +16,13 @@ from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
 from railweave.wording import counted, first_few
 
-_COLUMNS = ("kind", "part", "description", "quantity", "length_m", "where")
+_COLUMNS = ("kind", "part", "description", "quantity", "spares", "length_m", "where")
 
-_NOT_COUNTED = Text(
-    "lengths are the longest, as `cabling` has them; without spares, power, rack units and parts of nodes other than "
-    "NICs; each port of a NIC counts as a cage",
-    style="dim",
+_LEFT_OUT = (
+    "lengths are the longest, as `cabling` has them; without power, rack units and parts of nodes other than NICs; "
+    "each port of a NIC counts as a cage"
 )
+_NO_SPARES = "; no spares (`--spares PERCENT`)"
 _READABLE = 0o644
 
 
@@ -51,7 +51,8 @@ def bom_csv(bill: Bill) -> bytes:
     money = ("unit_price", "price", "currency") if bill.currency else ()
     writer.writerow((*_COLUMNS, *money))
     for line in bill.lines:
-        cells = (*line[:4], "" if line.length_m is None else line.length_m, " ".join(line.where))
+        length = "" if line.length_m is None else line.length_m
+        cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, " ".join(line.where))
         prices = (_plain(line.unit_price) or "", _plain(line.price) or "", bill.currency) if money else ()
         writer.writerow((*cells, *prices))
     return text.getvalue().encode()
@@ -71,13 +72,16 @@ def bom_view(bill: Bill) -> RenderableType:
     if bill.against:
         title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
     money = ("price",) if bill.currency else ()
-    columns = ("quantity", "part", "length", *money, "used for", "description")
-    parts = table(*columns, rows=[_cells(bill, line) for line in bill.lines]) if bill.lines else Text("no parts")
+    spares = ("spares",) if any(line.spares for line in bill.lines) else ()
+    columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
+    parts = (
+        table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
+    )
     return paragraphs(
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
-        [_NOT_COUNTED],
+        [Text(_LEFT_OUT + ("" if spares else _NO_SPARES), style="dim")],
     )
 
 
@@ -90,9 +94,10 @@ def _sum(bill: Bill) -> list[Text]:
     return found
 
 
-def _cells(bill: Bill, line: Line) -> tuple[str, ...]:
-    quantity = f"{line.quantity:+,}" if bill.against else f"{line.quantity:,}"
+def _cells(bill: Bill, line: Line, spares: tuple[str, ...]) -> tuple[str, ...]:
+    sign = "+" if bill.against else ""
+    pieces = (f"{line.quantity:{sign},}", *(f"{line.spares:{sign},}" for _ in spares))
     length = "" if line.length_m is None else f"{line.length_m} m"
     money = ("-" if line.price is None else f"{line.price:,.2f}",) if bill.currency else ()
     where = ", ".join(place.replace("_", "-") for place in line.where)
-    return quantity, line.part, length, *money, where, line.description
+    return *pieces, line.part, length, *money, where, line.description

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.bom.bill import Bill, PartKind, bill, change
+from railweave.bom.bill import Bill, PartKind, bill, change, with_spares
 from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -76,16 +76,23 @@ def reference() -> Callable[[str], Bill]:
 
 def test_the_parts_of_a_pod_whole(reference: Callable[[str], Bill]) -> None:
     assert bom_csv(reference("pod-32.yml")).decode() == (
-        "kind,part,description,quantity,length_m,where\n"
-        "switch,NVIDIA SN4700,HWSKU ACS-MSN4700,4,,spine\n"
-        "switch,Nokia 7220 IXR-H4-64D,HWSKU Nokia-IXR7220-H4-64D,4,,leaf\n"
-        "nic,NVIDIA ConnectX-7,1 port of 400G,128,,gpu\n"
-        'module,OSFP or QSFP112 400G-DR4,"reaches 500 m, host lanes of 100G",'
-        "128,,host_leaf\n"
-        'module,QSFP-DD 400G-DR4,"reaches 500 m, host lanes of 50G",128,,host_leaf\n'
-        "cable,AOC QSFP-DD 400G to QSFP-DD 400G,active optical cable,128,30,leaf_spine\n"
-        "fiber,OS2 fiber MPO-12 to MPO-12,crossed (TIA-568.3 type B),128,20,host_leaf\n"
+        "kind,part,description,quantity,spares,length_m,where\n"
+        "switch,NVIDIA SN4700,HWSKU ACS-MSN4700,4,0,,spine\n"
+        "switch,Nokia 7220 IXR-H4-64D,HWSKU Nokia-IXR7220-H4-64D,4,0,,leaf\n"
+        "nic,NVIDIA ConnectX-7,1 port of 400G,128,0,,gpu\n"
+        'module,OSFP or QSFP112 400G-DR4,"reaches 500 m, host lanes of 100G",128,0,,host_leaf\n'
+        'module,QSFP-DD 400G-DR4,"reaches 500 m, host lanes of 50G",128,0,,host_leaf\n'
+        "cable,AOC QSFP-DD 400G to QSFP-DD 400G,active optical cable,128,0,30,leaf_spine\n"
+        "fiber,OS2 fiber MPO-12 to MPO-12,crossed (TIA-568.3 type B),128,0,20,host_leaf\n"
     )
+
+
+def test_spares_are_a_share_of_every_part_rounded_up(reference: Callable[[str], Bill]) -> None:
+    found = with_spares(reference("pod-32.yml"), Decimal("2.5"))
+    assert [(line.quantity, line.spares) for line in found.lines] == [(4, 1), (4, 1), *[(128, 4)] * 5]
+    assert with_spares(found, Decimal(0)) == reference("pod-32.yml")
+    unchanged = change(with_spares(reference("pod-32.yml"), Decimal(1)), found, "main")
+    assert [(line.quantity, line.spares) for line in unchanged.lines] == [(0, 2)] * 5
 
 
 def test_a_port_that_is_broken_out_to_nodes_takes_one_cable_with_several_ends(reference: Callable[[str], Bill]) -> None:
@@ -165,7 +172,7 @@ def test_prices_are_summed_and_parts_without_one_are_named(tmp_path: Path, refer
     assert (document["total"], document["currency"]) == ("92736.00", "EUR")
     assert [line["price"] for line in document["lines"]] == ["80000.00", None, None, None, None, None, "12736.00"]
     assert "NVIDIA ConnectX-7" in document["unpriced"]
-    assert bom_csv(found).decode().splitlines()[1].endswith(",spine,20000.00,80000.00,EUR")
+    assert bom_csv(found).decode().splitlines()[1].endswith(",0,,spine,20000.00,80000.00,EUR")
 
 
 @pytest.mark.parametrize(
