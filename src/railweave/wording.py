@@ -36,6 +36,11 @@ def plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
 
 
+def percent_text(value: float) -> str:
+    """Return a percentage rounded down to tenths, so that a loss is never shown as none."""
+    return f"{int(value * 10) / 10:g} %"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 leaf``, ``4 leaves``."""
     return f"1 {noun}" if count == 1 else f"{count:,} {plural(noun)}"
@@ -68,7 +73,7 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
     return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
 
 
-WITHOUT_INTENT = frozenset({"audit", "codes", "init", "models", "rollout", "schema"})
+WITHOUT_INTENT = frozenset({"audit", "codes", "compare", "init", "models", "rollout", "schema"})
 """Commands that take no ``--intent``."""
 UNTARGETED = WITHOUT_INTENT | {"bom", "check", "diff", "explain", "failures", "lab", "render", "sim", "size"}
 """Commands that take no ``--target``."""

@@ -35,6 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"hosts", "lab", "sonic"},
         {"plan"},
         {"checks", "failures", "yang"},
+        {"comparison"},
         {"report"},
     )
 )

@@ -30,6 +30,8 @@ MAY_NAME_TIERS = {
     "railweave/fabric/model.py": "the names of tiers, one table",
     "railweave/fabric/sizing.py": "the keys of `size --json`",
     "railweave/report/sizing.py": "prints sizes for people",
+    "railweave/comparison/alternative.py": "prints sizes for people",
+    "railweave/report/comparison.py": "the keys of `compare --json`",
     "railweave/plan/policy.py": "the keys of `rollout.max_unavailable`",
     "railweave/plan/document.py": "the keys of `rollout.max_unavailable`",
     "nornir_railweave/target/rollout_keys.py": "the keys of `rollout.max_unavailable`",

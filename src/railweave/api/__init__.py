@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from railweave.api import lab as lab
     from railweave.api import rollout as rollout
     from railweave.api import sim as sim
+    from railweave.api.alternatives import compare as compare
     from railweave.api.auditing import audit as audit
     from railweave.api.buying import bom as bom
     from railweave.api.catalog import model_file as model_file
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
+    "alternatives": ("compare",),
     "auditing": ("audit",),
     "buying": ("bom",),
     "comparing": ("diff", "phases"),

@@ -1,4 +1,4 @@
-"""Commands that need no device: init, size, check, bom, failures, render, explain, diff, phases, models, schema."""
+"""Commands that need no device: init, size, check, bom, compare, failures, render, explain, diff, phases, models."""
 
 import shlex
 from decimal import Decimal
@@ -32,7 +32,7 @@ Head = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (init, size, check, bom, failures, render, explain, diff, phases, models, schema, codes):
+    for command in (init, size, check, bom, compare, failures, render, explain, diff, phases, models, schema, codes):
         app.command()(command)
 
 
@@ -131,6 +131,23 @@ def bom(
     if csv is not None:
         write_csv(found, csv)
     print_result(found, bom_json, bom_view, as_json=json)
+
+
+def compare(
+    intents: Annotated[
+        list[Path],
+        typer.Argument(metavar="INTENT...", help="Two intent files or more.", autocompletion=completion.intents),
+    ],
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare designs side by side: sizes, parts, the worst single failure, and cost."""
+    from railweave.report.comparison import comparison_json, comparison_view
+
+    found = api.compare([api.open_project(intent) for intent in intents], prices=prices)
+    print_result(found, comparison_json, comparison_view, as_json=json)
 
 
 def failures(

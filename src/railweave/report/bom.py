@@ -29,19 +29,20 @@ _READABLE = 0o644
 def bom_json(bill: Bill) -> dict[str, Any]:
     """Return the document of ``railweave bom --json``; prices are text, so that no digit is lost."""
     lines = [
-        {**members(line, *_COLUMNS), "unit_price": _plain(line.unit_price), "price": _plain(line.price)}
+        {**members(line, *_COLUMNS), "unit_price": amount(line.unit_price), "price": amount(line.price)}
         for line in bill.lines
     ]
     return {
         **members(bill, "fabric", "against", "currency"),
         "lines": lines,
-        "total": _plain(bill.total),
+        "total": amount(bill.total),
         **members(bill, "unpriced", "remarks"),
     }
 
 
-def _plain(amount: Decimal | None) -> str | None:
-    return None if amount is None else f"{amount:.2f}"
+def amount(price: Decimal | None) -> str | None:
+    """Return a price as documents have it: two decimals, as text."""
+    return None if price is None else f"{price:.2f}"
 
 
 def bom_csv(bill: Bill) -> bytes:
@@ -53,7 +54,7 @@ def bom_csv(bill: Bill) -> bytes:
     for line in bill.lines:
         length = "" if line.length_m is None else line.length_m
         cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, " ".join(line.where))
-        prices = (_plain(line.unit_price) or "", _plain(line.price) or "", bill.currency) if money else ()
+        prices = (amount(line.unit_price) or "", amount(line.price) or "", bill.currency) if money else ()
         writer.writerow((*cells, *prices))
     return text.getvalue().encode()
 

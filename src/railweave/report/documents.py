@@ -39,6 +39,7 @@ COMMANDS = (
     "bom",
     "check",
     "codes",
+    "compare",
     "deploy",
     "diff",
     "drain",

@@ -12,7 +12,7 @@ from railweave.failures.analysis import FailureClass, Failures
 from railweave.failures.cost import Cost
 from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
-from railweave.wording import counted
+from railweave.wording import counted, percent_text
 
 _WORST = 12
 """How many classes of pairs are shown where not all are asked for."""
@@ -80,17 +80,12 @@ def _cells(cost: Cost) -> tuple[str, ...]:
     return (
         f"{cost.nodes_cut_off or '-'}",
         f"{cost.rails_out or '-'}",
-        _percent(cost.injection_percent),
-        _percent(cost.rail_percent),
-        _percent(cost.uplink_percent),
+        percent_text(cost.injection_percent),
+        percent_text(cost.rail_percent),
+        percent_text(cost.uplink_percent),
         _ratio(cost.oversubscription),
         _pair(cost),
     )
-
-
-def _percent(value: float) -> str:
-    """Return a percentage rounded down, so that a loss is never shown as none."""
-    return f"{int(value * 10) / 10:g} %"
 
 
 def _ratio(value: float | None) -> str:
@@ -100,5 +95,5 @@ def _ratio(value: float | None) -> str:
 def _pair(cost: Cost) -> str:
     if cost.pair_percent is None or cost.spread_percent is None:
         return "-"
-    spread = "" if cost.spread_percent == cost.pair_percent else f" ({_percent(cost.spread_percent)})"
-    return _percent(cost.pair_percent) + spread
+    spread = "" if cost.spread_percent == cost.pair_percent else f" ({percent_text(cost.spread_percent)})"
+    return percent_text(cost.pair_percent) + spread

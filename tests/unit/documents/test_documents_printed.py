@@ -69,6 +69,8 @@ def offline(rig: Rig) -> None:
     rig.note("size")
     rig.note("check")
     rig.note("bom")
+    intent = str(rig.folder / "intent" / "lab-4.yml")
+    rig.note("compare", intent, intent)
     rig.note("failures")
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp"):

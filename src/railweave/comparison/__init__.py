@@ -1,0 +1,1 @@
+"""Designs side by side: the figures by which people choose between fabrics."""

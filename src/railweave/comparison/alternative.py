@@ -1,0 +1,104 @@
+"""One design among several, and the figures of each."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from railweave.bom.bill import Bill, PartKind
+from railweave.design.ratios import ratio_text
+from railweave.fabric.model import Fabric
+from railweave.fabric.sizing import Sizing
+from railweave.failures.analysis import FailureClass
+from railweave.failures.components import components
+from railweave.failures.cost import Costs
+from railweave.failures.symmetry import Symmetry
+from railweave.wording import counted, percent_text
+
+
+class Alternative(NamedTuple):
+    """One of the designs: its ``intent`` by name, its sizes, its parts and its worst single failure; these two are None
+    where switches have no model of the catalog. ``worst`` is also None in a fabric without any link."""
+
+    intent: str
+    sizing: Sizing
+    bill: Bill | None
+    worst: FailureClass | None
+
+    @property
+    def total(self) -> Decimal | None:
+        """Return what the parts with a price cost, None without prices."""
+        return None if self.bill is None else self.bill.total
+
+
+class Comparison(NamedTuple):
+    """Several designs in the order in which they were named."""
+
+    alternatives: tuple[Alternative, ...]
+
+
+class Figure(NamedTuple):
+    """A row of the comparison: what is compared, and its value for every design, empty where it is not known."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+def worst_single(fabric: Fabric) -> FailureClass | None:
+    """Return the class of single failures that costs most."""
+    symmetry = Symmetry(components(fabric))
+    costs = Costs(fabric, symmetry)
+    found = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
+    return min(found, key=lambda one: one.cost.severity, default=None)
+
+
+def figures(comparison: Comparison) -> tuple[Figure, ...]:
+    """Return the figures of all designs, row by row; rows that are empty for every design are left out."""
+    columns = [dict(_figures(one)) for one in comparison.alternatives]
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = (Figure(name, tuple(column.get(name, "") for column in columns)) for name in names)
+    return tuple(row for row in rows if any(row.values))
+
+
+def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
+    sizing, links = one.sizing, one.sizing.links
+    yield "GPUs", f"{sizing.gpus:,}"
+    yield "nodes", f"{sizing.nodes:,}"
+    yield "tiers", f"{sizing.tiers}"
+    yield "planes, rails", f"{sizing.planes}, {sizing.rails}"
+    yield "leaves", f"{sizing.leaves:,}"
+    yield "spines", f"{sizing.spines:,}"
+    yield "super-spines", f"{sizing.super_spines:,}" if sizing.super_spines else ""
+    yield "oversubscription", ratio_text(sizing.oversubscription.leaf)
+    yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss) if sizing.spines else ""
+    yield "links to nodes", f"{links.host_leaf:,}"
+    yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
+    yield from _parts(one.bill)
+    yield "most nodes without moving a cable", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
+    yield from _worst(one.worst)
+    yield from _cost(one.bill)
+
+
+def _parts(bill: Bill | None) -> Iterator[tuple[str, str]]:
+    if bill is None:
+        return
+    kinds = ("switches", PartKind.SWITCH), ("NICs", PartKind.NIC), ("transceivers", PartKind.MODULE)
+    for name, kind in (*kinds, ("cables with fixed ends", PartKind.CABLE), ("fibers", PartKind.FIBER)):
+        yield name, f"{bill.quantity(kind):,}"
+    yield "remarks on parts", f"{len(bill.remarks)}" if bill.remarks else ""
+
+
+def _worst(worst: FailureClass | None) -> Iterator[tuple[str, str]]:
+    if worst is None:
+        return
+    cost = worst.cost
+    yield "worst single failure", f"{worst.example[0].name}, one of {worst.count:,}"
+    yield "  nodes cut off", f"{cost.nodes_cut_off:,}"
+    yield "  node ports left", percent_text(cost.injection_percent)
+    yield "  worst rail left", percent_text(cost.rail_percent)
+    yield "  uplinks left", percent_text(cost.uplink_percent)
+
+
+def _cost(bill: Bill | None) -> Iterator[tuple[str, str]]:
+    if bill is not None and bill.total is not None:
+        yield "cost", f"{bill.currency} {bill.total:,.0f}"
+        yield "  without a price", counted(len(bill.unpriced), "part") if bill.unpriced else ""

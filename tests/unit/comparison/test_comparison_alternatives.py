@@ -1,0 +1,106 @@
+"""Designs side by side: the figures of each are those of its own commands."""
+
+from pathlib import Path
+
+import pytest
+
+from railweave import api
+from railweave.bom.bill import PartKind
+from railweave.comparison.alternative import Comparison, figures
+from railweave.errors import RefusedError, UsageError
+from railweave.report.comparison import comparison_json
+
+INTENTS = Path(__file__).resolve().parents[3] / "intent"
+SIZED = """
+fabric: sized
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 64, gpus: 8, nics: {count: 8, speed: 400G, model: connectx-7}}
+topology:
+  oversubscription: "1:1"
+  leaf: {ports: 64, speed: 400G}
+  spine: {ports: 64, speed: 400G}
+"""
+
+
+def compared(*intents: Path, prices: Path | None = None) -> Comparison:
+    return api.compare([api.open_project(intent) for intent in intents], prices=prices)
+
+
+def rows(found: Comparison) -> dict[str, tuple[str, ...]]:
+    return {row.name: row.values for row in figures(found)}
+
+
+@pytest.fixture
+def sized(tmp_path: Path) -> Path:
+    path = tmp_path / "sized.yml"
+    path.write_text(SIZED, encoding="utf-8")
+    return path
+
+
+def test_the_table_of_three_designs_whole(sized: Path) -> None:
+    assert rows(compared(INTENTS / "pod-32.yml", INTENTS / "pods-512.yml", sized)) == {
+        "GPUs": ("256", "4,096", "512"),
+        "nodes": ("32", "512", "64"),
+        "tiers": ("2", "3", "2"),
+        "planes, rails": ("1, 4", "1, 8", "1, 8"),
+        "leaves": ("4", "128", "16"),
+        "spines": ("4", "128", "8"),
+        "super-spines": ("", "64", ""),
+        "oversubscription": ("1:1", "1:1", "1:1"),
+        "with a spine lost": ("1.33:1", "1.03:1", "1.14:1"),
+        "links to nodes": ("128", "4,096", "512"),
+        "links between switches": ("128", "8,192", "512"),
+        "switches": ("8", "320", ""),
+        "NICs": ("128", "4,096", ""),
+        "transceivers": ("256", "16,384", ""),
+        "cables with fixed ends": ("128", "4,096", ""),
+        "fibers": ("128", "8,192", ""),
+        "most nodes without moving a cable": ("32 (spine ports)", "512 (spine ports)", "64 (spine ports)"),
+        "worst single failure": ("pod1-leaf1, one of 4", "pod 1, one of 4", ""),
+        "  nodes cut off": ("0", "128", ""),
+        "  node ports left": ("75 %", "75 %", ""),
+        "  worst rail left": ("0 %", "75 %", ""),
+        "  uplinks left": ("100 %", "100 %", ""),
+    }
+
+
+@pytest.mark.parametrize("name", ["lab-4.yml", "lab-pods.yml", "mixed-nodes.yml", "minimal.yml"])
+def test_the_worst_single_failure_is_the_first_of_all_failures(name: str) -> None:
+    [first, _] = compared(INTENTS / name, INTENTS / "lab-4.yml").alternatives
+    project = api.open_project(INTENTS / name)
+    assert first.worst == api.failures(project).of_order(1)[0]
+    assert first.bill == api.bom(project)
+
+
+def test_prices_of_all_designs_are_one_file(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yml"
+    prices.write_text("currency: USD\nprices: {NVIDIA SN4700: 10, Nokia 7220 IXR-H4-64D: 100}\n", encoding="utf-8")
+    found = compared(INTENTS / "pod-32.yml", INTENTS / "pod-32-wide.yml", prices=prices)
+    assert rows(found)["cost"] == ("USD 440", "USD 800")
+    assert [one["total"] for one in comparison_json(found)["designs"]] == ["440.00", "800.00"]
+    prices.write_text("currency: USD\nprices: {NVIDIA SN2: 10}\n", encoding="utf-8")
+    with pytest.raises(RefusedError, match="the bill has no part `NVIDIA SN2`"):
+        compared(INTENTS / "pod-32.yml", INTENTS / "pod-32-wide.yml", prices=prices)
+
+
+def test_the_document_counts_parts_by_kind(sized: Path) -> None:
+    first, second = comparison_json(compared(INTENTS / "pod-32.yml", sized))["designs"]
+    bill = api.bom(api.open_project(INTENTS / "pod-32.yml"))
+    assert first["parts"] == {str(kind): bill.quantity(kind) for kind in PartKind}
+    assert (second["parts"], second["worst_failure"], second["total"]) == (None, None, None)
+
+
+def test_one_design_alone_is_refused() -> None:
+    with pytest.raises(UsageError, match="name two intents or more to compare"):
+        compared(INTENTS / "pod-32.yml")
+
+
+def test_the_errors_of_all_designs_are_shown_together(tmp_path: Path) -> None:
+    faulty = []
+    for name, speed in (("a", "300G"), ("b", "500G")):
+        faulty.append(tmp_path / f"{name}.yml")
+        faulty[-1].write_text(SIZED.replace("speed: 400G, model", f"speed: {speed}, model"), encoding="utf-8")
+    with pytest.raises(RefusedError) as refused:
+        compared(*faulty)
+    assert {Path(one.where.file).name for one in refused.value.diagnostics if one.where} == {"a.yml", "b.yml"}
