@@ -77,8 +77,8 @@ class Left(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RehearsedWave:
     """One wave: its devices, the seconds that it took here, and those that the slowest of its switches was busy by its
-    own clock, with as many at work at once as the target allows. ``violations`` are rules of the rollout policy that
-    were broken meanwhile."""
+    own clock, with as many switches in parallel as the target allows. ``violations`` are rules of the rollout policy
+    that were broken meanwhile."""
 
     devices: tuple[str, ...]
     elapsed_s: float
