@@ -78,7 +78,8 @@ def test_the_endpoints_file_says_all_that_a_client_needs(state: Path) -> None:
     value = json.loads((state / "endpoints.json").read_text())
     assert set(value) == {"devices", "username", "key_file", "known_hosts", "pid"}
     addresses = [one["address"] for one in value["devices"].values()]
-    assert len(set(addresses)) == 2
+    assert {"leaf1", "spine1"} <= value["devices"].keys()
+    assert len(set(addresses)) == len(addresses)
     assert all(address.startswith("127.") for address in addresses)
     assert Path(value["key_file"]).stat().st_mode & 0o777 == 0o600
 
@@ -89,7 +90,7 @@ def test_files_travel_by_sftp_as_the_user_admin(state: Path) -> None:
             file.write("[]")
         sftp.chmod("/tmp/railweave-1.patch", 0o600)
         assert sftp.stat("/tmp/railweave-1.patch").st_mode == 0o100600
-        assert sftp.listdir("/tmp") == ["railweave-1.patch"]
+        assert "railweave-1.patch" in sftp.listdir("/tmp")
         assert sftp.open("/tmp/railweave-1.patch").read() == b"[]"
         sftp.remove("/tmp/railweave-1.patch")
         with pytest.raises(FileNotFoundError):
