@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},
-        {"bom", "design"},
+        {"bom", "design", "drawing"},
         {"qos", "routing"},
         {"hosts", "lab", "sonic"},
         {"plan"},

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from railweave.api.draining import drain as drain
     from railweave.api.draining import drained as drained
     from railweave.api.draining import undrain as undrain
+    from railweave.api.drawing import draw as draw
     from railweave.api.lifecycle import recover as recover
     from railweave.api.lifecycle import replace as replace
     from railweave.api.lifecycle import retire as retire
@@ -66,6 +67,7 @@ _HOMES = {
     "comparing": ("diff", "phases"),
     "deploying": ("DeployOptions", "deploy"),
     "draining": ("DrainRequest", "drain", "drained", "undrain"),
+    "drawing": ("draw",),
     "lifecycle": ("recover", "replace", "retire"),
     "catalog": ("model_file", "models"),
     "observing": ("drift", "plan", "verify"),

@@ -74,6 +74,14 @@ def nodes(ctx: typer.Context) -> Sequence[str]:
     return [host.name for host in fabric.hosts] if fabric else ()
 
 
+def parts(ctx: typer.Context) -> Sequence[str]:
+    """Return what can be drawn: the fabric, its pods and stripes, its switches and GPU nodes."""
+    from railweave.drawing.views import FABRIC, part_keys
+
+    fabric = _fabric(ctx)
+    return [FABRIC, *part_keys(fabric), *fabric.ports_of] if fabric else ()
+
+
 def nodes_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Return the GPU nodes behind those of a list with commas."""
     before, comma, _ = incomplete.rpartition(",")

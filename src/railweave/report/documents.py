@@ -43,6 +43,7 @@ COMMANDS = (
     "deploy",
     "diff",
     "drain",
+    "draw",
     "drift",
     "explain",
     "facts collect",

@@ -72,6 +72,8 @@ def offline(rig: Rig) -> None:
     intent = str(rig.folder / "intent" / "lab-4.yml")
     rig.note("compare", intent, intent)
     rig.note("failures")
+    for part in ("fabric", "stripe-0", LEAF):
+        rig.note("draw", "--of", part)
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp"):
         rig.note("explain", LEAF, row)

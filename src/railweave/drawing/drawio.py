@@ -1,0 +1,68 @@
+"""A picture as a draw.io (diagrams.net) file, to be edited: every block a shape, every bundle of cables a connector."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from railweave.drawing.layout import Box, Line, Picture
+from railweave.drawing.palette import LIGHT, level_color
+
+_TITLE_STYLE = f"text;html=1;fontStyle=1;align=left;verticalAlign=middle;fontColor={LIGHT['dim']};"
+
+
+def drawio(picture: Picture) -> bytes:
+    """Return the picture as an uncompressed draw.io document of one page; UTF-8."""
+    document = Element("mxfile", {"host": "railweave"})
+    page = SubElement(document, "diagram", {"id": picture.scene.key, "name": picture.scene.title})
+    model = SubElement(page, "mxGraphModel", {"grid": "0", "page": "0", "connect": "1", "tooltips": "1"})
+    root = SubElement(model, "root")
+    SubElement(root, "mxCell", {"id": "0"})
+    SubElement(root, "mxCell", {"id": "1", "parent": "0"})
+    for cell in _cells(picture):
+        root.append(cell)
+    indent(document)
+    written: bytes = tostring(document, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _cells(picture: Picture) -> Iterator[Element]:
+    for number, frame in enumerate(picture.frames):
+        style = f"rounded=1;arcSize=4;dashed=1;html=1;fillColor={LIGHT['frame']};"
+        style += f"strokeColor={LIGHT['edge']};fontColor={LIGHT['dim']};verticalAlign=bottom;align=left;spacingLeft=8;"
+        yield _shape(f"frame-{number}", frame.title, style, (frame.x, frame.y, frame.width, frame.height))
+    for number, band in enumerate((*picture.bands, *picture.remarks)):
+        yield _shape(f"label-{number}", band.text, _TITLE_STYLE, (band.x, band.y - 14, 110, 20))
+    identifier = {box.block.key: f"block-{number}" for number, box in enumerate(picture.boxes)}
+    for box in picture.boxes:
+        yield _box(box, identifier[box.block.key], LIGHT[level_color(box.block.level)])
+    for number, line in enumerate(picture.lines):
+        yield _connector(line, f"cables-{number}", identifier)
+
+
+def _box(box: Box, identifier: str, fill: str) -> Element:
+    style = f"rounded=1;whiteSpace=wrap;html=1;fillColor={fill};strokeColor={LIGHT['line']};"
+    words = f"<b>{box.block.title}</b><br>{box.block.subtitle}"
+    return _shape(identifier, words, style, (box.x, box.y, box.width, box.height))
+
+
+def _connector(line: Line, identifier: str, box_of: dict[str, str]) -> Element:
+    cell = Element(
+        "mxCell",
+        {
+            "id": identifier,
+            "value": line.bundle.title,
+            "style": f"endArrow=none;html=1;strokeColor={LIGHT['line']};fontSize=10;exitY=1;entryY=0;",
+            "edge": "1",
+            "parent": "1",
+            "source": box_of[line.bundle.upper],
+            "target": box_of[line.bundle.lower],
+        },
+    )
+    SubElement(cell, "mxGeometry", {"relative": "1", "as": "geometry"})
+    return cell
+
+
+def _shape(identifier: str, words: str, style: str, place: tuple[float, float, float, float]) -> Element:
+    cell = Element("mxCell", {"id": identifier, "value": words, "style": style, "vertex": "1", "parent": "1"})
+    x, y, width, height = (f"{one:.1f}" for one in place)
+    SubElement(cell, "mxGeometry", {"x": x, "y": y, "width": width, "height": height, "as": "geometry"})
+    return cell

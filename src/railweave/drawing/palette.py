@@ -1,0 +1,116 @@
+"""The colors of pictures, for light and for dark paper; contrast of words is at least 4.5:1 (WCAG 2.2, 1.4.3)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from railweave.drawing.marks import MarkKind
+
+RAILS: Final = 8
+"""Colors of rails; with more rails they repeat."""
+
+LIGHT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "paper": "#ffffff",
+        "ink": "#1d2733",
+        "dim": "#525f6d",
+        "edge": "#c3ccd6",
+        "frame": "#f4f6f9",
+        "line": "#7d8a99",
+        "level-node": "#e3f3e6",
+        "level-0": "#dcebfa",
+        "level-1": "#e4e0f7",
+        "level-2": "#f9e3ee",
+        "mark-done": "#1a7f37",
+        "mark-added": "#1a7f37",
+        "mark-changed": "#9a6700",
+        "mark-disturbed": "#bc4c00",
+        "mark-removed": "#cf222e",
+        "mark-drifted": "#bc4c00",
+        "mark-failed": "#cf222e",
+        "mark-unreachable": "#6e7781",
+        "rail-0": "#0b6bcb",
+        "rail-1": "#b35900",
+        "rail-2": "#197a3d",
+        "rail-3": "#a3158a",
+        "rail-4": "#00748a",
+        "rail-5": "#c02b38",
+        "rail-6": "#5e4fd1",
+        "rail-7": "#6b6a00",
+    }
+)
+DARK: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "paper": "#12171d",
+        "ink": "#e6edf3",
+        "dim": "#9aa7b4",
+        "edge": "#3d4956",
+        "frame": "#1a2129",
+        "line": "#8b98a5",
+        "level-node": "#173822",
+        "level-0": "#17324d",
+        "level-1": "#2c2852",
+        "level-2": "#47233a",
+        "mark-done": "#3fb950",
+        "mark-added": "#3fb950",
+        "mark-changed": "#d29922",
+        "mark-disturbed": "#f0883e",
+        "mark-removed": "#f85149",
+        "mark-drifted": "#f0883e",
+        "mark-failed": "#f85149",
+        "mark-unreachable": "#8b949e",
+        "rail-0": "#58a6ff",
+        "rail-1": "#f0883e",
+        "rail-2": "#56d364",
+        "rail-3": "#e287dd",
+        "rail-4": "#39c5cf",
+        "rail-5": "#ff7b72",
+        "rail-6": "#a99bff",
+        "rail-7": "#d6d03f",
+    }
+)
+"""Colors by what they are for: levels are those of tiers, ``level-node`` is of GPU nodes."""
+
+
+def rail_color(rails: frozenset[int]) -> str:
+    """Return the name of the color of cables: that of their rail, ``line`` where they are of several or of none."""
+    return f"rail-{next(iter(rails)) % RAILS}" if len(rails) == 1 else "line"
+
+
+def level_color(level: int | None) -> str:
+    """Return the name of the color of a block by the level of its tier, None for nodes."""
+    return "level-node" if level is None else f"level-{level}"
+
+
+def mark_color(kind: MarkKind) -> str:
+    """Return the name of the color of a mark."""
+    return f"mark-{kind.value}"
+
+
+def variables() -> str:
+    """Return the colors as CSS: light, dark where the viewer or the page wants it."""
+    return "\n".join(
+        (
+            f".picture {{ {_declared(LIGHT)} }}",
+            "@media (prefers-color-scheme: dark) { "
+            f':root:not([data-theme="light"]) .picture, svg.picture:root {{ {_declared(DARK)} }} }}',
+            f':root[data-theme="dark"] .picture {{ {_declared(DARK)} }}',
+        )
+    )
+
+
+def rules() -> str:
+    """Return what elements take which color, by their class, as CSS."""
+    found = []
+    for name in LIGHT:
+        if name.startswith("level-"):
+            found.append(f".picture .block.{name} rect {{ fill: var(--{name}); }}")
+        elif name.startswith("rail-"):
+            found.append(f".picture .line.{name} path {{ stroke: var(--{name}); }}")
+        elif name.startswith("mark-"):
+            found.append(f".picture .{name} {{ --mark: var(--{name}); }}")
+    return "\n".join(found)
+
+
+def _declared(colors: Mapping[str, str]) -> str:
+    return " ".join(f"--{name}: {color};" for name, color in colors.items())
