@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.bom.assemblies import Shape, assemblies
 from railweave.bom.bill import PartKind, bill, change
-from railweave.bom.ends import cables_of
+from railweave.cabling.assemblies import Shape, assemblies
+from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric

@@ -11,8 +11,8 @@ from enum import StrEnum
 from math import ceil
 from typing import NamedTuple
 
-from railweave.bom.assemblies import Assembly, Shape, assemblies, form_factor
-from railweave.bom.ends import Cable, CableEnd, Cage, cables_of
+from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
+from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium
 from railweave.fabric.model import Fabric

@@ -1,1 +1,1 @@
-"""Cables: which medium links two ends, and the cable table of a fabric."""
+"""Cables: which medium links two ends, which plugs a cable joins, and the cable table of a fabric."""

@@ -12,7 +12,7 @@ from railweave.catalog.panel import cage_use, lane_rates, no_such_speed
 from railweave.diagnostics import Blocker
 from railweave.units import format_speed
 
-__all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "switch_end"]
+__all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "reach_m", "switch_end"]
 
 
 class LaneEnd(NamedTuple):
@@ -76,7 +76,7 @@ def choose_medium(
         return Blocker(
             f"{end_a} and {end_b} differ in speed", "give both ends of the link one speed, by breakout or by model"
         )
-    fitting = [medium for medium in catalog.media() if _reach_m(medium, end_a, end_b) >= length_m]
+    fitting = [medium for medium in catalog.media() if reach_m(medium, end_a, end_b) >= length_m]
     if medium_id is None:
         return fitting[0] if fitting else _nothing_fits(end_a, end_b, length_m, catalog.media())
     medium = catalog.find_medium(medium_id)
@@ -99,6 +99,12 @@ def linking_pmds(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> LinkingPmds 
     return max(pairs, key=lambda pair: pair.reach_m, default=None)
 
 
+def reach_m(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> int:
+    """Return how far the medium links the ends, -1 where it does not at all."""
+    pair = linking_pmds(medium, end_a, end_b)
+    return -1 if pair is None else pair.reach_m
+
+
 def _pmds(medium: Medium, end: LaneEnd) -> Iterator[Pmd]:
     """Yield what the medium offers for an end: it needs a plug for one of the end's cages and its lane rate."""
     if not set(medium.form_factors) & set(end.form_factors):
@@ -106,12 +112,6 @@ def _pmds(medium: Medium, end: LaneEnd) -> Iterator[Pmd]:
     for pmd in medium.pmds:
         if pmd.speed_gbps == end.speed_gbps and pmd.host_lane_gbps in end.lane_gbps:
             yield pmd
-
-
-def _reach_m(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> int:
-    """Return how far the medium links the ends, -1 where it does not at all."""
-    pair = linking_pmds(medium, end_a, end_b)
-    return -1 if pair is None else pair.reach_m
 
 
 def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int, fitting: Sequence[Medium]) -> Blocker:
@@ -133,7 +133,7 @@ def _shorter(pair: LinkingPmds | None) -> str:
 
 
 def _nothing_fits(end_a: LaneEnd, end_b: LaneEnd, length_m: int, media: Sequence[Medium]) -> Blocker:
-    farthest = max(_reach_m(medium, end_a, end_b) for medium in media)
+    farthest = max(reach_m(medium, end_a, end_b) for medium in media)
     if farthest < 0:
         return Blocker(
             f"no medium links {end_a} and {end_b}: their lane rates have none in common",

@@ -8,9 +8,10 @@ and in the buffer settings that they ship.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from railweave.diagnostics import Blocker
@@ -224,7 +225,8 @@ class Medium(NamedTuple):
     """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
     training; ``form_factors`` are the cages that it has plugs for. ``fiber`` is the glass between two modules, empty
     where the ends are fixed to the cable; ``duplex`` tells that all lanes share one fiber each way, by wavelengths.
-    ``id`` is its name in the file."""
+    ``lengths_m`` are the lengths that are sold, ascending, by ``lengths_source``; beyond them there are multiples of
+    ``length_step_m``, none where that is 0. ``id`` is its name in the file."""
 
     title: str
     source: str
@@ -234,7 +236,21 @@ class Medium(NamedTuple):
     pmds: tuple[Pmd, ...]
     fiber: str = ""
     duplex: bool = False
+    lengths_m: tuple[int, ...] = ()
+    length_step_m: int = 0
+    lengths_source: str = ""
     id: str = ""
+
+    def sold_m(self, length_mm: int, sold: Sequence[int] = ()) -> int | None:
+        """Return the shortest length in meters that is sold and not below ``length_mm``, None where there is none.
+
+        ``sold`` are the only lengths there are, where a user states them."""
+        for length_m in sorted(sold) or self.lengths_m:
+            if length_m * 1000 >= length_mm:
+                return length_m
+        if sold or not self.length_step_m:
+            return None
+        return ceil(length_mm / (self.length_step_m * 1000)) * self.length_step_m
 
 
 class NicPorts(NamedTuple):

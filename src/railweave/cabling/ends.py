@@ -5,6 +5,7 @@ Several links may end in one cage (breakout): a module or a cable end is plugged
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.cabling.media import LaneEnd, linking_pmds, nic_end, switch_end
@@ -40,8 +41,8 @@ class Cable(NamedTuple):
     upper: CableEnd
 
 
-class _Port(NamedTuple):
-    """A port of a device before its link is looked at."""
+class DevicePort(NamedTuple):
+    """A port of a device before its link is looked at: ``place`` (from 0) among the ``ports`` of its cage."""
 
     cage: Cage
     place: int
@@ -51,8 +52,7 @@ class _Port(NamedTuple):
 
 def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
     """Return all links of a fabric with what is plugged in at both ends, in the order of the fabric's links."""
-    ports = {switch.name: _switch_ports(fabric, catalog, switch.name) for switch in fabric.switches}
-    ports |= {host.name: _host_ports(catalog, host) for host in fabric.hosts}
+    ports = device_ports(fabric, catalog)
     media = {medium.id: medium for medium in catalog.media()}
     pairs: dict[tuple[str, LaneEnd, LaneEnd], tuple[Pmd, Pmd]] = {}
     found = []
@@ -68,11 +68,17 @@ def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
     return found
 
 
-def _end(port: _Port, pmd: Pmd) -> CableEnd:
+def device_ports(fabric: Fabric, catalog: Catalog) -> Mapping[str, Sequence[DevicePort]]:
+    """Return the ports of every switch and node by its name, in their order."""
+    ports = {switch.name: _switch_ports(fabric, catalog, switch.name) for switch in fabric.switches}
+    return ports | {host.name: _host_ports(catalog, host) for host in fabric.hosts}
+
+
+def _end(port: DevicePort, pmd: Pmd) -> CableEnd:
     return CableEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
 
 
-def _switch_ports(fabric: Fabric, catalog: Catalog, name: str) -> list[_Port]:
+def _switch_ports(fabric: Fabric, catalog: Catalog, name: str) -> list[DevicePort]:
     panel = fabric.switch_of[name].panel
     in_cage = Counter(port.panel for port in panel.ports)
     seen: Counter[int] = Counter()
@@ -80,12 +86,12 @@ def _switch_ports(fabric: Fabric, catalog: Catalog, name: str) -> list[_Port]:
     for port in panel.ports:
         end = switch_end(catalog.switch(panel.model), port.speed_gbps)
         assert isinstance(end, LaneEnd), end  # noqa: S101  the panel was made of this model at this speed
-        found.append(_Port(Cage(name, str(port.panel)), seen[port.panel], in_cage[port.panel], end))
+        found.append(DevicePort(Cage(name, str(port.panel)), seen[port.panel], in_cage[port.panel], end))
         seen[port.panel] += 1
     return found
 
 
-def _host_ports(catalog: Catalog, host: Host) -> list[_Port]:
+def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
     """Return a node's ports, a cage each: the catalog does not say which NICs have two ports in one cage."""
     nic = catalog.find_nic(host.nic_model)
     assert nic is not None, host.nic_model  # noqa: S101  the design looked it up
@@ -94,5 +100,5 @@ def _host_ports(catalog: Catalog, host: Host) -> list[_Port]:
     for port in host.ports:
         end = nic_end(nic, of_nic[port.nic], port.speed_gbps)
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
-        found.append(_Port(Cage(host.name, port.name), 0, 1, end))
+        found.append(DevicePort(Cage(host.name, port.name), 0, 1, end))
     return found

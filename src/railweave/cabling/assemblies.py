@@ -6,11 +6,11 @@ exists for fibers alone.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from railweave.bom.ends import Cable, CableEnd
+from railweave.cabling.ends import Cable, CableEnd
 from railweave.catalog.model import Medium
 from railweave.units import format_speed
 
@@ -39,19 +39,27 @@ LANES_OF_A_CONNECTOR = 4
 
 def assemblies(cables: Iterable[Cable]) -> list[Assembly]:
     """Return the cables to buy for links: each link is in exactly one of them."""
-    of_plug: dict[Hashable, list[int]] = {}
     links = list(cables)
-    for number, cable in enumerate(links):
-        for end in (cable.lower, cable.upper):
-            of_plug.setdefault((_plug(cable.medium, end), cable.medium.id), []).append(number)
-    parent = list(range(len(links)))
+    plugs = [[(_plug(one.medium, end), one.medium.id) for end in (one.lower, one.upper)] for one in links]
+    return [_assembly(tuple(links[number] for number in group)) for group in joined(plugs)]
+
+
+def joined(plugs: Sequence[Iterable[Hashable]]) -> list[list[int]]:
+    """Return the numbers of links, those together that share a plug with each other or with one between them.
+
+    ``plugs`` are those of each link, by its number."""
+    of_plug: dict[Hashable, list[int]] = {}
+    for number, held in enumerate(plugs):
+        for plug in held:
+            of_plug.setdefault(plug, []).append(number)
+    parent = list(range(len(plugs)))
     for together in of_plug.values():
         for other in together[1:]:
             parent[_root(parent, other)] = _root(parent, together[0])
-    joined: dict[int, list[Cable]] = {}
-    for number, cable in enumerate(links):
-        joined.setdefault(_root(parent, number), []).append(cable)
-    return [_assembly(tuple(group)) for group in joined.values()]
+    groups: dict[int, list[int]] = {}
+    for number in range(len(plugs)):
+        groups.setdefault(_root(parent, number), []).append(number)
+    return list(groups.values())
 
 
 def _root(parent: list[int], number: int) -> int:
