@@ -53,7 +53,8 @@ class Bill(NamedTuple):
     """All parts of the fabric of that name; ``remarks`` say in sentences what cannot be bought as designed.
 
     With ``against``, the revision or file of an earlier intent, quantities are what is bought more than for that,
-    negative for what is no longer needed. ``currency`` is of the prices, empty without any.
+    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``by_racks`` tells that
+    the lengths of cables follow from the racks, not from one length a tier.
     """
 
     fabric: str
@@ -61,6 +62,7 @@ class Bill(NamedTuple):
     remarks: tuple[str, ...]
     against: str = ""
     currency: str = ""
+    by_racks: bool = False
 
     @property
     def total(self) -> Decimal | None:
@@ -103,7 +105,8 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
             counts[_Part(PartKind.NIC, title, description), host.kind] += 1
     for part, where in (*_modules(cables), *(_cable(one) for one in bought)):
         counts[part, where] += 1
-    return Bill(fabric.name, _lines(counts), (*_mixed_cages(cables), *_unbuildable(bought)))
+    remarks = (*_mixed_cages(cables), *_unbuildable(bought))
+    return Bill(fabric.name, _lines(counts), remarks, by_racks=fabric.racks is not None)
 
 
 def with_spares(bill: Bill, percent: Decimal) -> Bill:

@@ -110,12 +110,28 @@ def _kinds(fabric: Fabric) -> list[SwitchKind]:
     found: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
         found.setdefault((id(switch.panel), switch.tier), []).append(switch)
-    kinds = []
-    for (_, tier), switches in found.items():
-        fullest = max(switches, key=lambda one: len(fabric.links_of[one.name]))
-        cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[fullest.name])
-        kinds.append(SwitchKind(switches[0].panel, tier, tuple(one.name for one in switches), cables))
-    return kinds
+    return [one for (_, tier), switches in found.items() for one in _by_cables(fabric, tier, switches)]
+
+
+def _by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list[SwitchKind]:
+    """Return the switches of one panel by their cables; those whose cables others have too, and more, are with them."""
+    alike: dict[frozenset[tuple[tuple[int, int, int], int]], list[str]] = {}
+    for switch in switches:
+        cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[switch.name])
+        alike.setdefault(frozenset(cables.items()), []).append(switch.name)
+    kinds: list[tuple[Counter[tuple[int, int, int]], list[str]]] = []
+    for items, names in sorted(alike.items(), key=lambda one: -sum(ports for _, ports in one[0])):
+        cables = Counter(dict(items))
+        covering = next((held for more, held in kinds if cables <= more), None)
+        if covering is None:
+            kinds.append((cables, names))
+        else:
+            covering.extend(names)
+    order = {switch.name: place for place, switch in enumerate(switches)}
+    return [
+        SwitchKind(switches[0].panel, tier, tuple(sorted(names, key=order.__getitem__)), cables)
+        for cables, names in kinds
+    ]
 
 
 def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
@@ -125,8 +141,13 @@ def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Dia
         room = plan.headroom[speed_gbps, length_m]
         if isinstance(room, NoHeadroom) and room.reason not in told:
             told.add(room.reason)
-            path = f"cabling.{LINK_KINDS[level] if level else 'host'}.length_m"
-            yield error("H-headroom", room.reason, where(path), fix=room.fix, devices=kind.devices)
+            yield error("H-headroom", room.reason, _length_place(level, where), fix=room.fix, devices=kind.devices)
+
+
+def _length_place(level: int, where: Places) -> Where:
+    """Return the place that gives the cables of a level their lengths: the racks where the intent has them."""
+    racks = where("racks")
+    return racks if racks.line and racks.path else where(f"cabling.{LINK_KINDS[level] if level else 'host'}.length_m")
 
 
 def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:

@@ -1,6 +1,7 @@
 """Design an intent: sizing and fabric, or every reason why there is none."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
@@ -9,6 +10,7 @@ from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware, choose_leaves, choose_media
 from railweave.design.layout import Layout
+from railweave.design.lengths import with_racks
 from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size
@@ -61,7 +63,11 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     fabric = build_fabric(intent, layout, panels, media, sizing)
     # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
     unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)
-    return Design(fabric if unique else None, sizing, found)
+    if intent.racks is not None and unique:
+        fabric, rack_diagnostics = with_racks(intent, intent.racks, fabric, catalog)
+        found = in_order((*found, *rack_diagnostics))
+        fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))
+    return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)
 
 
 def _panels(

@@ -215,7 +215,9 @@ def _choose(
     intended = None if cable.media is None else catalog.find_medium(cable.media)
     if not isinstance(lower, LaneEnd) or not isinstance(upper, LaneEnd) or (cable.media and intended is None):
         return None
-    medium = choose_medium(lower, upper, cable.length_m, cable.media, catalog)
+    # Racks give each link its own length, and a medium by it: here it is only asked whether there is one at all.
+    length_m = cable.length_m if intent.racks is None else 1
+    medium = choose_medium(lower, upper, length_m, cable.media, catalog)
     if not isinstance(medium, Blocker):
         return medium.id
     links = any(linking_pmds(one, lower, upper) for one in (catalog.media() if intended is None else (intended,)))

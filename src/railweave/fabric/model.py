@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.policy import Policies
+from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.wording import counted, plural
 
@@ -225,8 +226,8 @@ class Fabric:
 
     ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
     ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
-    ``rail_only`` tells that no switch joins two rails. What is asked of the graph is computed once, when it is asked
-    for the first time.
+    ``rail_only`` tells that no switch joins two rails, ``racks`` are None where the intent has none. What is asked
+    of the graph is computed once, when it is asked for the first time.
     """
 
     name: str
@@ -241,6 +242,7 @@ class Fabric:
     host_blocks: Mapping[str, tuple[int, int]]
     rail_only: bool = False
     ipv6_blocks: Mapping[str, int] = field(default_factory=dict)
+    racks: Racks | None = None
 
     @cached_property
     def switch_of(self) -> Mapping[str, Switch]:

@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, model_validator
 
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.model import NodeRole
 from railweave.fabric.policy import Policies, Pool
+from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
 from railweave.intent.paths import parent
+from railweave.intent.racks import Racks
 
 _NAME = r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?"
 _NAME_RULE = "write lower-case letters, digits and hyphens, a letter first, at most 40; it becomes part of host names"
@@ -63,36 +65,6 @@ class Shape(StrEnum):
     def has_rails(self) -> bool:
         """Tell whether a leaf serves one rail, not a rack."""
         return self is not Shape.RACK_ALIGNED
-
-
-class Keys(BaseModel):
-    """A mapping of known keys, a value that never changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
-
-    def with_values(self, **changes: Any) -> Self:
-        """Return a copy with other values, which are taken as they are."""
-        return self.model_copy(update=changes)
-
-
-def key(description: str, alias: str | None = None) -> Any:
-    """Return a key that must be there; ``alias`` is its name in the file where that is another one."""
-    return Field(alias=alias, description=description)
-
-
-def default(written: object, description: str, alias: str | None = None) -> Any:
-    """Return a key that may be left out; ``written`` is its default as a file would say it, and is read like it."""
-    return Field(default=written, alias=alias, description=description)
-
-
-def unset(description: str, alias: str | None = None) -> Any:
-    """Return a key that may be left out and is None then, which no file can say."""
-    return Field(default=None, validate_default=False, alias=alias, description=description)
-
-
-def section(kind: type[Keys], description: str) -> Any:
-    """Return a mapping of keys that all have defaults."""
-    return Field(default_factory=kind, description=description)
 
 
 class Growth(Keys):
@@ -329,6 +301,7 @@ class Intent:
     places: Mapping[str, Where] = field(repr=False)
     file: str
     sha256: str
+    racks: Racks | None = None
 
     @property
     def pools(self) -> Mapping[str, Pool]:

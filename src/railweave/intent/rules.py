@@ -19,7 +19,7 @@ _TIERS = ("leaf", "spine", "super_spine")
 
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
-    rules = (_values_written, _first_stripes, _tier_models, _class_roles)
+    rules = (_values_written, _first_stripes, _tier_models, _class_roles, _rows_apart, _one_length)
     return [one for rule in rules for one in rule(document, file)]
 
 
@@ -103,4 +103,35 @@ def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
                 f"class `{name}` needs a `role`, which its name does not imply",
                 place_of(document.places, path, file),
                 fix=f"add `role`: {either([role.value for role in ClassRole])}",
+            )
+
+
+def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every row of racks after the first that does not say how far it is from the one before."""
+    racks = document.value.get("racks")
+    rows = racks.get("rows") if isinstance(racks, dict) else None
+    for index, row in enumerate(rows if isinstance(rows, list) else []):
+        if index and isinstance(row, dict) and "distance_m" not in row:
+            path = f"racks.rows[{index}].distance_m"
+            yield error(
+                "RW011",
+                f"key `distance_m` is missing in `racks.rows[{index}]`",
+                place_of(document.places, path, file),
+                fix="add `distance_m`: meters from the row before, center to center",
+            )
+
+
+def _one_length(document: Document, file: str) -> Iterator[Diagnostic]:
+    """Yield an error for every length of a whole tier where the racks give each cable its own."""
+    cabling = document.value.get("cabling")
+    if "racks" not in document.value or not isinstance(cabling, dict):
+        return
+    for key, cable in cabling.items():
+        if isinstance(cable, dict) and "length_m" in cable:
+            path = child(child("cabling", key), "length_m")
+            yield error(
+                "RW016",
+                f"`{path}` is one length for all cables, and `racks` gives each cable its own",
+                place_of(document.keys, path, file),
+                fix="leave out `length_m`, or `racks`",
             )

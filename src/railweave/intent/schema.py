@@ -34,22 +34,11 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
+from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
-from railweave.intent.model import (
-    Cabling,
-    ClassName,
-    FabricName,
-    Intent,
-    Keys,
-    Nodes,
-    Topology,
-    Workload,
-    default,
-    key,
-    section,
-    unset,
-)
+from railweave.intent.model import Cabling, ClassName, FabricName, Intent, Nodes, Topology, Workload
 from railweave.intent.presets import PresetName, marking_of, preset_classes
+from railweave.intent.racks import Racks
 
 SCHEMA_ID = "urn:railweave:intent:1"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -283,6 +272,7 @@ class IntentKeys(Keys):
     sonic: SonicKeys = section(SonicKeys, "what the switches run")
     mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and hosts")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
+    racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
     overrides: Mapping[str, ScopeRows] = Field(
         default={}, description="CONFIG_DB rows that railweave does not know, by role (leaf, spine) or device name"
@@ -323,7 +313,16 @@ class IntentKeys(Keys):
         """Return the intent; ``places`` and ``sha256`` are those of the file that the keys were read from."""
         policies = self.policies()
         return Intent(
-            self.fabric, self.workload, self.nodes, self.topology, policies, self.cabling, places, file, sha256
+            self.fabric,
+            self.workload,
+            self.nodes,
+            self.topology,
+            policies,
+            self.cabling,
+            places,
+            file,
+            sha256,
+            self.racks,
         )
 
 

@@ -97,10 +97,10 @@ def _unknown_key(parts: Sequence[Part], where: Where) -> Diagnostic:
     guess = _meant(parts)
     homes = [home for home in _homes(IntentKeys, "", key) if home != above]
     message = f"unknown key `{key}`" + (f" in `{above}`" if above else "")
-    if guess:
-        fix = f"did you mean `{guess}`?"
-    elif homes:
+    if homes:
         fix = f"`{key}` belongs in {either([f'`{home}`' if home else 'the top level' for home in homes])}"
+    elif guess:
+        fix = f"did you mean `{guess}`?"
     else:
         fix = f"keys here are {', '.join(known)}"
     return error("RW010", message, where, fix=fix)

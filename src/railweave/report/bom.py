@@ -18,10 +18,9 @@ from railweave.wording import counted, first_few
 
 _COLUMNS = ("kind", "part", "description", "quantity", "spares", "length_m", "where")
 
-_LEFT_OUT = (
-    "lengths are the longest, as `cabling` has them; without power, rack units and parts of nodes other than NICs; "
-    "each port of a NIC counts as a cage"
-)
+_ONE_LENGTH = "lengths are the longest, as `cabling` has them"
+_BY_RACKS = "lengths are the shortest that are sold and span the way between the racks"
+_LEFT_OUT = "; without power, rack units and parts of nodes other than NICs; each port of a NIC counts as a cage"
 _NO_SPARES = "; no spares (`--spares PERCENT`)"
 _READABLE = 0o644
 
@@ -75,6 +74,7 @@ def bom_view(bill: Bill) -> RenderableType:
     money = ("price",) if bill.currency else ()
     spares = ("spares",) if any(line.spares for line in bill.lines) else ()
     columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
+    lengths = _BY_RACKS if bill.by_racks else _ONE_LENGTH
     parts = (
         table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
     )
@@ -82,7 +82,7 @@ def bom_view(bill: Bill) -> RenderableType:
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
-        [Text(_LEFT_OUT + ("" if spares else _NO_SPARES), style="dim")],
+        [Text(lengths + _LEFT_OUT + ("" if spares else _NO_SPARES), style="dim")],
     )
 
 

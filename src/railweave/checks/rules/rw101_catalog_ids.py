@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
+from railweave.intent.paths import child
 from railweave.wording import suggestion
 
 _MOST_LISTED = 12
@@ -23,6 +24,8 @@ def ids(intent: Intent) -> Breaches:
     media = [medium.id for medium in catalog.media()]
     for name, cable in intent.cabling.by_level.items():
         yield from _known(f"cabling.{name}.media", "media", cable.media, [*media, "auto"])
+    for name in intent.racks.lengths_m if intent.racks else ():
+        yield from _known(child("racks.lengths_m", name), "media", name, media)
     for index, entry in enumerate(intent.nodes):
         path = f"nodes[{index}].nics"
         yield from _known(f"{path}.model", "NIC model", entry.nics.model, catalog.nic_ids())
