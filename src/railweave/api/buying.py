@@ -6,6 +6,8 @@ from pathlib import Path
 from railweave.api.designing import designed_at, load_designed
 from railweave.api.project import Project
 from railweave.bom.bill import Bill, bill, change, with_spares
+from railweave.bom.labels import Label
+from railweave.bom.labels import cable_labels as labels_of
 from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
 
@@ -30,3 +32,11 @@ def bom(
         known = (*known, *before.lines)
         found = change(before, found, against)
     return found if listed is None else priced(found, listed, known)
+
+
+def cable_labels(project: Project) -> tuple[Label, ...]:
+    """Return the labels of all plugs of all cables, in the order of racks, units and ports.
+
+    Raises RefusedError with every error of the intent.
+    """
+    return labels_of(load_designed(project.intent).fabric, load_catalog())

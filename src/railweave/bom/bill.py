@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import ceil
 from typing import NamedTuple
 
+from railweave.bom.trays import RackSummary, summarize_racks
 from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
 from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
@@ -53,8 +54,8 @@ class Bill(NamedTuple):
     """All parts of the fabric of that name; ``remarks`` say in sentences what cannot be bought as designed.
 
     With ``against``, the revision or file of an earlier intent, quantities are what is bought more than for that,
-    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``by_racks`` tells that
-    the lengths of cables follow from the racks, not from one length a tier.
+    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``racks`` sums up the
+    racks and the cables between them, None where the intent has none.
     """
 
     fabric: str
@@ -62,7 +63,7 @@ class Bill(NamedTuple):
     remarks: tuple[str, ...]
     against: str = ""
     currency: str = ""
-    by_racks: bool = False
+    racks: RackSummary | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -106,7 +107,7 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     for part, where in (*_modules(cables), *(_cable(one) for one in bought)):
         counts[part, where] += 1
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
-    return Bill(fabric.name, _lines(counts), remarks, by_racks=fabric.racks is not None)
+    return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, bought))
 
 
 def with_spares(bill: Bill, percent: Decimal) -> Bill:
@@ -164,6 +165,11 @@ def _module(medium: Medium, end: CableEnd) -> _Part:
     ports = f"{end.ports}x" if end.ports > 1 else ""
     does = f"reaches {end.pmd.reach_m} m, host lanes of {end.pmd.host_lane_gbps}G"
     return _Part(PartKind.MODULE, f"{form_factor(medium, end)} {ports}{end.pmd.name}", does)
+
+
+def cable_title(one: Assembly) -> str:
+    """Return the part that an assembly is, as the bill names it."""
+    return _cable(one)[0].part
 
 
 _CROSSED = "crossed (TIA-568.3 type B)"

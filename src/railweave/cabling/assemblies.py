@@ -62,6 +62,17 @@ def joined(plugs: Sequence[Iterable[Hashable]]) -> list[list[int]]:
     return list(groups.values())
 
 
+def plugs_of(one: Assembly) -> tuple[list[list[Cable]], list[list[Cable]]]:
+    """Return the plugs of the lower and of the upper end of an assembly, each as the links that it ends."""
+    sides = []
+    for ends in ([cable.lower for cable in one.links], [cable.upper for cable in one.links]):
+        plugs: dict[Hashable, list[Cable]] = {}
+        for cable, end in zip(one.links, ends, strict=True):
+            plugs.setdefault(_plug(one.medium, end), []).append(cable)
+        sides.append(list(plugs.values()))
+    return sides[0], sides[1]
+
+
 def _root(parent: list[int], number: int) -> int:
     while parent[number] != number:
         parent[number] = parent[parent[number]]

@@ -120,16 +120,31 @@ def bom(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
     ] = None,
+    xlsx: Annotated[
+        Path | None,
+        typer.Option(
+            "--xlsx", metavar="FILE", help="Also write a workbook: parts with formulas of prices, trays, bundles."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", metavar="FILE", help="Also write labels of all cable ends: a page .html, or .csv."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
     from railweave.report.bom import bom_json, bom_view, write_csv
+    from railweave.report.labels import write_labels
+    from railweave.report.workbook import write_workbook
 
-    found = api.bom(
-        api.open_project(intent or option), against=against, prices=prices, spares_percent=Decimal(str(spares))
-    )
+    project = api.open_project(intent or option)
+    found = api.bom(project, against=against, prices=prices, spares_percent=Decimal(str(spares)))
     if csv is not None:
         write_csv(found, csv)
+    if xlsx is not None:
+        write_workbook(found, xlsx)
+    if labels is not None:
+        write_labels(api.cable_labels(project), found.fabric, labels)
     print_result(found, bom_json, bom_view, as_json=json)
 
 

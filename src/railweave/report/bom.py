@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.bom.bill import Bill, Line
+from railweave.bom.trays import RackSummary
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 from railweave.jsonable import members
@@ -20,7 +21,9 @@ _COLUMNS = ("kind", "part", "description", "quantity", "spares", "length_m", "wh
 
 _ONE_LENGTH = "lengths are the longest, as `cabling` has them"
 _BY_RACKS = "lengths are the shortest that are sold and span the way between the racks"
-_LEFT_OUT = "; without power, rack units and parts of nodes other than NICs; each port of a NIC counts as a cage"
+_NO_RACKS = "; without power, rack units and parts of nodes other than NICs"
+_NO_PARTS_OF_NODES = "; without parts of nodes other than NICs"
+_CAGES = "; each port of a NIC counts as a cage"
 _NO_SPARES = "; no spares (`--spares PERCENT`)"
 _READABLE = 0o644
 
@@ -35,7 +38,7 @@ def bom_json(bill: Bill) -> dict[str, Any]:
         **members(bill, "fabric", "against", "currency"),
         "lines": lines,
         "total": amount(bill.total),
-        **members(bill, "unpriced", "remarks"),
+        **members(bill, "unpriced", "remarks", "racks"),
     }
 
 
@@ -74,15 +77,16 @@ def bom_view(bill: Bill) -> RenderableType:
     money = ("price",) if bill.currency else ()
     spares = ("spares",) if any(line.spares for line in bill.lines) else ()
     columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
-    lengths = _BY_RACKS if bill.by_racks else _ONE_LENGTH
+    notes = (_ONE_LENGTH + _NO_RACKS if bill.racks is None else _BY_RACKS + _NO_PARTS_OF_NODES) + _CAGES
     parts = (
         table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
     )
     return paragraphs(
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
+        None if bill.racks is None else _racks(bill.racks),
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
-        [Text(lengths + _LEFT_OUT + ("" if spares else _NO_SPARES), style="dim")],
+        [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
     )
 
 
@@ -92,6 +96,15 @@ def _sum(bill: Bill) -> list[Text]:
     found = [Text(f"{bill.currency} {bill.total:,.2f} in all", style="bold")]
     if bill.unpriced:
         found.append(Text(f"without a price: {counted(len(bill.unpriced), 'part')} ({first_few(bill.unpriced)})"))
+    return found
+
+
+def _racks(racks: RackSummary) -> list[Text]:
+    used = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
+    found = [Text(used + ("" if racks.power_w is None else f", {racks.power_w / 1000:,.1f} kW"))]
+    if fullest := racks.fullest:
+        cables = counted(fullest.cables, "cable")
+        found.append(Text(f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"))
     return found
 
 

@@ -1,0 +1,109 @@
+"""Labels of cables: a page of label sheets to print, and CSV for label printers."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from railweave.bom.labels import Label, LabelEnd
+from railweave.errors import RailweaveError, UsageError
+from railweave.files import write_private
+from railweave.wording import counted
+
+_READABLE = 0o644
+_COLUMNS = (
+    "cable",
+    "rack",
+    "unit",
+    "device",
+    "ports",
+    "front_panel",
+    "far_rack",
+    "far_unit",
+    "far_device",
+    "far_ports",
+    "far_front_panel",
+    "part",
+    "length_m",
+)
+
+_STYLE = """
+:root { --width: 60mm; --height: 21mm; --gap: 2mm; }
+@page { size: A4; margin: 10mm; }
+* { box-sizing: border-box; }
+body { font: 7.5pt/1.3 "Liberation Sans", Arial, sans-serif; margin: 10mm; color: #000; background: #fff; }
+h1 { font-size: 12pt; } h2 { font-size: 10pt; margin: 4mm 0 2mm; break-after: avoid; }
+section { break-after: page; } section:last-of-type { break-after: auto; }
+ol { display: grid; grid-template-columns: repeat(auto-fill, var(--width)); gap: var(--gap); margin: 0; padding: 0; }
+li { list-style: none; width: var(--width); min-height: var(--height); padding: 1.2mm 1.6mm;
+  border: 0.2mm dashed #767676; border-radius: 1mm; break-inside: avoid; }
+b { font-size: 8.5pt; } small { font-size: 6.5pt; } span, b, small { display: block; overflow-wrap: anywhere; }
+@media print { body { margin: 0; } header { display: none; } }
+"""
+
+
+def write_labels(labels: Iterable[Label], fabric: str, path: Path) -> None:
+    """Write labels into ``path``, a page for ``.html``, a table for ``.csv``.
+
+    Raises UsageError for another ending and RailweaveError where the file cannot be written.
+    """
+    if path.suffix not in {".html", ".csv"}:
+        raise UsageError(f"labels are written as .html or .csv, not as `{path.name}`: name a file like labels.html")
+    data = labels_csv(labels) if path.suffix == ".csv" else labels_html(labels, fabric)
+    try:
+        write_private(path, data, _READABLE)
+    except OSError as exc:
+        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def labels_csv(labels: Iterable[Label]) -> bytes:
+    """Return the labels as CSV: a header, then a line a plug; several far ends are separated by ``+``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for one in labels:
+        far = zip(*(_cells(end) for end in one.far), strict=True)
+        ends = (*_cells(one.near), *("+".join(dict.fromkeys(cells)) for cells in far))
+        writer.writerow((one.cable, *ends, one.part, one.length_m))
+    return text.getvalue().encode()
+
+
+def _cells(end: LabelEnd) -> tuple[str, ...]:
+    unit = "" if end.unit is None else str(end.unit)
+    return end.rack, unit, end.device, " ".join(end.ports), " ".join(end.aliases)
+
+
+def labels_html(labels: Iterable[Label], fabric: str) -> bytes:
+    """Return a page that needs nothing else, with the labels of each rack on sheets of their own.
+
+    The size of a label is set by ``--width`` and ``--height`` at the top of the page."""
+    found = list(labels)
+    title = f"Fabric {escape(fabric)}: {counted(len(found), 'cable label')}"
+    head = (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        f"<style>{_STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n"
+        "<p>One for every plug: its own end in bold, then the far end. Print at 100 %; "
+        "label size: --width and --height at the top of this file.</p>\n</header>\n"
+    )
+    return (head + "".join(_sections(found)) + "</body>\n</html>\n").encode()
+
+
+def _sections(labels: Iterable[Label]) -> Iterator[str]:
+    for rack, together in groupby(labels, key=lambda one: one.near.rack):
+        heading = f"<h2>Rack {escape(rack)}</h2>\n" if rack else ""
+        yield f"<section>\n{heading}<ol>\n{''.join(map(_item, together))}</ol>\n</section>\n"
+
+
+def _item(label: Label) -> str:
+    far = "<br>".join(f"→ {_words(end)}" for end in label.far)
+    part, cable = escape(f"{label.part}, {label.length_m} m"), escape(label.cable)
+    return f"<li><b>{_words(label.near)}</b><span>{far}</span><small>{part}</small><small>{cable}</small></li>\n"
+
+
+def _words(end: LabelEnd) -> str:
+    """Return an end in words: place, device, and port with its mark on the front panel."""
+    place = f"{end.rack} U{end.unit} " if end.rack else ""
+    front = f" ({' '.join(end.aliases)})" if end.aliases else ""
+    return escape(f"{place}{end.device} {' '.join(end.ports)}{front}")

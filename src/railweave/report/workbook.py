@@ -1,0 +1,120 @@
+"""The bill of materials as a workbook for spreadsheets, by XlsxWriter (the extra ``railweave[xlsx]``)."""
+
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.bom.bill import Bill
+from railweave.errors import RailweaveError
+from railweave.files import write_private
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.worksheet import Worksheet
+
+_READABLE = 0o644
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+"""The date that every workbook bears, so that the same bill gives the same bytes."""
+
+_Cell = str | int | Decimal | None
+
+
+def write_workbook(bill: Bill, path: Path) -> None:
+    """Write the bill into a workbook, which is replaced; raises RailweaveError where it cannot be written."""
+    try:
+        write_private(path, workbook(bill), _READABLE)
+    except OSError as exc:
+        raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def workbook(bill: Bill) -> bytes:
+    """Return the workbook: parts, and where the intent has racks the trays and the bundles of cables.
+
+    Prices are formulas of the unit prices, so that a buyer may enter or change these. Raises RailweaveError without
+    XlsxWriter.
+    """
+    try:
+        import xlsxwriter
+    except ImportError:
+        message = "a workbook needs XlsxWriter: install railweave[xlsx], or write --csv, which every spreadsheet opens"
+        raise RailweaveError(message) from None
+    out = io.BytesIO()
+    book = xlsxwriter.Workbook(out, {"in_memory": True})
+    book.set_properties({"title": f"Bill of materials: {bill.fabric}", "created": _EPOCH})
+    _parts(book, bill)
+    if bill.racks is not None:
+        trays = [(one.rack, one.far_rack, one.cables) for one in bill.racks.trays]
+        _table(book, "Trays", ("from rack", "to rack", "cables"), trays)
+        bundles = [(one.rack, one.far_rack, one.cables, one.longest_m) for one in bill.racks.bundles]
+        _table(book, "Bundles", ("from rack", "to rack", "cables", "longest (m)"), bundles)
+    if bill.remarks:
+        _table(book, "Remarks", ("remark",), [(remark,) for remark in bill.remarks])
+    book.close()
+    return out.getvalue()
+
+
+def _parts(book: "Workbook", bill: Bill) -> None:
+    currency = f" ({bill.currency})" if bill.currency else ""
+    columns = (
+        "kind",
+        "part",
+        "length (m)",
+        "quantity",
+        "spares",
+        "order",
+        f"unit price{currency}",
+        f"price{currency}",
+        "used for",
+        "description",
+    )
+    rows = [
+        (
+            one.kind.value,
+            one.part,
+            one.length_m,
+            one.quantity,
+            one.spares,
+            None,
+            one.unit_price,
+            None,
+            " ".join(one.where),
+            one.description,
+        )
+        for one in bill.lines
+    ]
+    sheet = _table(book, "Parts", columns, rows)
+    money = book.add_format({"num_format": "#,##0.00"})
+    for number, one in enumerate(bill.lines, start=2):
+        pieces = one.quantity + one.spares
+        sheet.write_formula(f"F{number}", f"=D{number}+E{number}", None, pieces)
+        price = "" if one.price is None else float(one.price)
+        sheet.write_formula(f"H{number}", f'=IF(G{number}="","",F{number}*G{number})', money, price)
+    last = len(bill.lines) + 1
+    bold = book.add_format({"bold": True, "num_format": "#,##0.00"})
+    sheet.write_string(last, 6, "total", bold)
+    total = 0.0 if bill.total is None else float(bill.total)
+    sheet.write_formula(last, 7, f"=SUM(H2:H{max(2, last)})", bold, total)
+
+
+def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> "Worksheet":
+    """Add a sheet with a heading that stays in view, filters, and columns as wide as what is in them."""
+    sheet = book.add_worksheet(name)
+    heading = book.add_format({"bold": True, "bottom": 1})
+    widths = [len(one) for one in columns]
+    sheet.write_row(0, 0, columns, heading)
+    last = 0
+    for last, row in enumerate(rows, start=1):
+        for column, cell in enumerate(row):
+            if isinstance(cell, str):
+                sheet.write_string(last, column, cell)
+            elif cell is not None:
+                sheet.write_number(last, column, float(cell))
+            widths[column] = max(widths[column], len(str(cell or "")))
+    for column, width in enumerate(widths):
+        sheet.set_column(column, column, min(width, 60) + 2)
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, max(last, 1), len(columns) - 1)
+    return sheet
