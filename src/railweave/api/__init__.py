@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from railweave.api.alternatives import compare as compare
     from railweave.api.auditing import audit as audit
     from railweave.api.buying import bom as bom
+    from railweave.api.buying import bom_phases as bom_phases
     from railweave.api.buying import cable_labels as cable_labels
     from railweave.api.catalog import model_file as model_file
     from railweave.api.catalog import models as models
@@ -64,7 +65,7 @@ _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
     "alternatives": ("compare",),
     "auditing": ("audit",),
-    "buying": ("bom", "cable_labels"),
+    "buying": ("bom", "bom_phases", "cable_labels"),
     "comparing": ("diff", "phases"),
     "deploying": ("DeployOptions", "deploy"),
     "draining": ("DrainRequest", "drain", "drained", "undrain"),

@@ -63,6 +63,11 @@ def design_text(text: str, name: str) -> Designed:
     return _demand(_gather(load_intent_text(text, name)))
 
 
+def design_intent(intent: Intent) -> Designed:
+    """Return the designed fabric of an intent; raises RefusedError with every error."""
+    return _demand(_gather(intent))
+
+
 def designed_at(revision: str, path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
-from math import ceil
 from typing import NamedTuple
 
 from railweave.bom.trays import RackSummary, summarize_racks
@@ -108,12 +107,6 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
         counts[part, where] += 1
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
     return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, bought))
-
-
-def with_spares(bill: Bill, percent: Decimal) -> Bill:
-    """Return the bill with so many percent of every part as spares, at least one piece of each where it is not 0."""
-    lines = (line._replace(spares=ceil(line.quantity * percent / 100)) for line in bill.lines)
-    return bill._replace(lines=tuple(lines))
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:

@@ -1,7 +1,7 @@
 """Commands that need no device: init, size, check, bom, compare, failures, render, explain, diff, phases, models."""
 
 import shlex
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -115,8 +115,16 @@ def bom(
         Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
     ] = None,
     spares: Annotated[
-        float, typer.Option("--spares", min=0, max=100, metavar="PERCENT", help="Buy so much of every part more.")
-    ] = 0.0,
+        list[str] | None,
+        typer.Option(
+            "--spares",
+            metavar="RULE",
+            help="Spares: percent of every part (2), of a kind (module=5), or pieces of each (switch=+1); repeat it.",
+        ),
+    ] = None,
+    phases: Annotated[
+        bool, typer.Option("--phases", help="What to order today, for the growth stated, and for all that fits.")
+    ] = False,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
     ] = None,
@@ -133,19 +141,23 @@ def bom(
     json: AsJson = False,
 ) -> None:
     """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
-    from railweave.report.bom import bom_json, bom_view, write_csv
+    from railweave.report.bom import bom_json, bom_view, phases_view, write_csv
     from railweave.report.labels import write_labels
     from railweave.report.workbook import write_workbook
 
     project = api.open_project(intent or option)
-    found = api.bom(project, against=against, prices=prices, spares_percent=Decimal(str(spares)))
+    if phases and against:
+        raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
+    found = api.bom(project, against=against, prices=prices, spares=spares or ())
+    parts = api.bom_phases(project, prices=prices, spares=spares or ()) if phases else ()
     if csv is not None:
         write_csv(found, csv)
     if xlsx is not None:
-        write_workbook(found, xlsx)
+        write_workbook(found, xlsx, parts)
     if labels is not None:
         write_labels(api.cable_labels(project), found.fabric, labels)
-    print_result(found, bom_json, bom_view, as_json=json)
+    view = partial(phases_view, phases=parts) if parts else bom_view
+    print_result(found, partial(bom_json, phases=parts), view, as_json=json)
 
 
 def compare(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.bom.bill import Bill, Line
+from railweave.bom.phases import BomPhase
 from railweave.bom.trays import RackSummary
 from railweave.errors import RailweaveError
 from railweave.files import write_private
@@ -24,22 +26,30 @@ _BY_RACKS = "lengths are the shortest that are sold and span the way between the
 _NO_RACKS = "; without power, rack units and parts of nodes other than NICs"
 _NO_PARTS_OF_NODES = "; without parts of nodes other than NICs"
 _CAGES = "; each port of a NIC counts as a cage"
-_NO_SPARES = "; no spares (`--spares PERCENT`)"
+_NO_SPARES = "; no spares (`--spares RULE`)"
+_ONE_PHASE = "no growth is stated (`workload.growth`), and no more nodes fit without moving a cable"
 _READABLE = 0o644
 
 
-def bom_json(bill: Bill) -> dict[str, Any]:
+def bom_json(bill: Bill, phases: Iterable[BomPhase] = ()) -> dict[str, Any]:
     """Return the document of ``railweave bom --json``; prices are text, so that no digit is lost."""
-    lines = [
+    return {
+        **members(bill, "fabric", "against", "currency"),
+        "lines": _lines_json(bill),
+        "total": amount(bill.total),
+        "phases": [
+            {**members(one, "title", "nodes", "gpus"), "lines": _lines_json(one.bill), "total": amount(one.bill.total)}
+            for one in phases
+        ],
+        **members(bill, "unpriced", "remarks", "racks"),
+    }
+
+
+def _lines_json(bill: Bill) -> list[dict[str, Any]]:
+    return [
         {**members(line, *_COLUMNS), "unit_price": amount(line.unit_price), "price": amount(line.price)}
         for line in bill.lines
     ]
-    return {
-        **members(bill, "fabric", "against", "currency"),
-        "lines": lines,
-        "total": amount(bill.total),
-        **members(bill, "unpriced", "remarks", "racks"),
-    }
 
 
 def amount(price: Decimal | None) -> str | None:
@@ -88,6 +98,36 @@ def bom_view(bill: Bill) -> RenderableType:
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
         [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
     )
+
+
+def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
+    """Return the parts with the pieces, spares included, that each phase of growth orders."""
+    pieces: dict[tuple[str, int | None], list[int]] = {}
+    for place, phase in enumerate(phases):
+        for line in phase.bill.lines:
+            ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
+            ordered[place] += line.quantity + line.spares
+    rows = [
+        (*(f"{count:+,}" if place else f"{count:,}" for place, count in enumerate(ordered)), *_named(part))
+        for part, ordered in pieces.items()
+    ]
+    sums = [
+        Text(f"{one.title}: {one.bill.currency} {one.bill.total:,.2f}") for one in phases if one.bill.total is not None
+    ]
+    return paragraphs(
+        [
+            Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold"),
+            *(Text(f"{one.title}: {counted(one.nodes, 'node')}, {one.gpus:,} GPUs") for one in phases),
+        ],
+        [table(*(one.title for one in phases), "part", "length", rows=rows)],
+        sums or None,
+        [Text(_ONE_PHASE, style="dim")] if len(phases) == 1 else None,
+        [Text(remark, style="yellow") for one in phases for remark in one.bill.remarks] or None,
+    )
+
+
+def _named(part: tuple[str, int | None]) -> tuple[str, str]:
+    return part[0], "" if part[1] is None else f"{part[1]} m"
 
 
 def _sum(bill: Bill) -> list[Text]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.bom.bill import Bill
+from railweave.bom.phases import BomPhase
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 
@@ -22,16 +23,19 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 _Cell = str | int | Decimal | None
 
 
-def write_workbook(bill: Bill, path: Path) -> None:
-    """Write the bill into a workbook, which is replaced; raises RailweaveError where it cannot be written."""
+def write_workbook(bill: Bill, path: Path, phases: Sequence[BomPhase] = ()) -> None:
+    """Write the bill and what phases of growth order into a workbook, which is replaced.
+
+    Raises RailweaveError where it cannot be written.
+    """
     try:
-        write_private(path, workbook(bill), _READABLE)
+        write_private(path, workbook(bill, phases), _READABLE)
     except OSError as exc:
         raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
-def workbook(bill: Bill) -> bytes:
-    """Return the workbook: parts, and where the intent has racks the trays and the bundles of cables.
+def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:
+    """Return the workbook: parts, those that each phase orders, and with racks the trays and the bundles of cables.
 
     Prices are formulas of the unit prices, so that a buyer may enter or change these. Raises RailweaveError without
     XlsxWriter.
@@ -45,6 +49,13 @@ def workbook(bill: Bill) -> bytes:
     book = xlsxwriter.Workbook(out, {"in_memory": True})
     book.set_properties({"title": f"Bill of materials: {bill.fabric}", "created": _EPOCH})
     _parts(book, bill)
+    if phases:
+        rows = [
+            (one.title, line.kind.value, line.part, line.length_m, line.quantity, line.spares)
+            for one in phases
+            for line in one.bill.lines
+        ]
+        _table(book, "Phases", ("phase", "kind", "part", "length (m)", "quantity", "spares"), rows)
     if bill.racks is not None:
         trays = [(one.rack, one.far_rack, one.cables) for one in bill.racks.trays]
         _table(book, "Trays", ("from rack", "to rack", "cables"), trays)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railweave.bom.bill import Bill, PartKind, bill, change, with_spares
+from railweave.bom.bill import Bill, PartKind, bill, change
 from railweave.bom.prices import priced, read_prices
+from railweave.bom.spares import read_spares, with_spares
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.errors import RailweaveError, RefusedError
+from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.report.bom import bom_csv, bom_json
@@ -88,11 +89,42 @@ def test_the_parts_of_a_pod_whole(reference: Callable[[str], Bill]) -> None:
 
 
 def test_spares_are_a_share_of_every_part_rounded_up(reference: Callable[[str], Bill]) -> None:
-    found = with_spares(reference("pod-32.yml"), Decimal("2.5"))
+    found = with_spares(reference("pod-32.yml"), read_spares(["2.5"]))
     assert [(line.quantity, line.spares) for line in found.lines] == [(4, 1), (4, 1), *[(128, 4)] * 5]
-    assert with_spares(found, Decimal(0)) == reference("pod-32.yml")
-    unchanged = change(with_spares(reference("pod-32.yml"), Decimal(1)), found, "main")
+    assert with_spares(found, read_spares([])) == reference("pod-32.yml")
+    unchanged = change(with_spares(reference("pod-32.yml"), read_spares(["1%"])), found, "main")
     assert [(line.quantity, line.spares) for line in unchanged.lines] == [(0, 2)] * 5
+
+
+def test_spares_differ_by_kind_of_part_in_percent_or_pieces(reference: Callable[[str], Bill]) -> None:
+    found = with_spares(reference("pod-32.yml"), read_spares(["cable=10", "switch=+1", "3", "nic=0"]))
+    spares = [(line.kind, line.spares) for line in found.lines]
+    assert spares == [
+        (PartKind.SWITCH, 1),
+        (PartKind.SWITCH, 1),
+        (PartKind.NIC, 0),
+        (PartKind.MODULE, 4),
+        (PartKind.MODULE, 4),
+        (PartKind.CABLE, 13),
+        (PartKind.FIBER, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("101", "`101` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1"),
+        ("-1", "`-1` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1"),
+        (
+            "modul=2",
+            "there is no kind of part `modul`: did you mean `module`? write switch, nic, module, cable or fiber",
+        ),
+    ],
+)
+def test_another_rule_of_spares_is_refused(rule: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_spares([rule])
+    assert str(refused.value) == message
 
 
 def test_a_port_that_is_broken_out_to_nodes_takes_one_cable_with_several_ends(reference: Callable[[str], Bill]) -> None:

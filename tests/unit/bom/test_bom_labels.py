@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from railweave.api.designing import design_text
-from railweave.bom.bill import bill, with_spares
+from railweave.bom.bill import bill
 from railweave.bom.labels import LabelEnd, cable_labels
 from railweave.bom.prices import Prices, priced
+from railweave.bom.spares import read_spares, with_spares
 from railweave.bom.trays import TraySection
 from railweave.cabling.assemblies import assemblies
 from railweave.cabling.ends import cables_of
@@ -187,7 +188,7 @@ def sheets(data: bytes) -> dict[str, str]:
 
 def test_the_workbook_has_the_parts_with_formulas_of_their_prices_and_the_trays() -> None:
     pytest.importorskip("xlsxwriter")
-    bought = with_spares(bill(fabric(), CATALOG), Decimal(10))
+    bought = with_spares(bill(fabric(), CATALOG), read_spares(["10"]))
     prices = Prices("EUR", {bought.lines[0].part: Decimal("1000.50")}, {})
     found = sheets(workbook(priced(bought, prices, bought.lines)))
     assert list(found) == ["Parts", "Trays", "Bundles"]

@@ -1,0 +1,15 @@
+"""What is ordered when, as a fabric grows."""
+
+from typing import NamedTuple
+
+from railweave.bom.bill import Bill
+
+
+class BomPhase(NamedTuple):
+    """A phase of growth to ``nodes`` of the kind that grows and ``gpus`` in all: ``bill`` holds what it needs more than
+    all phases before it, spares included."""
+
+    title: str
+    nodes: int
+    gpus: int
+    bill: Bill
