@@ -13,7 +13,7 @@ from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
-from railweave.intent.load import load_intent, load_intent_text
+from railweave.intent.load import Beside, files_beside, load_intent, load_intent_text
 from railweave.intent.model import Intent
 from railweave.templates import Templates, find_templates
 from railweave.wording import first_few
@@ -58,9 +58,10 @@ def load_designed(path: Path) -> Designed:
     return _demand(gather(path))
 
 
-def design_text(text: str, name: str) -> Designed:
-    """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics."""
-    return _demand(_gather(load_intent_text(text, name)))
+def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
+    """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics, ``beside``
+    reads the files that it names."""
+    return _demand(_gather(load_intent_text(text, name, beside)))
 
 
 def design_intent(intent: Intent) -> Designed:
@@ -75,9 +76,21 @@ def designed_at(revision: str, path: Path) -> Designed:
     git's own message, and RefusedError with every error of the intent.
     """
     if revision and Path(revision).is_file():
-        return design_text(_text_at("", Path(revision)), revision)
+        return design_text(_text_at("", Path(revision)), revision, files_beside(Path(revision)))
     name = f"{revision}:{path}" if revision else str(path)
-    return design_text(_text_at(revision, path), name)
+    return design_text(_text_at(revision, path), name, _beside(revision, path))
+
+
+def _beside(revision: str, path: Path) -> Beside:
+    """Return what reads the files beside an intent in a revision, in the working tree where that is empty."""
+    if not revision:
+        return files_beside(path)
+
+    def read(name: str) -> tuple[str, bytes]:
+        file = path.parent / name
+        return f"{revision}:{file}", _text_at(revision, file).encode("utf-8", "surrogateescape")
+
+    return read
 
 
 def project_templates() -> Templates:
@@ -125,4 +138,4 @@ def _text_at(revision: str, path: Path) -> str:
 
 
 def _git(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+    return subprocess.run(["git", *words], capture_output=True, text=True, errors="surrogateescape", check=False)

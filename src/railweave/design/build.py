@@ -7,6 +7,7 @@ from typing import NamedTuple
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
+from railweave.design.as_built import with_as_built
 from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware, choose_leaves, choose_media
 from railweave.design.layout import Layout
@@ -66,6 +67,10 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     if intent.racks is not None and unique:
         fabric, rack_diagnostics = with_racks(intent, intent.racks, fabric, catalog)
         found = in_order((*found, *rack_diagnostics))
+    if intent.as_built and unique and not has_errors(found):
+        fabric, length_diagnostics = with_as_built(fabric, intent.as_built, catalog)
+        found = in_order((*found, *length_diagnostics))
+    if found != sizing.diagnostics:
         fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))
     return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)
 

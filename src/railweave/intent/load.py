@@ -1,35 +1,56 @@
 """An intent file to an ``Intent``, or to all of its errors at once."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.errors import RefusedError
+from railweave.errors import RailweaveError, RefusedError
+from railweave.intent.as_built import CODE, read_as_built
 from railweave.intent.positions import MAX_BYTES, decode, read_document
 
 if TYPE_CHECKING:
     from railweave.intent.model import Intent
+
+Beside = Callable[[str], tuple[str, bytes]]
+"""Reads a file beside an intent: its name for people, and its bytes. Raises RailweaveError where it cannot."""
 
 
 def load_intent(path: Path) -> "Intent":
     """Return the intent in the file at ``path``; raises RefusedError with every error in it."""
     file = str(path)
     data = _read(path)
-    return _load(decode(data, file), file, data)
+    return _load(decode(data, file), file, data, files_beside(path))
 
 
-def load_intent_text(text: str, file: str) -> "Intent":
-    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it."""
+def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Intent":
+    """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it.
+
+    ``beside`` reads the files that it names; without it there are none.
+    """
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         decode(data, file)
-    return _load(text.removeprefix("\ufeff"), file, data)
+    return _load(text.removeprefix("\ufeff"), file, data, beside)
 
 
-def _load(text: str, file: str, data: bytes) -> "Intent":
+def files_beside(path: Path) -> Beside:
+    """Return what reads the files beside the intent at ``path``."""
+
+    def read(name: str) -> tuple[str, bytes]:
+        file = path.parent / name
+        try:
+            return str(file), file.read_bytes()
+        except OSError as exc:
+            raise RailweaveError(f"{file} cannot be read: {exc.strerror}") from None
+
+    return read
+
+
+def _load(text: str, file: str, data: bytes, beside: Beside | None) -> "Intent":
     document = read_document(text, file)
     # Late, because pydantic takes longer to import than a faulty file takes to refuse.
     from pydantic import ValidationError
@@ -45,7 +66,26 @@ def _load(text: str, file: str, data: bytes) -> "Intent":
         diagnostics = _without_echoes(diagnostics, diagnostics_of(exc, document, file))
     if diagnostics:
         raise RefusedError(diagnostics)
-    return keys.intent(document.places, file, hashlib.sha256(data).hexdigest())
+    intent = keys.intent(document.places, file, hashlib.sha256(data).hexdigest())
+    return intent if intent.cabling.as_built is None else _as_built(intent, intent.cabling.as_built, data, beside)
+
+
+def _as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":
+    """Return the intent with the lengths of the file that it names."""
+    where = intent.where("cabling.as_built")
+    if beside is None:
+        message = f"`{name}` cannot be read: this intent is no file"
+        raise RefusedError([error(CODE, message, where, fix="leave out `as_built`")])
+    try:
+        file, found = beside(name)
+    except RailweaveError as exc:
+        fix = "write the name of a file beside the intent, or leave out `as_built`"
+        raise RefusedError([error(CODE, str(exc), where, fix=fix)]) from None
+    lengths, diagnostics = read_as_built(found, file)
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    digest = hashlib.sha256(hashlib.sha256(data).digest() + hashlib.sha256(found).digest())
+    return replace(intent, as_built=lengths, sha256=digest.hexdigest())
 
 
 def _without_echoes(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> list[Diagnostic]:

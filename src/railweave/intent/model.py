@@ -17,6 +17,7 @@ from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Where
 from railweave.fabric.model import NodeRole
 from railweave.fabric.policy import Policies, Pool
+from railweave.intent.as_built import AsBuilt
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
 from railweave.intent.paths import parent
@@ -42,6 +43,14 @@ PciAddress = Annotated[
 RdmaDevice = Annotated[str, Text(what="an RDMA device", pattern=r"[A-Za-z][A-Za-z0-9_-]{0,62}", example="mlx5_0")]
 AutoCount = Annotated[int | None, Whole(least=1, most=4096, auto=True)]
 AutoSpeed = Annotated[int | None, Speed(auto=True)]
+AsBuiltFile = Annotated[
+    str,
+    Text(
+        what="a CSV file beside the intent",
+        pattern=r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*\.csv",
+        example="as-built.csv",
+    ),
+]
 LengthM = Annotated[int, Whole(least=1, most=10_000)]
 
 
@@ -281,6 +290,10 @@ class Cabling(Keys):
         SpineSuperSpineCable, "cables between spines and super-spines, in three tiers"
     )
 
+    as_built: AsBuiltFile | None = unset(
+        "CSV beside the intent with lengths as they were measured: cables.csv with its own length_m"
+    )
+
     @property
     def by_level(self) -> Mapping[str, Cable]:
         """Return the cables by their key, in the order of the level of their upper ends."""
@@ -290,7 +303,7 @@ class Cabling(Keys):
 @dataclass(frozen=True, slots=True)
 class Intent:
     """One intent file. ``places`` maps an intent path (``topology.spine.count``, ``nodes[0].nics.speed``) to where it
-    stands in the file; ``sha256`` is of the file's bytes."""
+    stands in the file; ``sha256`` is of the file's bytes, and of those of the file of lengths where it names one."""
 
     fabric: str
     workload: Workload
@@ -302,6 +315,7 @@ class Intent:
     file: str
     sha256: str
     racks: Racks | None = None
+    as_built: tuple[AsBuilt, ...] = ()
 
     @property
     def pools(self) -> Mapping[str, Pool]:

@@ -41,6 +41,8 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
             leaf=topology.leaf.with_values(count=stripes * leaves_of_stripe),
             spine=topology.spine.with_values(count=spines),
         ),
+        racks=None,  # the reserve has no places yet
+        as_built=(),
     )
 
 

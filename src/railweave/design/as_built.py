@@ -1,0 +1,74 @@
+"""Lengths of cables as they were built, in place of those of the design."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from railweave.cabling.ends import Cable, cables_of
+from railweave.catalog.load import Catalog
+from railweave.diagnostics import Diagnostic, error
+from railweave.fabric.model import Fabric
+from railweave.intent.as_built import CODE, AsBuilt
+from railweave.wording import suggestion
+
+_End = tuple[str, str]
+
+
+def with_as_built(
+    fabric: Fabric, lengths: Sequence[AsBuilt], catalog: Catalog
+) -> tuple[Fabric, tuple[Diagnostic, ...]]:
+    """Return the fabric with the lengths that were measured, or every one that no cable of it can have."""
+    number_of: dict[_End, int] = {}
+    ends: list[tuple[_End, _End]] = []
+    for number, link in enumerate(fabric.links):
+        lower = link.lower, fabric.ports_of[link.lower][link.lower_port].name
+        upper = link.upper, fabric.ports_of[link.upper][link.upper_port].name
+        ends.append((lower, upper))
+        number_of[lower] = number_of[upper] = number
+    cables = cables_of(fabric, catalog)
+    measured: dict[int, AsBuilt] = {}
+    diagnostics: list[Diagnostic] = []
+    for one in lengths:
+        if (one.device, one.port) not in number_of:
+            diagnostics.append(_no_cable(fabric, one))
+            continue
+        number = number_of[one.device, one.port]
+        wrong = list(_wrong(one, ends[number], cables[number], measured.get(number)))
+        diagnostics += wrong
+        if not wrong:
+            measured[number] = one
+    if diagnostics:
+        return fabric, tuple(diagnostics)
+    links = tuple(
+        link._replace(length_m=measured[number].length_m) if number in measured else link
+        for number, link in enumerate(fabric.links)
+    )
+    return replace(fabric, links=links), ()
+
+
+def _no_cable(fabric: Fabric, one: AsBuilt) -> Diagnostic:
+    ports = fabric.ports_of.get(one.device)
+    if ports is None:
+        fix = f"{suggestion(one.device, tuple(fabric.ports_of))}name a device of the fabric, or remove the row"
+        return error(CODE, f"the fabric has no device `{one.device}`", one.where, fix=fix)
+    fix = f"{suggestion(one.port, [port.name for port in ports])}name the port as cables.csv does"
+    return error(CODE, f"no cable ends at {one.device} {one.port}", one.where, fix=fix, devices=(one.device,))
+
+
+def _wrong(one: AsBuilt, ends: tuple[_End, _End], cable: Cable, before: AsBuilt | None) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a length: its far end, a row for the same cable, more than the medium reaches."""
+    near = one.device, one.port
+    far = ends[1] if ends[0] == near else ends[0]
+    for stated, planned in zip(one.far, far, strict=True):
+        if stated and stated != planned:
+            message = f"the cable at {' '.join(near)} leads to {' '.join(far)}, not to {' '.join(one.far).strip()}"
+            fix = "correct the row, or the cabling on site"
+            yield error(CODE, message, one.where, fix=fix, devices=(one.device, far[0]))
+            return
+    if before is not None:
+        message = f"the cable at {' '.join(near)} has a length in line {before.where.line} already"
+        yield error(CODE, message, one.where, fix="keep one of the two rows")
+    reach_m = min(cable.lower.pmd.reach_m, cable.upper.pmd.reach_m)
+    if one.length_m > reach_m:
+        message = f"{cable.medium.id} ({cable.medium.title}) reaches {reach_m} m between {' '.join(near)} and"
+        message = f"{message} {' '.join(far)}, and the cable has {one.length_m} m"
+        yield error("P-4", message, one.where, fix="use a shorter cable, or a medium that reaches", devices=near[:1])

@@ -1,0 +1,82 @@
+"""Lengths of cables as they were built, from a CSV beside the intent: ``cables.csv`` with the measured lengths.
+
+Columns are found by their names: ``a_device``, ``a_port`` and ``length_m``, and where they are there ``b_device`` and
+``b_port``, which must be the far end. Other columns are not read. Rows without a length keep the one of the design.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
+
+from railweave.diagnostics import Diagnostic, Where, error
+
+CODE = "RW303"
+MOST_BYTES = 64 << 20
+_NEEDED = ("a_device", "a_port", "length_m")
+_COLUMNS = (*_NEEDED, "b_device", "b_port")
+_LENGTH = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,3})?")
+_MOST_M = 10_000
+
+
+class AsBuilt(NamedTuple):
+    """A cable's length as it was built, in whole meters rounded up: of the link at port ``port`` of ``device``.
+
+    ``far`` is its far end as (device, port), empty texts where the file does not say; ``where`` is the length's place.
+    """
+
+    device: str
+    port: str
+    far: tuple[str, str]
+    length_m: int
+    where: Where
+
+
+def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
+    """Return the lengths of a file, and everything that is wrong in it."""
+    if len(data) > MOST_BYTES:
+        return (), [error(CODE, "the file is larger than 64 MiB", Where(file), fix="name the table of cables")]
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]
+    header = next(csv.reader(lines[:1]), [])
+    missing = [name for name in _NEEDED if name not in header]
+    if missing:
+        message = f"the first line names no column {', '.join(missing)}"
+        fix = "start from the rendered cables.csv"
+        return (), [error(CODE, message, Where(file, 1, 1), fix=fix)]
+    at = {name: header.index(name) for name in _COLUMNS if name in header}
+    found: list[AsBuilt] = []
+    diagnostics: list[Diagnostic] = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = [cell.strip() for cell in next(csv.reader([line]), [])]
+        if not any(cells):
+            continue
+        one = _row(cells, at, Where(file, number, _column(line, cells, at["length_m"])))
+        if isinstance(one, Diagnostic):
+            diagnostics.append(one)
+        elif one is not None:
+            found.append(one)
+    return tuple(found), diagnostics
+
+
+def _column(line: str, cells: Sequence[str], index: int) -> int:
+    """Return the column at which a cell begins; 1 of a line with quotes, or that ends before it."""
+    if '"' in line or len(cells) <= index:
+        return 1
+    return sum(len(cell) + 1 for cell in line.split(",")[:index]) + 1
+
+
+def _row(cells: Sequence[str], at: dict[str, int], where: Where) -> AsBuilt | Diagnostic | None:
+    row = {name: cells[index] if index < len(cells) else "" for name, index in at.items()}
+    if not row["length_m"]:
+        return None
+    if not row["a_device"] or not row["a_port"]:
+        return error(CODE, "a length without a device and port", where, fix="fill in a_device and a_port")
+    if not _LENGTH.fullmatch(row["length_m"]) or not 0 < float(row["length_m"]) <= _MOST_M:
+        message = f"`{row['length_m']}` is no length of a cable"
+        return error(CODE, message, where, fix=f"write meters without a unit, up to {_MOST_M:,}")
+    far = row.get("b_device", ""), row.get("b_port", "")
+    return AsBuilt(row["a_device"], row["a_port"], far, ceil(float(row["length_m"])), where)
