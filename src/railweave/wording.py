@@ -75,7 +75,19 @@ def nearest(word: str, words: Sequence[str]) -> str | None:
 
 WITHOUT_INTENT = frozenset({"audit", "codes", "compare", "init", "models", "rollout", "schema"})
 """Commands that take no ``--intent``."""
-UNTARGETED = WITHOUT_INTENT | {"bom", "check", "diff", "draw", "explain", "failures", "lab", "render", "sim", "size"}
+UNTARGETED = WITHOUT_INTENT | {
+    "bom",
+    "check",
+    "diff",
+    "draw",
+    "explain",
+    "failures",
+    "lab",
+    "render",
+    "report",
+    "sim",
+    "size",
+}
 """Commands that take no ``--target``."""
 
 

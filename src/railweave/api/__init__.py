@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from railweave.api.reference import schema as schema
     from railweave.api.reference import schemas as schemas
     from railweave.api.rehearsing import rehearse as rehearse
+    from railweave.api.reporting import report as report
     from railweave.api.resuming import resume as resume
     from railweave.api.rolling_back import rollback as rollback
     from railweave.api.rolling_back import rollback_last as rollback_last
@@ -80,6 +81,7 @@ _HOMES = {
     "project": ("Project", "open_project"),
     "reference": ("codes", "explain_rule", "schema", "schemas"),
     "rehearsing": ("rehearse",),
+    "reporting": ("report",),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),
     "starter": ("init", "starter_templates"),

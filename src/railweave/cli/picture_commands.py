@@ -8,12 +8,13 @@ import typer
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption
-from railweave.cli.show import print_result, print_view
+from railweave.cli.show import print_document, print_result, print_view
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    app.command()(draw)
+    for command in (draw, report):
+        app.command()(command)
 
 
 def draw(
@@ -42,3 +43,39 @@ def draw(
         print_view(f"{found.title} ({found.about}) in {out}")
     else:
         print_result(found, scene_json, scene_view, as_json=json)
+
+
+def report(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, an HTML file.")],
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", metavar="FILE", help="Also show a plan: the file of `plan -o`.")
+    ] = None,
+    verification: Annotated[
+        Path | None,
+        typer.Option("--verification", metavar="FILE", help="Also show what `verify --json` printed."),
+    ] = None,
+    drift: Annotated[
+        Path | None, typer.Option("--drift", metavar="FILE", help="Also show what `drift --json` printed.")
+    ] = None,
+    rollout: Annotated[
+        str | None,
+        typer.Option(
+            "--rollout",
+            metavar="NAME",
+            help="Also show a rollout, by its name or `newest`.",
+            autocompletion=completion.rollouts,
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Write one page for browsers: topology, sizes, classes, failures, parts; a plan or a result on the topology."""
+    name = "" if rollout == "newest" else rollout
+    page = api.report(
+        api.open_project(intent or option), out, plan=plan, verification=verification, drift=drift, rollout=name
+    )
+    if json:
+        print_document({"out": str(out), "bytes": page.size_bytes, "fabric": page.fabric.name})
+    else:
+        print_view(f"{out}: {page.size_bytes / 1000:,.0f} kB; open it in a browser, it needs no network")

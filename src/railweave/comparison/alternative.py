@@ -8,10 +8,7 @@ from railweave.bom.bill import Bill, PartKind
 from railweave.design.ratios import ratio_text
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
-from railweave.failures.analysis import FailureClass
-from railweave.failures.components import components
-from railweave.failures.cost import Costs
-from railweave.failures.symmetry import Symmetry
+from railweave.failures.analysis import FailureClass, single_failures
 from railweave.wording import counted, percent_text
 
 
@@ -45,10 +42,7 @@ class Figure(NamedTuple):
 
 def worst_single(fabric: Fabric) -> FailureClass | None:
     """Return the class of single failures that costs most."""
-    symmetry = Symmetry(components(fabric))
-    costs = Costs(fabric, symmetry)
-    found = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
-    return min(found, key=lambda one: one.cost.severity, default=None)
+    return next(iter(single_failures(fabric)), None)
 
 
 def figures(comparison: Comparison) -> tuple[Figure, ...]:

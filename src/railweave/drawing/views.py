@@ -96,7 +96,8 @@ class _Views:
             elif len(row) <= self.most:
                 yield from (self._block([one], place) for one in held[column.numbers[0]])
             else:
-                yield from (self._block(some, place, column) for some in _sorted_out(held[column.numbers[0]]))
+                parts = _sorted_out(held[column.numbers[0]], by_rail=len(columns) == 1)
+                yield from (self._block(some, place, column) for some in parts)
 
     def _groups(self, devices: Sequence[Device]) -> list[list[Device]]:
         """Return devices one by one, or by the networks and groups that they are of where they are many."""
@@ -117,6 +118,9 @@ class _Views:
         opens = f"device-{first.name}"
         if len(devices) > 1:
             title, opens = counted(len(devices), _sort(first)), column.opens if column else ""
+            rails = {one.rail if isinstance(one, Switch) else None for one in devices}
+            if len(rails) == 1 and None not in rails:
+                subtitle = f"rail {rails.pop()}"
         elif isinstance(first, Switch):
             subtitle = _place_text(self.fabric, first)
         units = tuple(Unit(short(self.fabric, one.name), f"device-{one.name}", (one.name,)) for one in devices)
@@ -251,11 +255,12 @@ def _part_scene(fabric: Fabric, key: str, title: str, own: Sequence[Switch], hos
     return _Views(fabric, most).scene(key, title, made + outside, rows, "stripe")
 
 
-def _sorted_out(devices: Sequence[Device]) -> Iterator[list[Device]]:
-    """Yield devices of a column by plane and model, nodes by their entry of the intent."""
+def _sorted_out(devices: Sequence[Device], *, by_rail: bool) -> Iterator[list[Device]]:
+    """Yield devices of a column by rail, or by plane, and model; nodes by their entry of the intent."""
     found: dict[Hashable, list[Device]] = {}
     for one in devices:
-        found.setdefault((one.plane if isinstance(one, Switch) else one.kind, _model(one)), []).append(one)
+        place = one.kind if isinstance(one, Host) else one.rail if by_rail and one.rail is not None else f"p{one.plane}"
+        found.setdefault((place, _model(one)), []).append(one)
     yield from found.values()
 
 

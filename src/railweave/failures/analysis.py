@@ -41,15 +41,26 @@ def failures(fabric: Fabric) -> Failures:
     found = components(fabric)
     symmetry = Symmetry(found)
     costs = Costs(fabric, symmetry)
-    singles = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
+    singles = _singles(symmetry, costs)
     pairs = [FailureClass(one.count, one.example, one.shared, costs.of(one.example)) for one in symmetry.pairs()]
     count = len(found)
     return Failures(
         fabric.name,
         count,
         count * (count - 1) // 2,
-        (*sorted(singles, key=_order), *sorted(pairs, key=_order)),
+        (*singles, *sorted(pairs, key=_order)),
     )
+
+
+def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
+    """Return the classes of single failures alone, the worst first: a moment where pairs take seconds."""
+    symmetry = Symmetry(components(fabric))
+    return _singles(symmetry, Costs(fabric, symmetry))
+
+
+def _singles(symmetry: Symmetry, costs: Costs) -> tuple[FailureClass, ...]:
+    found = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
+    return tuple(sorted(found, key=_order))
 
 
 def _order(one: FailureClass) -> tuple[float, ...]:

@@ -60,6 +60,7 @@ COMMANDS = (
     "rehearse",
     "render",
     "replace",
+    "report",
     "retire",
     "rollback",
     "rollout abort",

@@ -69,14 +69,15 @@ def _classes(found: tuple[FailureClass, ...]) -> str:
 
 def _table(found: Iterable[FailureClass]) -> RenderableType:
     columns = ("for example", "count", "nodes out", "rails out", "ports", "rail", "uplinks", "ratio", "two leaves")
-    return table(*columns, rows=[(_title(one), f"{one.count:,}", *_cells(one.cost)) for one in found])
+    return table(*columns, rows=[(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found])
 
 
 def _title(one: FailureClass) -> str:
     return ", ".join(each.name for each in one.example)
 
 
-def _cells(cost: Cost) -> tuple[str, ...]:
+def cost_cells(cost: Cost) -> tuple[str, ...]:
+    """Return a cost as the cells of a row: nodes and rails out, ports, rail, uplinks, ratio, two leaves."""
     return (
         f"{cost.nodes_cut_off or '-'}",
         f"{cost.rails_out or '-'}",

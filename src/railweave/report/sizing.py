@@ -27,7 +27,7 @@ def sizing_view(sizing: Sizing) -> RenderableType:
     figures = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     figures.add_column(style="dim", no_wrap=True)
     figures.add_column()
-    for name, value in _rows(sizing):
+    for name, value in sizing_rows(sizing):
         figures.add_row(name, value)
     steps = ((step.name, Text(step.formula, style="cyan"), Text(step.result, style="bold")) for step in sizing.steps)
     return paragraphs(
@@ -41,7 +41,8 @@ def sizing_view(sizing: Sizing) -> RenderableType:
     )
 
 
-def _rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
+def sizing_rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
+    """Yield the sizes of a fabric with their names."""
     leaf, links, ratio = sizing.leaf, sizing.links, sizing.oversubscription
     planes = f", {counted(sizing.planes, 'plane')}" if sizing.planes > 1 else ""
     yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"

@@ -74,6 +74,7 @@ def offline(rig: Rig) -> None:
     rig.note("failures")
     for part in ("fabric", "stripe-0", LEAF):
         rig.note("draw", "--of", part)
+    rig.note("report", "--out", str(rig.folder / "fabric.html"))
     rig.note("render", "--out", str(rig.folder / "out"))
     for row in ("PORT", "router bgp"):
         rig.note("explain", LEAF, row)
