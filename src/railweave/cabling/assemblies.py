@@ -40,8 +40,12 @@ LANES_OF_A_CONNECTOR = 4
 def assemblies(cables: Iterable[Cable]) -> list[Assembly]:
     """Return the cables to buy for links: each link is in exactly one of them."""
     links = list(cables)
-    plugs = [[(_plug(one.medium, end), one.medium.id) for end in (one.lower, one.upper)] for one in links]
-    return [_assembly(tuple(links[number] for number in group)) for group in joined(plugs)]
+    return [_assembly(tuple(links[number] for number in group)) for group in sharing_plugs(links)]
+
+
+def sharing_plugs(cables: Iterable[Cable]) -> list[list[int]]:
+    """Return the numbers of links, those of each assembly together."""
+    return joined([[(_plug(one.medium, end), one.medium.id) for end in (one.lower, one.upper)] for one in cables])
 
 
 def joined(plugs: Sequence[Iterable[Hashable]]) -> list[list[int]]:

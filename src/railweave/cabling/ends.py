@@ -11,7 +11,7 @@ from typing import NamedTuple
 from railweave.cabling.media import LaneEnd, linking_pmds, nic_end, switch_end
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium, Pmd
-from railweave.fabric.model import Fabric, Host, Link
+from railweave.fabric.model import Fabric, Host, Link, Panel
 
 
 class Cage(NamedTuple):
@@ -70,7 +70,15 @@ def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
 
 def device_ports(fabric: Fabric, catalog: Catalog) -> Mapping[str, Sequence[DevicePort]]:
     """Return the ports of every switch and node by its name, in their order."""
-    ports = {switch.name: _switch_ports(fabric, catalog, switch.name) for switch in fabric.switches}
+    panels: dict[int, list[DevicePort]] = {}
+    ports: dict[str, Sequence[DevicePort]] = {}
+    for switch in fabric.switches:
+        if id(switch.panel) not in panels:
+            panels[id(switch.panel)] = _panel_ports(switch.panel, catalog)
+        ports[switch.name] = [
+            DevicePort(Cage(switch.name, port.cage.name), port.place, port.ports, port.end)
+            for port in panels[id(switch.panel)]
+        ]
     return ports | {host.name: _host_ports(catalog, host) for host in fabric.hosts}
 
 
@@ -78,15 +86,16 @@ def _end(port: DevicePort, pmd: Pmd) -> CableEnd:
     return CableEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
 
 
-def _switch_ports(fabric: Fabric, catalog: Catalog, name: str) -> list[DevicePort]:
-    panel = fabric.switch_of[name].panel
+def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
+    """Return the ports of any switch with a panel, with cages of no device."""
     in_cage = Counter(port.panel for port in panel.ports)
     seen: Counter[int] = Counter()
+    ends = {speed: switch_end(catalog.switch(panel.model), speed) for speed in {one.speed_gbps for one in panel.ports}}
     found = []
     for port in panel.ports:
-        end = switch_end(catalog.switch(panel.model), port.speed_gbps)
+        end = ends[port.speed_gbps]
         assert isinstance(end, LaneEnd), end  # noqa: S101  the panel was made of this model at this speed
-        found.append(DevicePort(Cage(name, str(port.panel)), seen[port.panel], in_cage[port.panel], end))
+        found.append(DevicePort(Cage("", str(port.panel)), seen[port.panel], in_cage[port.panel], end))
         seen[port.panel] += 1
     return found
 

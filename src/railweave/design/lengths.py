@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from railweave.cabling.assemblies import assemblies, joined
+from railweave.cabling.assemblies import joined, sharing_plugs
 from railweave.cabling.ends import Cable, DevicePort, cables_of, device_ports
 from railweave.cabling.media import LaneEnd, reach_m
 from railweave.catalog.load import Catalog
@@ -63,10 +63,9 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
 def _lengths(cables: Sequence[Cable], runs_mm: Sequence[int], racks: Racks) -> list[int]:
     """Return the length of each link's cable in meters: of an assembly the longest of its links'."""
     lengths_m = [0] * len(cables)
-    number_of = {id(cable.link): number for number, cable in enumerate(cables)}
-    for one in assemblies(cables):
-        numbers = [number_of[id(cable.link)] for cable in one.links]
-        sold = one.medium.sold_m(max(runs_mm[number] for number in numbers), racks.lengths_m.get(one.medium.id, ()))
+    for numbers in sharing_plugs(cables):
+        medium = cables[numbers[0]].medium
+        sold = medium.sold_m(max(runs_mm[number] for number in numbers), racks.lengths_m.get(medium.id, ()))
         assert sold is not None  # noqa: S101  the medium was chosen because it has one
         for number in numbers:
             lengths_m[number] = sold

@@ -8,6 +8,7 @@ from railweave.api.designing import design_text
 from railweave.cabling.assemblies import assemblies
 from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.racks import Racks
 from railweave.intent.racks import names_in_range
@@ -119,6 +120,37 @@ def test_headroom_is_that_of_each_links_own_length() -> None:
         links = {switch.panel.ports[one.port_of(switch.name)].name: one for one in fabric.links_of[switch.name]}
         assert found == {port: f"{link.length_m}m" for port, link in links.items()}
     assert len(fabric.cable_lengths_m[0]) > 1
+
+
+FAR = """
+fabric: f
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 32, gpus: 4, nics: {count: 4, speed: 400G, model: connectx-7}}
+topology:
+  leaf: {model: nokia-ixr7220-h4-64d, count: 4}
+  spine: {model: nokia-ixr7220-h4-64d, count: 4}
+racks:
+  units: 48
+  rows:
+    - {name: a, racks: a1-8}
+    - {name: b, racks: b1, distance_m: 350}
+  devices:
+    - {devices: gpu*, racks: a1-6, height: 4}
+    - {devices: [f-leaf1-3, f-spine*], racks: a8, height: 2}
+    - {devices: f-leaf4, racks: b1, height: 2}
+"""
+
+
+def test_switches_whose_cables_are_longer_than_those_of_others_are_checked_on_their_own() -> None:
+    with pytest.raises(RefusedError) as refused:
+        design_text(FAR, "f.yml")
+    found = [one for one in refused.value.diagnostics if one.severity == "error"]
+    assert [(one.code, one.where.path, one.devices) for one in found] == [
+        ("H-headroom", "racks", ("f-leaf4", "f-spine3", "f-spine4")),
+        ("H-headroom", "racks", ("f-leaf4", "f-spine1", "f-spine2")),
+    ]
+    assert found[0].message.endswith("has no headroom for 400G over 360 m: its longest cable is 300 m")
 
 
 @pytest.mark.parametrize(
