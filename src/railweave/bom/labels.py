@@ -38,21 +38,25 @@ class Label(NamedTuple):
 
 def cable_labels(fabric: Fabric, catalog: Catalog) -> tuple[Label, ...]:
     """Return the labels of all plugs in the order in which people meet them: by rack, unit from the floor, and port."""
-    found = [label for one in assemblies(cables_of(fabric, catalog)) for label in _labels(fabric, one)]
+    found = [placed for one in assemblies(cables_of(fabric, catalog)) for placed in _labels(fabric, one)]
     racks = {} if fabric.racks is None else {name: place for place, name in enumerate(fabric.racks.racks)}
     order = {name: natural_key(name) for name in fabric.ports_of}
-    found.sort(key=lambda one: (racks.get(one.near.rack, 0), one.near.unit or 0, order[one.near.device]))
-    return tuple(found)
+    found.sort(
+        key=lambda one: (racks.get(one[1].near.rack, 0), one[1].near.unit or 0, order[one[1].near.device], one[0])
+    )
+    return tuple(label for _, label in found)
 
 
-def _labels(fabric: Fabric, one: Assembly) -> Iterator[Label]:
+def _labels(fabric: Fabric, one: Assembly) -> Iterator[tuple[int, Label]]:
+    """Yield the labels of a cable, each with the place of its plug's first port on the device."""
     first = one.links[0].link
     name = f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}"
     title = cable_title(one)
     for is_lower, plugs in zip((True, False), plugs_of(one), strict=True):
         for plug in plugs:
             (near,) = _ends(fabric, plug, is_lower=is_lower)
-            yield Label(name, near, _ends(fabric, plug, is_lower=not is_lower), title, one.length_m)
+            port = min(cable.link.lower_port if is_lower else cable.link.upper_port for cable in plug)
+            yield port, Label(name, near, _ends(fabric, plug, is_lower=not is_lower), title, one.length_m)
 
 
 def _ends(fabric: Fabric, cables: Iterable[Cable], *, is_lower: bool) -> tuple[LabelEnd, ...]:

@@ -94,7 +94,7 @@ def bom_view(bill: Bill) -> RenderableType:
     return paragraphs(
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
-        None if bill.racks is None else _racks(bill.racks),
+        None if bill.racks is None or bill.against else _racks(bill.racks),
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
         [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
     )

@@ -93,6 +93,8 @@ def test_labels_come_in_the_order_of_racks_units_and_devices() -> None:
     order = ["a1", "a2", "a3", "b1", "b2", "b4"]
     assert list(dict.fromkeys(rack for rack, _ in places)) == order
     assert places == sorted(places, key=lambda one: (order.index(one[0]), one[1]))
+    spine = [one.near.ports[0] for one in cable_labels(built, CATALOG) if one.near.device == "f-spine2"]
+    assert spine == [port.name for port in built.switch_of["f-spine2"].panel.ports[: len(spine)]]
 
 
 def test_labels_without_racks_have_no_place() -> None:
