@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.api import rollout as rollout
     from railweave.api import sim as sim
     from railweave.api.alternatives import compare as compare
+    from railweave.api.alternatives import compare_designs as compare_designs
     from railweave.api.auditing import audit as audit
     from railweave.api.buying import bom as bom
     from railweave.api.buying import bom_phases as bom_phases
@@ -58,13 +59,15 @@ if TYPE_CHECKING:
     from railweave.api.resuming import resume as resume
     from railweave.api.rolling_back import rollback as rollback
     from railweave.api.rolling_back import rollback_last as rollback_last
+    from railweave.api.starter import design_intent as design_intent
     from railweave.api.starter import init as init
+    from railweave.api.starter import starter_designs as starter_designs
     from railweave.api.starter import starter_templates as starter_templates
     from railweave.api.trusting import trust as trust
 
 _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
-    "alternatives": ("compare",),
+    "alternatives": ("compare", "compare_designs"),
     "auditing": ("audit",),
     "buying": ("bom", "bom_phases", "cable_labels"),
     "comparing": ("diff", "phases"),
@@ -84,7 +87,7 @@ _HOMES = {
     "reporting": ("report",),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),
-    "starter": ("init", "starter_templates"),
+    "starter": ("design_intent", "init", "starter_designs", "starter_templates"),
     "trusting": ("trust",),
 }
 """The public names by module; those without one are modules themselves."""

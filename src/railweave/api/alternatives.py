@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from railweave.api.designing import gather
+from railweave.api.designing import Gathered, gather, gather_text
 from railweave.api.project import Project
+from railweave.api.starter import INTENT, design_intent, starter_designs
 from railweave.bom.bill import bill
 from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
@@ -21,7 +22,16 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None) -> Compa
     """
     if len(projects) < 2:
         raise UsageError("name two intents or more to compare")
-    gathered = [gather(project.intent) for project in projects]
+    return _compared([(str(project.intent), gather(project.intent)) for project in projects], prices)
+
+
+def compare_designs() -> Comparison:
+    """Return the reference designs of `init --design` side by side, by their names."""
+    return _compared([(name, gather_text(design_intent(name), str(INTENT))) for name in starter_designs()], None)
+
+
+def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Comparison:
+    gathered = [each for _, each in named]
     wrong = [one for each in gathered for one in each.diagnostics]
     if has_errors(wrong):
         raise RefusedError(wrong)
@@ -32,8 +42,8 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None) -> Compa
         known = [line for one in bills if one is not None for line in one.lines]
         bills = [None if one is None else priced(one, listed, known) for one in bills]
     found = []
-    for project, each, parts in zip(projects, gathered, bills, strict=True):
-        assert each.sizing is not None, project.intent  # noqa: S101  an intent without errors has sizes
+    for (name, each), parts in zip(named, bills, strict=True):
+        assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
         worst = None if each.fabric is None else worst_single(each.fabric)
-        found.append(Alternative(str(project.intent), each.sizing, parts, worst))
+        found.append(Alternative(name, each.sizing, parts, worst))
     return Comparison(tuple(found))

@@ -53,6 +53,11 @@ def gather(path: Path) -> Gathered:
     return _gather(load_intent(path))
 
 
+def gather_text(text: str, name: str) -> Gathered:
+    """Read, check and design an intent given as text; ``name`` stands for the file. Raises RefusedError likewise."""
+    return _gather(load_intent_text(text, name))
+
+
 def load_designed(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``; raises RefusedError with every error."""
     return _demand(gather(path))

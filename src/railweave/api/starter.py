@@ -1,18 +1,26 @@
 """The starter projects: data that `railweave init` copies, never code that could not be upgraded.
 
-A template is a folder of ``railweave/starter``; all build on ``minimal``, whose files they add to or replace.
+A template is a folder of ``railweave/starter``; all build on ``minimal``, whose files they add to or replace. A design
+is an intent of ``railweave/starter/designs``, which takes the place of the template's: its head says in comments what
+it is, where its numbers come from, and how far it scales.
 """
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from railweave.api.designing import design_text
 from railweave.errors import RailweaveError, UsageError
+from railweave.wording import suggestion
 
 BASE = "minimal"
 DEFAULT = "gitops"
+INTENT = Path("intent/fabric.yml")
+"""Where a starter project keeps its intent."""
 
+_DESIGNS = "designs"
 _NAMES = {
     "github": ".github",
     "gitignore": ".gitignore",
@@ -21,6 +29,9 @@ _NAMES = {
 }
 """Files that would take effect in railweave's own repository under their real names."""
 
+_FIRST_COUNT = re.compile(r"(?m)^(  - \{name: gpu, count: )[0-9]+")
+"""The number of GPU nodes in the file of a design."""
+
 
 def starter_templates() -> Mapping[str, str]:
     """Return what each template is for: the first line of its README, by name."""
@@ -28,20 +39,56 @@ def starter_templates() -> Mapping[str, str]:
     return {folder.name: _first_line(folder) for folder in sorted(folders, key=lambda entry: entry.name)}
 
 
-def init(folder: Path, template: str = DEFAULT) -> tuple[Path, ...]:
-    """Copy a starter project into ``folder`` and return the files written.
+def starter_designs() -> Mapping[str, str]:
+    """Return what each reference design is: the first line of its intent, by name."""
+    texts = {entry.name.removesuffix(".yml"): entry for entry in _starter().joinpath(_DESIGNS).iterdir()}
+    return {
+        name: texts[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        for name in sorted(texts)
+        if texts[name].name.endswith(".yml")
+    }
 
-    Raises UsageError for an unknown template, RailweaveError if the folder is not empty: no file is overwritten.
+
+def design_intent(design: str, nodes: int | None = None) -> str:
+    """Return the intent of a reference design, with so many GPU nodes.
+
+    Raises UsageError for an unknown design, RefusedError with what has to change where it does not scale so far.
+    """
+    known = starter_designs()
+    if design not in known:
+        guess = suggestion(design, list(known))
+        raise UsageError(f"no design {design!r}: {guess}`railweave init --list` shows them")
+    text = _starter().joinpath(_DESIGNS, f"{design}.yml").read_text(encoding="utf-8")
+    if nodes is None:
+        return text
+    scaled = _FIRST_COUNT.sub(rf"\g<1>{nodes}", text, count=1)
+    design_text(scaled, str(INTENT))
+    return scaled
+
+
+def init(
+    folder: Path, template: str = DEFAULT, *, design: str | None = None, nodes: int | None = None
+) -> tuple[Path, ...]:
+    """Copy a starter project into ``folder`` and return the files written; with the intent of ``design``, of ``nodes``
+    GPU nodes, where one is named.
+
+    Raises UsageError for an unknown template or design, RefusedError for a design that does not scale to ``nodes``,
+    RailweaveError if the folder is not empty: no file is overwritten.
     """
     known = starter_templates()
     if template not in known:
         raise UsageError(f"no template {template!r}; there are: {', '.join(known)}")
+    if design is None and nodes is not None:
+        raise UsageError("the number of nodes is that of a design: name it with --design, or edit the intent")
+    intent = None if design is None else design_intent(design, nodes)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RailweaveError(f"{folder} is not an empty folder: name a new one, such as `railweave init fabric`")
     written: set[Path] = set()
     try:
         for layer in dict.fromkeys((BASE, template)):
             _copy(_starter().joinpath(layer), folder, written)
+        if intent is not None:
+            (folder / INTENT).write_text(intent, encoding="utf-8")
     except OSError as exc:
         raise RailweaveError(f"{exc.filename or folder}: {exc.strerror}") from exc
     return tuple(sorted(written))

@@ -55,6 +55,13 @@ def models() -> Iterable[str]:
         return ()
 
 
+def designs() -> Iterable[str]:
+    """Return the reference designs."""
+    from railweave import api
+
+    return api.starter_designs()
+
+
 def faults() -> Sequence[str]:
     """Return the faults that the simulator injects, and the word that ends them."""
     from sonic_sim.faults import FaultKind

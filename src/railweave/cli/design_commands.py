@@ -39,15 +39,35 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A new or empty folder.")] = None,
     template: Annotated[str, typer.Option("--template", metavar="NAME", help="The starter project.")] = "gitops",
-    listed: Annotated[bool, typer.Option("--list", help="List the starter projects and exit.")] = False,
+    design: Annotated[
+        str | None,
+        typer.Option(
+            "--design", metavar="NAME", help="The reference design to start from.", autocompletion=completion.designs
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, metavar="N", help="GPU nodes of the design; default: as published.")
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the starter projects and the reference designs, and exit.")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With --list: print the reference page of the designs.")
+    ] = False,
 ) -> None:
     """Create a starter project: an intent, an inventory, a Makefile, and pipelines for GitHub and GitLab."""
+    if listed and markdown:
+        from railweave.report.comparison import designs_page
+
+        print(designs_page(api.starter_designs(), api.compare_designs()), end="")
+        return
     if listed:
-        print_view("\n".join(f"{name:10} {purpose}" for name, purpose in api.starter_templates().items()))
+        for kinds in (api.starter_templates(), api.starter_designs()):
+            print_view("\n".join(f"{name:{_NAME_WIDTH}} {purpose}" for name, purpose in kinds.items()))
         return
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")
-    print_view("\n".join(f"  {path}" for path in api.init(folder, template)))
+    print_view("\n".join(f"  {path}" for path in api.init(folder, template, design=design, nodes=nodes)))
     enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
     print_view(f"next: {enter}make deploy")
 

@@ -62,7 +62,7 @@ def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
     yield "leaves", f"{sizing.leaves:,}"
     yield "spines", f"{sizing.spines:,}"
     yield "super-spines", f"{sizing.super_spines:,}" if sizing.super_spines else ""
-    yield "oversubscription", ratio_text(sizing.oversubscription.leaf)
+    yield "oversubscription", ratio_text(sizing.oversubscription.leaf) if sizing.spines else ""
     yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss) if sizing.spines else ""
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"

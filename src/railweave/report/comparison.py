@@ -1,5 +1,6 @@
 """Designs side by side as a table and as JSON."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -7,7 +8,7 @@ from rich.console import RenderableType
 from railweave.comparison.alternative import Alternative, Comparison, figures
 from railweave.jsonable import members
 from railweave.report.bom import amount
-from railweave.report.layout import table
+from railweave.report.layout import cell, markdown_table, table
 
 _SIZES = ("gpus", "nodes", "tiers", "planes", "rails", "leaves", "spines", "super_spines")
 
@@ -40,6 +41,26 @@ def _design(one: Alternative) -> dict[str, Any]:
         "total": amount(one.total),
         "unpriced": list(bill.unpriced) if bill else [],
     }
+
+
+DESIGNS_INTRO = """# Reference designs
+
+A project can begin with one of these intents: the command is `init` with `--design NAME`, and `--nodes N` for another
+number of GPU nodes. They are published designs, or parts of them, on switches whose lossless buffers SONiC's own files
+describe. The head of each intent names its source and how far it scales. All are there to be edited: `size` explains
+every number, `compare` puts two versions side by side.
+
+| design | what it is |
+|---|---|
+"""
+
+
+def designs_page(purposes: Mapping[str, str], found: Comparison) -> str:
+    """Return the reference page of the designs to start from: what each is, and all of them side by side."""
+    listed = "".join(f"| `{name}` | {cell(purpose)} |\n" for name, purpose in purposes.items())
+    names = [f"`{one.intent}`" for one in found.alternatives]
+    rows = [(cell(row.name), *map(cell, row.values)) for row in figures(found)]
+    return f"{DESIGNS_INTRO}{listed}\n## Side by side\n\n{markdown_table(('', *names), rows)}"
 
 
 def comparison_view(found: Comparison) -> RenderableType:

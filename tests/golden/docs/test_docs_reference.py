@@ -16,6 +16,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
         ("intent.md", ["schema", "intent", "--markdown"]),
         ("json.md", ["schema", "--markdown"]),
         ("checks.md", ["codes"]),
+        ("designs.md", ["init", "--list", "--markdown"]),
     ],
 )
 def test_a_reference_page_is_what_the_command_prints(

@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from nornir_railweave.target.target_file import load_target
-from railweave.api.designing import load_designed
-from railweave.api.starter import init, starter_templates
+from railweave.api.designing import design_text, load_designed
+from railweave.api.starter import INTENT, design_intent, init, starter_designs, starter_templates
 from railweave.cli.main import main
-from railweave.errors import RailweaveError, UsageError
+from railweave.diagnostics import Severity
+from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.drift import load_rules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -88,3 +89,65 @@ def test_an_unknown_template_is_refused_with_those_there_are(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="there are: gitops, minimal"):
         init(tmp_path / "new", "gitpos")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("design", starter_designs())
+def test_every_design_is_built_without_an_error_and_says_where_it_comes_from(design: str, tmp_path: Path) -> None:
+    init(tmp_path / "new", "minimal", design=design)
+    text = (tmp_path / "new" / INTENT).read_text(encoding="utf-8")
+    assert text == design_intent(design)
+    head = [line for line in text.splitlines() if line.startswith("# ")]
+    assert head[1].startswith("# Source: ")
+    assert any(line.startswith("# Scale: ") for line in head)
+    designed = load_designed(tmp_path / "new" / INTENT)
+    assert {one.code for one in designed.diagnostics if one.severity is Severity.WARNING} <= {"RW209"}
+    # The example of a target names switches that every design with two tiers has.
+    assert "pod1-leaf1" in designed.fabric.switch_of
+
+
+@pytest.mark.parametrize(
+    ("design", "sizes"),
+    [
+        ("superpod", (16, 8, 0, 512)),
+        ("superpod-pods", (128, 128, 64, 4096)),
+        ("rack-aligned", (16, 18, 0, 288)),
+        ("two-planes-200g", (16, 120, 0, 960)),
+        ("mi300x", (16, 8, 0, 512)),
+    ],
+)
+def test_a_design_has_the_sizes_of_its_source(design: str, sizes: tuple[int, ...]) -> None:
+    sizing = design_text(design_intent(design), "intent.yml").fabric.sizing
+    assert (sizing.leaves, sizing.spines, sizing.super_spines, sizing.links.leaf_spine) == sizes
+
+
+@pytest.mark.parametrize("units", [1, 2, 4, 8, 16])
+def test_a_superpod_scales_as_published(units: int) -> None:
+    sizing = design_text(design_intent("superpod", 32 * units), "intent.yml").fabric.sizing
+    assert (sizing.nodes, sizing.leaves, sizing.tiers) == (32 * units, 8 * units, 3 if units == 16 else 2)
+
+
+def test_a_design_that_does_not_scale_so_far_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as refused:
+        init(tmp_path / "new", design="rail-only", nodes=200)
+    found = [one.message for one in refused.value.diagnostics if one.severity is Severity.ERROR]
+    assert found == ["200 nodes need 200 ports on the one switch of a rail; a switch with 64 ports holds 64 nodes"]
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_unknown_design_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        init(tmp_path / "new", design="suprpod")
+    assert str(refused.value) == "no design 'suprpod': did you mean `superpod`? `railweave init --list` shows them"
+
+
+def test_a_number_of_nodes_needs_a_design(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        init(tmp_path / "new", nodes=8)
+    assert str(refused.value) == "the number of nodes is that of a design: name it with --design, or edit the intent"
+
+
+def test_designs_are_listed_beside_the_templates(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"{name} " in listed and purpose in listed for name, purpose in starter_designs().items())
+    assert len(starter_designs()) == 10
