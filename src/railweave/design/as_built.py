@@ -7,7 +7,7 @@ from railweave.cabling.ends import Cable, cables_of
 from railweave.catalog.load import Catalog
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
-from railweave.intent.as_built import CODE, AsBuilt
+from railweave.intent.as_built import CODE, MOST_REPORTED, AsBuilt, and_more
 from railweave.wording import suggestion
 
 _End = tuple[str, str]
@@ -28,6 +28,9 @@ def with_as_built(
     measured: dict[int, AsBuilt] = {}
     diagnostics: list[Diagnostic] = []
     for one in lengths:
+        if len(diagnostics) >= MOST_REPORTED:
+            diagnostics.append(and_more(one.where))
+            break
         if (one.device, one.port) not in number_of:
             diagnostics.append(_no_cable(fabric, one))
             continue

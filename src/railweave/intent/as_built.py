@@ -14,6 +14,9 @@ from railweave.diagnostics import Diagnostic, Where, error
 
 CODE = "RW303"
 MOST_BYTES = 64 << 20
+MOST_REPORTED = 20
+"""Wrong rows that are reported; a table of another fabric has a hundred thousand."""
+
 _NEEDED = ("a_device", "a_port", "length_m")
 _COLUMNS = (*_NEEDED, "b_device", "b_port")
 _LENGTH = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,3})?")
@@ -41,7 +44,7 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]
-    header = next(csv.reader(lines[:1]), [])
+    header = [name.strip() for name in lines[0].split(",")] if lines else []
     missing = [name for name in _NEEDED if name not in header]
     if missing:
         message = f"the first line names no column {', '.join(missing)}"
@@ -51,7 +54,16 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
     found: list[AsBuilt] = []
     diagnostics: list[Diagnostic] = []
     for number, line in enumerate(lines[1:], start=2):
-        cells = [cell.strip() for cell in next(csv.reader([line]), [])]
+        if len(diagnostics) >= MOST_REPORTED:
+            diagnostics.append(and_more(Where(file, number, 1)))
+            break
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line]), [])]
+        except csv.Error as exc:
+            diagnostics.append(
+                error(CODE, f"the line is no CSV: {exc}", Where(file, number, 1), fix="correct the line")
+            )
+            continue
         if not any(cells):
             continue
         one = _row(cells, at, Where(file, number, _column(line, cells, at["length_m"])))
@@ -60,6 +72,11 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
         elif one is not None:
             found.append(one)
     return tuple(found), diagnostics
+
+
+def and_more(where: Where) -> Diagnostic:
+    """Return the last diagnostic of a table with more mistakes than anybody reads at once."""
+    return error(CODE, "the rows from here on were not checked", where, fix="correct the rows above first")
 
 
 def _column(line: str, cells: Sequence[str], index: int) -> int:

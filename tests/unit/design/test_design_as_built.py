@@ -125,6 +125,22 @@ def test_a_wrong_row_is_refused_at_its_place(project: Callable[[str], Path], tab
     assert reports(project(table)) == [expected]
 
 
+@pytest.mark.parametrize("row", ["gpu1,rail0,x", "gpu99,rail0,3"])
+def test_of_a_table_of_another_fabric_the_first_wrong_rows_are_reported(
+    project: Callable[[str], Path], row: str
+) -> None:
+    found = reports(project("a_device,a_port,length_m\n" + f"{row}\n" * 50))
+    assert len(found) == 21
+    assert "the rows from here on were not checked; correct the rows above first" in found[-1]
+
+
+def test_a_line_that_is_no_csv_is_refused(project: Callable[[str], Path]) -> None:
+    path = project("a_device,a_port,length_m\n" + "x" * 200_000 + ",rail0,3\n")
+    assert reports(path) == [
+        "RW303 as-built.csv:2:1 the line is no CSV: field larger than field limit (131072); correct the line"
+    ]
+
+
 def test_a_file_that_is_not_there_or_no_text_is_refused(project: Callable[[str], Path]) -> None:
     path = project("")
     Path("as-built.csv").write_bytes(b"a_device,a_port,length_m\n\xff\n")
