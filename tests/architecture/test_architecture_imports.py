@@ -34,7 +34,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"qos", "routing"},
         {"hosts", "lab", "sonic"},
         {"plan"},
-        {"checks", "failures", "yang"},
+        {"failures"},
+        {"checks", "yang"},
         {"comparison"},
         {"report"},
     )

@@ -231,6 +231,24 @@ class MarkingPreset(NamedTuple):
         return next(one for least, one in reversed(self.by_speed) if least <= speed_gbps or least == 0)
 
 
+class FailureFloor(NamedTuple):
+    """What is left at least when something fails, in percent of the intact fabric, and the most nodes that are cut off;
+    None where nothing is stated."""
+
+    ports_percent: int | None = None
+    rail_percent: int | None = None
+    uplinks_percent: int | None = None
+    two_leaves_percent: int | None = None
+    nodes_out: int | None = None
+
+
+class FailureFloors(NamedTuple):
+    """Floors for every single failure, and for every pair of failures."""
+
+    single: FailureFloor = FailureFloor()
+    pair: FailureFloor = FailureFloor()
+
+
 class Policies(NamedTuple):
     """Everything of the intent that devices' configurations depend on beside their links."""
 
@@ -244,3 +262,4 @@ class Policies(NamedTuple):
     sonic: SonicPolicy = SonicPolicy()
     marking: MarkingPreset | None = None
     edge_guard: bool = False
+    floors: FailureFloors = FailureFloors()

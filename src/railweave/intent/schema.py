@@ -34,6 +34,7 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
+from railweave.intent.floors import FailureKeys
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
 from railweave.intent.model import Cabling, ClassName, FabricName, Intent, Nodes, Topology, Workload
@@ -272,6 +273,7 @@ class IntentKeys(Keys):
     sonic: SonicKeys = section(SonicKeys, "what the switches run")
     mtu: MtuKeys = section(MtuKeys, "IP MTU of fabric and hosts")
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
+    failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
     overrides: Mapping[str, ScopeRows] = Field(
@@ -307,6 +309,7 @@ class IntentKeys(Keys):
             sonic=SonicPolicy(self.sonic.release, self.sonic.buffer_model),
             marking=marking_of(self.preset) if self.preset else None,
             edge_guard=self.edge_guard,
+            floors=self.failures.floors(),
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:

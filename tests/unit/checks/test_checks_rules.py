@@ -76,6 +76,11 @@ ADVICE = {
         " (NCCL_PXN_DISABLE=0)",
         "topology.shape",
     ),
+    "T-13": (
+        "error: without pod1-spine1 75 % of the uplinks of the worst switch is left, failures.single.uplinks asks for"
+        " 90 %; 3 failures more leave too little",
+        "failures.single.uplinks",
+    ),
     "RW118": (
         "error: SONiC 202505 takes ports of up to 800G, and spines have ports of 1600G",
         "topology.spine",
