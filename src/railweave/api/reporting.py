@@ -31,6 +31,7 @@ from railweave.report.page.design_sections import (
     diagnostics_section,
     failures_section,
     qos_section,
+    racks_section,
     sizing_section,
     summary_facts,
 )
@@ -80,6 +81,7 @@ def report(
         sizing_section(fabric.sizing),
         qos_section(fabric, buffers),
         diagnostics_section(gathered.diagnostics),
+        *(() if fabric.racks is None else (racks_section(fabric, fabric.racks),)),
         failures_section(single_failures(fabric)),
         bill_section(bill(fabric, load_catalog())),
     )

@@ -72,15 +72,27 @@ def init(
     print_view(f"next: {enter}make deploy")
 
 
-def size(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
+def size(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    draw: Annotated[bool, typer.Option("--draw", help="Also draw a stripe: nodes, leaves and spines.")] = False,
+    json: AsJson = False,
+) -> None:
     """Size the fabric: every number with its formula."""
     from railweave.design.document import size_json
     from railweave.report.sizing import sizing_view
 
-    found = api.size(api.open_project(intent or option))
+    project = api.open_project(intent or option)
+    found = api.size(project)
     print_result(found, size_json, sizing_view, as_json=json)
-    if not json:
-        print_diagnostics(found.diagnostics)
+    if json:
+        return
+    if draw:
+        from railweave.report.drawing import scene_view
+
+        print_view("")
+        print_view(scene_view(api.draw(project, of="stripe-0")))
+    print_diagnostics(found.diagnostics)
 
 
 def check(

@@ -112,8 +112,8 @@ def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
 def clab_document(lab: Lab) -> dict[str, Any]:
     """Return the topology as Containerlab reads it; paths are relative to the folder of the file."""
     fabric = lab.fabric
-    nodes = {one.switch.name: _switch_node(one, lab.image) for one in lab.switches}
-    nodes |= {host.name: _host_node(host, lab.host_image) for host in fabric.hosts}
+    nodes = {one.switch.name: _switch_node(one, lab.image, len(fabric.tiers)) for one in lab.switches}
+    nodes |= {host.name: _host_node(host, lab.host_image, len(fabric.tiers)) for host in fabric.hosts}
     return {
         "name": fabric.name,
         "mgmt": {"network": f"railweave-{fabric.name}", "ipv4-subnet": management_subnet(fabric.name)},
@@ -147,10 +147,18 @@ def _node_facts(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
     return {"serial": one.serial, "mac": one.mac, "platform": panel.platform, "ports": ports, **printed}
 
 
-def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
+def _drawn(group: str, icon: str, level: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the key and the labels by which `containerlab graph` places a node: its own pages go by the group
+    (docs/cmd/graph.md), `--drawio` by the labels of clab-io-draw, where level 1 is the topmost."""
+    return {"group": group}, {"graph-icon": icon, "graph-level": str(level)}
+
+
+def _switch_node(one: LabSwitch, image: NodeImage, tiers: int) -> dict[str, Any]:
     folder = f"nodes/{one.switch.name}"
-    labels = {"railweave-role": one.switch.tier.name, "railweave-state": "claimed" if one.claimed else "reserve"}
-    node: dict[str, Any] = {"kind": image.kind, "image": image.name, "labels": labels}
+    tier = one.switch.tier
+    group, placed = _drawn(tier.name.replace("-", ""), "switch", tiers - tier.level)
+    labels = {"railweave-role": tier.name, "railweave-state": "claimed" if one.claimed else "reserve", **placed}
+    node: dict[str, Any] = {"kind": image.kind, "image": image.name, **group, "labels": labels}
     published = {"ports": [f"127.0.0.1:{one.ssh_port}:22"]} if image.has_ssh else {}
     if image.kind == MACHINE_KIND:
         return {**node, "startup-config": f"{folder}/config_db.json", **published}
@@ -159,11 +167,13 @@ def _switch_node(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
     return {**node, "binds": [f"{folder}:/lab:ro"], **published}
 
 
-def _host_node(host: Host, image: str) -> dict[str, Any]:
+def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
+    group, placed = _drawn("server", "host", tiers + 1)
     return {
         "kind": "linux",
         "image": image,
-        "labels": {"railweave-role": "host"},
+        **group,
+        "labels": {"railweave-role": "host", **placed},
         "binds": [f"nodes/{host.name}:/lab:ro"],
         "exec": ["sh /usr/local/lib/railweave/host.sh"],
     }

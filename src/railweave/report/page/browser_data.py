@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from railweave.drawing.elevation import RACKS, elevation
 from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import Marks
 from railweave.drawing.scene import Scene
@@ -33,7 +34,7 @@ def packed(fabric: Fabric, scenes: Iterable[Scene], marks: Marks) -> str:
             for name, own in marks.devices.items()
             if name in place
         },
-        "pictures": {scene.key: _picture(scene, place, marks) for scene in scenes},
+        "pictures": {scene.key: _picture(scene, place, marks) for scene in scenes} | _racks(fabric, place, marks),
     }
     return base64.b64encode(gzip.compress(orjson.dumps(document), _LEVEL, mtime=0)).decode()
 
@@ -99,11 +100,17 @@ def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
 
 def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
     return {
-        "title": scene.title,
-        "about": scene.about,
         "svg": svg_element(lay_out(scene), marks),
         "blocks": {block.key: _runs(place[name] for name in block.devices) for block in scene.blocks},
     }
+
+
+def _racks(fabric: Fabric, place: Mapping[str, int], marks: Marks) -> dict[str, dict[str, Any]]:
+    """Return the picture of the racks by its key, nothing where the intent has none."""
+    if fabric.racks is None:
+        return {}
+    blocks = {name: [[place[name]] * 2] for name in fabric.racks.places}
+    return {RACKS: {"svg": elevation(fabric, fabric.racks, marks), "blocks": blocks}}
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from railweave.bom.bill import Bill
 from railweave.design.ratios import bandwidth_text
 from railweave.diagnostics import Diagnostic, Severity
+from railweave.drawing.elevation import RACKS, described
 from railweave.fabric.buffers import SwitchBuffers
 from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import TrafficClass
+from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
@@ -166,6 +168,14 @@ def bill_section(bill: Bill) -> Section:
     remarks = tuple(Words(one, Tone.WARNING) for one in bill.remarks)
     total = (Words(f"{bill.currency} {bill.total:,.2f} in all"),) if priced and bill.total is not None else ()
     return Section("parts", "Bill of materials", (grid, *([Sentences((*total, *remarks))] if total or remarks else [])))
+
+
+def racks_section(fabric: Fabric, racks: Racks) -> Section:
+    """Return what stands in each rack."""
+    rows = tuple((name, row, devices, free) for name, row, devices, free in described(fabric, racks))
+    columns = ("rack", "row", "devices from the top", "free units")
+    seen = Words("See them from the front", opens=RACKS)
+    return Section("rack-list", "Racks", (Sentences((seen,)), Grid("What stands where", columns, rows, frozenset({3}))))
 
 
 def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:

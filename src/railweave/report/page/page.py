@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
+from railweave.drawing.elevation import RACKS
 from railweave.drawing.layout import lay_out
 from railweave.drawing.marks import Marks
 from railweave.drawing.svg import style, svg_element
@@ -54,7 +55,7 @@ def page_html(page: Page) -> bytes:
         summary=page.summary,
         sections=page.sections,
         marked=page.marked,
-        choices=[_Choice(scene.key, scene.title) for scene in scenes],
+        choices=[*(_Choice(scene.key, scene.title) for scene in scenes), *_racks(page.fabric)],
         rails=range(page.fabric.rails) if page.fabric.rails > 1 else (),
         planes=range(page.fabric.planes) if page.fabric.planes > 1 else (),
         whole=svg_element(lay_out(scenes[0]), page.marks),
@@ -67,6 +68,10 @@ def page_html(page: Page) -> bytes:
         devices=counted(len(page.fabric.ports_of), "device"),
     )
     return written.encode()
+
+
+def _racks(fabric: Fabric) -> Sequence[_Choice]:
+    return () if fabric.racks is None else (_Choice(RACKS, counted(len(fabric.racks.racks), "rack")),)
 
 
 def _kinds(marks: Marks) -> Sequence[str]:
