@@ -65,9 +65,12 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             self._lock.acquire()
 
     def close(self) -> None:
-        """Give the lock back and end the session."""
-        self._lock.release()
-        self.device.close()
+        """Give the lock back, end the session and drop what it read: Python may find a closed driver late."""
+        try:
+            self._lock.release()
+            self.device.close()
+        finally:
+            self.revert_timer.known = None
 
     def is_alive(self) -> dict[str, bool]:
         """Say whether the session stands; one that was not used for a while is asked for a sign of life."""

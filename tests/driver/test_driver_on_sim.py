@@ -1,6 +1,7 @@
 """The driver against simulated switches: SONiC's own texts, refusals, waits and session losses, over real SSH."""
 
 import json
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,16 @@ def test_what_a_session_learns_of_its_change_is_what_another_reads(leaf: SonicDr
     assert not leaf.changes.confirm(applied.commit_id, only=before)
     assert leaf.changes.confirm(applied.commit_id, only=read)
     leaf.rollback()
+
+
+def test_a_closed_session_holds_nothing_that_it_read(provisioned: Open) -> None:
+    driver = provisioned("leaf1")
+    driver.open()
+    held = weakref.ref(driver.revert_timer.read().running)
+    driver.close()
+    assert held() is None  # at once: no search for garbage is waited for
+    with driver:
+        assert driver.revert_timer.read().running.port_rows
 
 
 def test_a_drain_for_a_change_parses_no_text_of_frr_again(leaf: SonicDriver, monkeypatch: pytest.MonkeyPatch) -> None:
