@@ -379,6 +379,9 @@ def test_a_scaffolded_repository_deploys_grows_and_goes_back_by_its_own_pipeline
     repository.git("revert", "--no-edit", "-m", "1", "HEAD")
     runs.run(proposal)
     assert "touches 2 spines, disrupting only links that are removed" in repository.sent()[-1]["body"]
+    rehearsed = next(line for line in repository.sent()[-1]["body"].splitlines() if line.startswith("### "))
+    assert re.fullmatch(r"### rehearsed on 4 simulated switches in [0-9]+ s: .*", rehearsed)
+    assert "<h2>Topology with the plan</h2>" in (repository.artifacts["plan"] / "fabric.html").read_text("utf-8")
     repository.merge("back")
     with pytest.raises(StepFailedError, match="RW523"):
         runs.run(merged)

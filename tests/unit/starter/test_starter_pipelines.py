@@ -225,8 +225,12 @@ def test_only_what_is_reviewed_may_grow_by_switches_that_do_not_answer(
     folder = proposal(repository, tmp_path, "fabric: proposed\n")
     summary = str(tmp_path / "summary")
     assert ran(script, folder, {"railweave": TELLS}, GITHUB_STEP_SUMMARY=summary, **event(tmp_path), **variables)
-    *_, planned = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
-    assert planned == f"plan {'--skip-unreachable ' if proposed else ''}--out plan.json --markdown"
+    called = (tmp_path / "called").read_text(encoding="utf-8").splitlines()
+    flag = "--skip-unreachable " if proposed else ""
+    assert [one for one in called if one.startswith(("plan", "rehearse"))] == [
+        f"plan {flag}--out plan.json --markdown",
+        f"rehearse plan.json {flag}--markdown",
+    ]
 
 
 @pytest.mark.parametrize("jobs", [github, gitlab])
