@@ -1,5 +1,6 @@
 """A Nornir of a fabric: inventory, runner and connection plug-ins, without a configuration file or a log file."""
 
+import gc
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,9 @@ from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 
+_GARBAGE = 20_000
+"""Objects made between two searches for garbage, at most. SSH sessions refer to themselves, so only that frees one."""
+
 
 def build(
     fabric: Fabric,
@@ -39,6 +43,9 @@ def build(
     is connected yet; what tasks connect stays open until ``session.close_sessions``, for as many devices as a wave has
     at most. Raises RefusedError where a secret is missing, or a device has no address; with ``partial`` it is left out.
     """
+    often, *seldom = gc.get_threshold()
+    if often > _GARBAGE:  # the command line searches hardly ever; 0 is somebody's wish that nobody searches
+        gc.set_threshold(_GARBAGE, *(min(20, one) for one in seldom))
     inventory = build_inventory(fabric, target, state_dir, environ, partial=partial)
     _refuse_driver(inventory, target)
     if CONNECTION not in ConnectionPluginRegister.available:  # every installed package is searched for plug-ins

@@ -1,5 +1,6 @@
 """Target files: read strictly, with every fault at its place, and no secret in them."""
 
+import gc
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -213,3 +214,20 @@ def test_an_unknown_driver_or_option_is_refused_before_any_device_is_tried(
 ) -> None:
     with pytest.raises(RefusedError, match=words):
         build(lab, addresses(f"address: '{{name}}'\n{text}"), tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("held", "then"),
+    [((200_000, 20, 100), (20_000, 20, 20)), ((700, 10, 10), (700, 10, 10)), ((0, 10, 10), (0, 10, 10))],
+)
+def test_sessions_that_were_closed_are_found_as_garbage_soon(
+    lab: Fabric, tmp_path: Path, held: tuple[int, int, int], then: tuple[int, int, int]
+) -> None:
+    before = gc.get_threshold()
+    simulator(tmp_path, lab.switch_of)
+    try:
+        gc.set_threshold(*held)
+        build(lab, load_target(ROOT / "inventory/sim.yml"), tmp_path, {})
+        assert gc.get_threshold() == then
+    finally:
+        gc.set_threshold(*before)
