@@ -10,19 +10,31 @@ from railweave.bom.bill import bill
 from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
 from railweave.comparison.alternative import Alternative, Comparison, worst_single
+from railweave.comparison.guidelines import guidelines
 from railweave.diagnostics import has_errors
-from railweave.errors import RefusedError, UsageError
+from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.files import write_private
+from railweave.report.page.compare_page import comparison_html
+
+_READABLE = 0o644
 
 
-def compare(projects: Sequence[Project], *, prices: Path | None = None) -> Comparison:
-    """Return several intents side by side: their sizes, parts, worst single failure and, with ``prices``, their cost.
+def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Path | None = None) -> Comparison:
+    """Return several intents side by side: their sizes, parts, worst single failure, what they have of the rules of
+    thumb and, with ``prices``, their cost; ``html`` is a file into which they are written as a page.
 
     An intent without switch models of the catalog has sizes alone. Raises RefusedError with every error of all intents
-    or of the prices, UsageError for fewer than two intents.
+    or of the prices, UsageError for fewer than two intents, RailweaveError where ``html`` cannot be written.
     """
     if len(projects) < 2:
         raise UsageError("name two intents or more to compare")
-    return _compared([(str(project.intent), gather(project.intent)) for project in projects], prices)
+    found = _compared([(str(project.intent), gather(project.intent)) for project in projects], prices)
+    if html is not None:
+        try:
+            write_private(html, comparison_html(found), _READABLE)
+        except OSError as exc:
+            raise RailweaveError(f"{html} cannot be written: {exc.strerror}") from exc
+    return found
 
 
 def compare_designs() -> Comparison:
@@ -45,5 +57,6 @@ def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Com
     for (name, each), parts in zip(named, bills, strict=True):
         assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
         worst = None if each.fabric is None else worst_single(each.fabric)
-        found.append(Alternative(name, each.sizing, parts, worst))
+        measured = guidelines(each.sizing, each.fabric, each.intent.workload.kind)
+        found.append(Alternative(name, each.sizing, parts, worst, measured))
     return Comparison(tuple(found))

@@ -200,12 +200,15 @@ def compare(
     prices: Annotated[
         Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the comparison as a page for browsers.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
-    """Compare designs side by side: sizes, parts, the worst single failure, and cost."""
+    """Compare designs side by side: sizes, parts, the worst single failure, cost, rules of thumb."""
     from railweave.report.comparison import comparison_json, comparison_view
 
-    found = api.compare([api.open_project(intent) for intent in intents], prices=prices)
+    found = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(found, comparison_json, comparison_view, as_json=json)
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from railweave.bom.bill import Bill, PartKind
+from railweave.comparison.guidelines import Guideline
 from railweave.design.ratios import ratio_text
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
@@ -14,12 +15,14 @@ from railweave.wording import counted, percent_text
 
 class Alternative(NamedTuple):
     """One of the designs: its ``intent`` by name, its sizes, its parts and its worst single failure; these two are None
-    where switches have no model of the catalog. ``worst`` is also None in a fabric without any link."""
+    where switches have no model of the catalog. ``worst`` is also None in a fabric without any link.
+    ``guidelines`` are the rules of thumb that it is measured by."""
 
     intent: str
     sizing: Sizing
     bill: Bill | None
     worst: FailureClass | None
+    guidelines: tuple[Guideline, ...] = ()
 
     @property
     def total(self) -> Decimal | None:
@@ -70,6 +73,9 @@ def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
     yield "most nodes without moving a cable", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
     yield from _worst(one.worst)
     yield from _cost(one.bill)
+    for each in one.guidelines:
+        mark = "" if each.met is None else "✓ " if each.met else "✗ "
+        yield each.name, f"{mark}{each.value}"
 
 
 def _parts(bill: Bill | None) -> Iterator[tuple[str, str]]:

@@ -40,6 +40,7 @@ def _design(one: Alternative) -> dict[str, Any]:
         "currency": bill.currency if bill else "",
         "total": amount(one.total),
         "unpriced": list(bill.unpriced) if bill else [],
+        "guidelines": [members(each, *each._fields) for each in one.guidelines],
     }
 
 

@@ -1,0 +1,66 @@
+"""Rules of thumb that designs are measured by, each with its source. None decides: a design may have its reasons."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
+from railweave.fabric.model import Fabric
+from railweave.fabric.sizing import Sizing
+from railweave.intent.model import WorkloadKind
+
+FEWEST_SPINES = 4
+MOST_LEFT_PERCENT = 5
+"""Ports of a switch that a full design leaves free, in percent: 95 % of the ports are used."""
+
+
+class Guideline(NamedTuple):
+    """A rule of thumb: its ``key`` for programs, what it asks for, what the design has, and whether that meets it, None
+    where it does not apply. ``source`` says who asks for it."""
+
+    key: str
+    name: str
+    value: str
+    met: bool | None
+    source: str
+
+
+def guidelines(sizing: Sizing, fabric: Fabric | None, workload: WorkloadKind) -> tuple[Guideline, ...]:
+    """Return every rule of thumb for a design; those of ports only where its switches are of the catalog."""
+    return tuple(_guidelines(sizing, fabric, workload))
+
+
+def _guidelines(sizing: Sizing, fabric: Fabric | None, workload: WorkloadKind) -> Iterator[Guideline]:
+    most = RECOMMENDED_RATIO[workload]
+    ratio = sizing.oversubscription.leaf
+    yield Guideline(
+        "ratio",
+        "oversubscription for the workload",
+        f"{ratio_text(ratio)}, advised {ratio_text(most)}" if sizing.spines else "no spines",
+        ratio <= most if sizing.spines else None,
+        "what check RW209 recommends for the workload",
+    )
+    a_plane = sizing.spines // sizing.planes if sizing.planes else 0
+    yield Guideline(
+        "spines",
+        f"{FEWEST_SPINES} spines or more a plane",
+        f"{a_plane:,}",
+        a_plane >= FEWEST_SPINES if sizing.spines else None,
+        "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)",
+    )
+    for tier, used in _used(fabric) if fabric else ():
+        yield Guideline(
+            f"{tier.replace('-', '_')}_ports",
+            f"95 % of the ports of a {tier} in use",
+            f"{int(used)} %",
+            used >= 100 - MOST_LEFT_PERCENT,
+            "ports that carry nothing are paid for; a reserve for growth is a reason to have them",
+        )
+
+
+def _used(fabric: Fabric) -> Iterator[tuple[str, float]]:
+    """Yield the part of the ports of each tier's switches that are cabled, in percent, by the name of the tier."""
+    for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
+        ports = sum(len(switch.panel.ports) for switch in switches)
+        cabled = sum(len(fabric.links_of[switch.name]) for switch in switches)
+        if ports:
+            yield tier.name, 100 * cabled / ports

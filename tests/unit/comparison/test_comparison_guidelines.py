@@ -1,0 +1,75 @@
+"""Rules of thumb: what designs meet, and the page that shows it."""
+
+from pathlib import Path
+
+import pytest
+
+from railweave import api
+from railweave.comparison.alternative import Comparison
+from railweave.errors import RailweaveError
+from railweave.report.page.compare_page import rules
+
+INTENTS = Path(__file__).resolve().parents[3] / "intent"
+POD = (INTENTS / "pod-32.yml").read_text(encoding="utf-8")
+
+
+def compared(tmp_path: Path, *changes: tuple[str, str], html: Path | None = None) -> Comparison:
+    projects = [api.open_project(INTENTS / "pod-32.yml")]
+    for number, (before, after) in enumerate(changes):
+        assert before in POD
+        path = tmp_path / f"variant{number}.yml"
+        path.write_text(POD.replace(before, after), encoding="utf-8")
+        projects.append(api.open_project(path))
+    return api.compare(projects, html=html)
+
+
+def met(found: Comparison) -> list[dict[str, tuple[str, bool | None]]]:
+    return [{one.key: (one.value, one.met) for one in each.guidelines} for each in found.alternatives]
+
+
+def test_every_design_is_measured_by_the_same_rules(tmp_path: Path) -> None:
+    wide = "spine: {model: nokia-ixr7220-h4-64d, count: 4}"
+    few = "spine: {model: nokia-ixr7220-h4-64d, count: 2}"
+    spine = "spine: {model: nvidia-sn4700, count: 4}"
+    plain, variant, two = met(compared(tmp_path, (spine, wide), (spine, few)))
+    assert plain == {
+        "ratio": ("1:1, advised 1:1", True),
+        "spines": ("4", True),
+        "leaf_ports": ("100 %", True),
+        "spine_ports": ("100 %", True),
+    }
+    assert variant["spine_ports"] == ("50 %", False)
+    assert two["spines"] == ("2", False)
+
+
+def test_the_ratio_is_that_of_the_workload(tmp_path: Path) -> None:
+    paths = []
+    text = (INTENTS / "lab-4.yml").read_text(encoding="utf-8")
+    for kind in ("pretraining", "inference"):
+        paths.append(tmp_path / f"{kind}.yml")
+        paths[-1].write_text(text.replace("kind: inference", f"kind: {kind}"), encoding="utf-8")
+    strict, loose = met(api.compare([api.open_project(path) for path in paths]))
+    assert strict["ratio"] == ("2:1, advised 1:1", False)
+    assert loose["ratio"] == ("2:1, advised 4:1", True)
+
+
+def test_a_design_without_spines_has_no_rule_about_them() -> None:
+    found = api.compare_designs()
+    only = next(one for one in found.alternatives if one.intent == "rail-only")
+    assert {one.key: one.met for one in only.guidelines} == {"ratio": None, "spines": None, "leaf_ports": True}
+    assert len({rule.name for rule in rules(found)}) == len(rules(found))
+
+
+def test_a_page_has_every_figure_and_runs_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "designs.html"
+    compared(tmp_path, ("nvidia-sn4700", "nokia-ixr7220-h4-64d"), html=out)
+    page = out.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert page.count('<th scope="row">') > 20
+    assert "✗ 50 %" in page
+
+
+def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RailweaveError, match="cannot be written: No such file or directory"):
+        compared(tmp_path, ("nvidia-sn4700", "nokia-ixr7220-h4-64d"), html=tmp_path / "absent" / "x.html")
