@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from railweave.api.observing import drift as drift
     from railweave.api.observing import plan as plan
     from railweave.api.observing import verify as verify
+    from railweave.api.offline import availability as availability
     from railweave.api.offline import check as check
     from railweave.api.offline import explain as explain
     from railweave.api.offline import failures as failures
@@ -77,7 +78,7 @@ _HOMES = {
     "lifecycle": ("recover", "replace", "retire"),
     "catalog": ("model_file", "models"),
     "observing": ("drift", "plan", "verify"),
-    "offline": ("check", "explain", "failures", "render", "size"),
+    "offline": ("availability", "check", "explain", "failures", "render", "size"),
     "operator": ("Operator",),
     "phased": ("deploy_phases",),
     "phased_nodes": ("deploy_node_phase",),

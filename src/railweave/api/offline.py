@@ -17,6 +17,7 @@ from railweave.wording import command_line
 
 if TYPE_CHECKING:
     from railweave.failures.analysis import Failures
+    from railweave.failures.availability import Availability
     from railweave.sonic.render.explain import Explanation
 
 
@@ -77,6 +78,17 @@ def failures(project: Project) -> "Failures":
     from railweave.failures.analysis import failures as analyze
 
     return analyze(load_designed(project.intent).fabric)
+
+
+def availability(project: Project, found: "Failures", rates: Path) -> "Availability":
+    """Return what the failures ``found`` of the fabric cost over a year, by the rates in a file.
+
+    Raises RefusedError with every error of the intent or of the rates, RailweaveError where the file cannot be read.
+    """
+    from railweave.failures.availability import availability as weigh
+    from railweave.failures.rates import read_rates
+
+    return weigh(load_designed(project.intent).fabric, found, read_rates(rates))
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:

@@ -216,13 +216,24 @@ def failures(
     intent: IntentArgument = None,
     option: IntentOption = None,
     every: Annotated[bool, typer.Option("--all", help="Show every class of pairs, not only the worst.")] = False,
+    rates: Annotated[
+        Path | None,
+        typer.Option("--rates", metavar="FILE", help="YAML with `rates` by kind: what failures cost over a year."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Show what every failure of one link, switch, pod or plane costs, and of every two of them."""
     from railweave.report.failures import failures_json, failures_view
 
-    found = api.failures(api.open_project(intent or option))
-    print_result(found, failures_json, lambda found: failures_view(found, every=every), as_json=json)
+    project = api.open_project(intent or option)
+    found = api.failures(project)
+    over_a_year = None if rates is None else api.availability(project, found, rates)
+    print_result(
+        found,
+        lambda found: failures_json(found, over_a_year),
+        lambda found: failures_view(found, every=every, over_a_year=over_a_year),
+        as_json=json,
+    )
 
 
 def render(

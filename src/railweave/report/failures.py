@@ -1,6 +1,6 @@
 """What failures cost: tables of the single failures and of the worst pairs, and the JSON of all classes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import isinf
 from typing import Any
 
@@ -9,10 +9,11 @@ from rich.text import Text
 
 from railweave.design.ratios import ratio_text
 from railweave.failures.analysis import FailureClass, Failures
+from railweave.failures.availability import Availability
 from railweave.failures.cost import Cost
 from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
-from railweave.wording import counted, percent_text
+from railweave.wording import counted, listed, percent_text
 
 _WORST = 12
 """How many classes of pairs are shown where not all are asked for."""
@@ -29,9 +30,24 @@ _LOSSLESS = Text(
 )
 
 
-def failures_json(found: Failures) -> dict[str, Any]:
-    """Return the document of ``railweave failures --json``."""
-    return {**members(found, "fabric", "singles", "pairs"), "classes": [_class_json(one) for one in found.classes]}
+def failures_json(found: Failures, over_a_year: Availability | None = None) -> dict[str, Any]:
+    """Return the document of ``railweave failures --json``; what they cost over a year is null without rates."""
+    return {
+        **members(found, "fabric", "singles", "pairs"),
+        "classes": [_class_json(one) for one in found.classes],
+        "availability": None if over_a_year is None else _availability_json(over_a_year),
+    }
+
+
+def _availability_json(found: Availability) -> dict[str, Any]:
+    return {
+        **members(found, "ports_percent", "node_hours_out", "unrated"),
+        "kinds": [members(one, *one._fields) for one in found.kinds],
+        "classes": [
+            {"example": [each.title for each in one.failure.example], "hours_per_year": one.hours_per_year}
+            for one in (*found.singles, *found.pairs)
+        ],
+    }
 
 
 def _class_json(one: FailureClass) -> dict[str, Any]:
@@ -44,8 +60,9 @@ def _class_json(one: FailureClass) -> dict[str, Any]:
     }
 
 
-def failures_view(found: Failures, *, every: bool = False) -> RenderableType:
-    """Return the classes in tables, the worst first; of pairs the worst ones, or ``every`` one."""
+def failures_view(found: Failures, *, every: bool = False, over_a_year: Availability | None = None) -> RenderableType:
+    """Return the classes in tables, the worst first; of pairs the worst ones, or ``every`` one; then what they cost
+    over a year."""
     singles, pairs = found.of_order(1), found.of_order(2)
     shown = pairs if every else pairs[:_WORST]
     rest = len(pairs) - len(shown)
@@ -60,7 +77,35 @@ def failures_view(found: Failures, *, every: bool = False) -> RenderableType:
             *([Text(f"and {counted(rest, 'class')} that cost less; --all shows them")] if rest else []),
         ],
         [_ABOUT, _LOSSLESS],
+        *(() if over_a_year is None else _over_a_year(over_a_year)),
     )
+
+
+def _over_a_year(found: Availability) -> Iterator[list[RenderableType]]:
+    kinds = [
+        (one.kind, f"{one.components:,}", f"{one.failures_per_year:,.2f}", f"{one.mean_down:.2g}")
+        for one in found.kinds
+    ]
+    yield [
+        Text("Over a year, by your rates", style="bold"),
+        table("kind", "components", "failures a year", "out of service on average", rows=kinds),
+    ]
+    longest = [
+        (
+            " and ".join(each.name for each in one.failure.example),
+            f"{one.failure.count:,}",
+            f"{one.hours_per_year:,.3g}",
+        )
+        for one in (*found.singles, *found.pairs[:_WORST])
+    ]
+    yield [table("for example", "count", "hours a year", rows=longest)]
+    unrated = f"; without a rate, so never failing here: {listed(found.unrated)}" if found.unrated else ""
+    yield [
+        Text(
+            f"expected: {found.ports_percent:.4f} % of the bandwidth of all node ports in service, "
+            f"{found.node_hours_out:,.3g} node-hours a year without any link{unrated}"
+        )
+    ]
 
 
 def _classes(found: tuple[FailureClass, ...]) -> str:

@@ -72,6 +72,9 @@ def offline(rig: Rig) -> None:
     intent = str(rig.folder / "intent" / "lab-4.yml")
     rig.note("compare", intent, intent)
     rig.note("failures")
+    rates = rig.folder / "rates.yml"
+    rates.write_text("rates: {switch: {failures_per_year: 0.1, repair_hours: 5}}\n", encoding="utf-8")
+    rig.note("failures", "--rates", str(rates))
     for part in ("fabric", "stripe-0", LEAF):
         rig.note("draw", "--of", part)
     rig.note("report", "--out", str(rig.folder / "fabric.html"))

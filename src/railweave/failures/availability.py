@@ -1,0 +1,113 @@
+"""What failures cost over a year, from the rates that the user states.
+
+Components fail independently of each other, each with its own part of the time out of service. Then the expected
+bandwidth of the node ports and the time in which a node has no link are exact, whatever else fails meanwhile; hours of
+single failures and of pairs are those in which their components are out of service, others or not.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from math import prod
+from typing import NamedTuple
+
+from railweave.fabric.model import Fabric, Host, Link
+from railweave.failures.analysis import FailureClass, Failures
+from railweave.failures.components import components
+from railweave.failures.rates import HOURS_A_YEAR, Rates
+
+
+class KindOutage(NamedTuple):
+    """The components of a kind: how many, how many of them fail in a year, and how many are out of service on
+    average."""
+
+    kind: str
+    components: int
+    failures_per_year: float
+    mean_down: float
+
+
+class ClassOutage(NamedTuple):
+    """A class of failures with the hours of a year in which some failure of it is there, summed over its failures."""
+
+    failure: FailureClass
+    hours_per_year: float
+
+
+class Availability(NamedTuple):
+    """A fabric over a year. ``ports_percent`` is the expected part of the bandwidth of all node ports that is in
+    service; ``node_hours_out`` are the expected hours in which nodes have no link, summed over the nodes. ``kinds`` are
+    those with a rate, ``unrated`` those without, which never fail here. ``singles`` and ``pairs`` are the longest
+    first."""
+
+    ports_percent: float
+    node_hours_out: float
+    kinds: tuple[KindOutage, ...]
+    unrated: tuple[str, ...]
+    singles: tuple[ClassOutage, ...]
+    pairs: tuple[ClassOutage, ...]
+
+
+def availability(fabric: Fabric, found: Failures, rates: Rates) -> Availability:
+    """Return what the failures ``found`` cost over a year by these rates."""
+    counts = Counter(one.kind for one in components(fabric))
+    down = {kind: rates.rate(kind).unavailability for kind in counts}
+    kinds = tuple(
+        KindOutage(kind, count, count * rates.rate(kind).failures_per_year, count * down[kind])
+        for kind, count in counts.items()
+        if down[kind]
+    )
+    return Availability(
+        ports_percent=_ports_percent(fabric, down),
+        node_hours_out=HOURS_A_YEAR * sum(_cut_off(fabric, host, down) for host in fabric.hosts),
+        kinds=kinds,
+        unrated=tuple(kind for kind in counts if not down[kind]),
+        singles=_outages(found.of_order(1), down),
+        pairs=_outages(found.of_order(2), down),
+    )
+
+
+def _outages(classes: tuple[FailureClass, ...], down: Mapping[str, float]) -> tuple[ClassOutage, ...]:
+    hours = [
+        ClassOutage(one, HOURS_A_YEAR * one.count * prod(down[each.kind] for each in one.example)) for one in classes
+    ]
+    return tuple(sorted((one for one in hours if one.hours_per_year), key=lambda one: -one.hours_per_year))
+
+
+def _shared(fabric: Fabric, link: Link, down: Mapping[str, float]) -> tuple[float, float]:
+    """Return how much of the time the plane and the pod of a link are out of service."""
+    pod = fabric.switch_of[link.upper].pod
+    return down.get("plane", 0), down.get("pod", 0) if pod is not None else 0
+
+
+def _ports_percent(fabric: Fabric, down: Mapping[str, float]) -> float:
+    whole = in_service = 0.0
+    for link in fabric.links:
+        if link.is_access:
+            plane, pod = _shared(fabric, link, down)
+            switch = fabric.switch_of[link.upper].tier.name
+            up = (1 - down[link.kind]) * (1 - down[switch]) * (1 - plane) * (1 - pod)
+            whole += link.speed_gbps
+            in_service += link.speed_gbps * up
+    return 100 * in_service / whole if whole else 100
+
+
+def _cut_off(fabric: Fabric, host: Host, down: Mapping[str, float]) -> float:
+    """Return the part of the time in which a node has no link: each of its links, or its switch, plane or pod, is out.
+
+    A node is in one pod, whose outage takes all of its links.
+    """
+    by_plane: dict[int, dict[str, list[Link]]] = {}
+    for link in fabric.uplinks_of[host.name]:
+        by_plane.setdefault(link.plane, {}).setdefault(link.upper, []).append(link)
+    if not by_plane:
+        return 0
+    planes = 1.0
+    plane_down = pod_down = 0.0
+    for switches in by_plane.values():
+        lost = 1.0
+        for upper, links in switches.items():
+            plane_down, pod_down = _shared(fabric, links[0], down)
+            switch_down = down[fabric.switch_of[upper].tier.name]
+            lost *= switch_down + (1 - switch_down) * prod(down[link.kind] for link in links)
+        planes *= plane_down + (1 - plane_down) * lost
+    return pod_down + (1 - pod_down) * planes
