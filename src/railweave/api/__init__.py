@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from railweave.api import sim as sim
     from railweave.api.alternatives import compare as compare
     from railweave.api.alternatives import compare_designs as compare_designs
+    from railweave.api.alternatives import suggest as suggest
     from railweave.api.auditing import audit as audit
     from railweave.api.buying import bom as bom
     from railweave.api.buying import bom_phases as bom_phases
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
-    "alternatives": ("compare", "compare_designs"),
+    "alternatives": ("compare", "compare_designs", "suggest"),
     "auditing": ("audit",),
     "buying": ("bom", "bom_phases", "cable_labels"),
     "comparing": ("diff", "phases"),

@@ -1,8 +1,12 @@
 """Designs side by side: what several intents take, carry and lose."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import yaml
+
+from railweave.api.catalog import models
 from railweave.api.designing import Gathered, gather, gather_text
 from railweave.api.project import Project
 from railweave.api.starter import INTENT, design_intent, starter_designs
@@ -11,12 +15,14 @@ from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
 from railweave.comparison.alternative import Alternative, Comparison, worst_single
 from railweave.comparison.guidelines import guidelines
-from railweave.diagnostics import has_errors
+from railweave.comparison.suggestion import Candidate, candidates, smallest
+from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.files import write_private
 from railweave.report.page.compare_page import comparison_html
 
 _READABLE = 0o644
+_WIDER = "ask for another speed or ratio, or `railweave models` for what each model carries without loss"
 
 
 def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Path | None = None) -> Comparison:
@@ -35,6 +41,54 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Pa
         except OSError as exc:
             raise RailweaveError(f"{html} cannot be written: {exc.strerror}") from exc
     return found
+
+
+class Suggested(NamedTuple):
+    """Designs that carry the same nodes, workload and growth as an intent: side by side, the intent itself first, and
+    their intents by name; ``tried`` counts the designs that were laid out."""
+
+    comparison: Comparison
+    texts: Mapping[str, str]
+    tried: int
+
+
+def suggest(project: Project, *, most: int = 4, out: Path | None = None) -> Suggested:
+    """Return the designs with the fewest switches for the nodes, workload and growth of an intent, over the switch
+    models of the catalog and the port modes of its NICs; each is accepted by `check`.
+
+    An intent that `check` refuses, because it cannot grow as it should, is not shown beside them. ``out`` is a folder
+    into which their intents are written, ``suggestion-1.yml`` and so on. Raises RefusedError with what is wrong with
+    the intent where no design carries it, RailweaveError where the folder cannot be written.
+    """
+    own = gather(project.intent)
+    document = yaml.safe_load(project.intent.read_text(encoding="utf-8"))
+    found = candidates(own.intent, document, models(), load_catalog())
+    gathered: dict[str, Gathered] = {}
+
+    def accept(one: Candidate) -> bool:
+        gathered[one.name] = gather_text(one.text, f"{one.name}.yml")
+        return not has_errors(gathered[one.name].diagnostics)
+
+    chosen = smallest(found, accept, most)
+    if not chosen:
+        raise RefusedError(
+            own.diagnostics or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)]
+        )
+    own_column = [] if has_errors(own.diagnostics) else [(str(project.intent), own)]
+    compared = _compared([*own_column, *((one.name, gathered[one.name]) for one in chosen)], None)
+    texts = {f"suggestion-{number}.yml": one.text for number, one in enumerate(chosen, start=1)}
+    if out is not None:
+        _write(out, texts)
+    return Suggested(compared, texts, found.tried)
+
+
+def _write(out: Path, texts: Mapping[str, str]) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_private(out / name, text.encode(), _READABLE)
+    except OSError as exc:
+        raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
 
 
 def compare_designs() -> Comparison:

@@ -195,7 +195,11 @@ def bom(
 def compare(
     intents: Annotated[
         list[Path],
-        typer.Argument(metavar="INTENT...", help="Two intent files or more.", autocompletion=completion.intents),
+        typer.Argument(
+            metavar="INTENT...",
+            help="Two intent files or more, or one with --suggest.",
+            autocompletion=completion.intents,
+        ),
     ],
     prices: Annotated[
         Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
@@ -203,11 +207,31 @@ def compare(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write the comparison as a page for browsers.")
     ] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option("--suggest", help="Beside it, other designs for its nodes, of the fewest switches."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="With --suggest: write the designs' intents."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Compare designs side by side: sizes, parts, the worst single failure, cost, rules of thumb."""
     from railweave.report.comparison import comparison_json, comparison_view
 
+    if suggest:
+        if len(intents) != 1 or prices or html:
+            raise UsageError("--suggest takes one intent, no --prices and no --html: compare what --out writes")
+        suggested = api.suggest(api.open_project(intents[0]), out=out)
+        print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
+        if not json:
+            print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
+            if out is not None:
+                print_view("\n".join(f"  {out / name}" for name in suggested.texts))
+        return
+    if out is not None:
+        raise UsageError("--out is for the intents of --suggest")
     found = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(found, comparison_json, comparison_view, as_json=json)
 

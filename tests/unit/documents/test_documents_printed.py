@@ -71,6 +71,7 @@ def offline(rig: Rig) -> None:
     rig.note("bom")
     intent = str(rig.folder / "intent" / "lab-4.yml")
     rig.note("compare", intent, intent)
+    rig.note("compare", intent, "--suggest")
     rig.note("failures")
     rates = rig.folder / "rates.yml"
     rates.write_text("rates: {switch: {failures_per_year: 0.1, repair_hours: 5}}\n", encoding="utf-8")

@@ -1,0 +1,95 @@
+"""Suggested designs carry what the intent asks for, and no design that was tried is smaller."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from railweave import api
+from railweave.api.designing import design_text, load_designed
+from railweave.cli.main import main
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+
+pytestmark = pytest.mark.slow
+
+INTENTS = Path(__file__).resolve().parents[3] / "intent"
+MINIMAL = (INTENTS / "minimal.yml").read_text(encoding="utf-8")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "own.yml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def bandwidth(fabric: Fabric) -> int:
+    return sum(link.speed_gbps for link in fabric.links if link.is_access)
+
+
+@pytest.mark.parametrize("name", ["pod-32", "lab-4"])
+def test_what_is_suggested_is_accepted_and_carries_the_same_nodes_at_the_same_ratio(name: str, tmp_path: Path) -> None:
+    path = INTENTS / f"{name}.yml"
+    own = load_designed(path).fabric
+    found = api.suggest(api.open_project(path), out=tmp_path / "new")
+    first, *others = found.comparison.alternatives
+    assert first.intent == str(path)
+    assert len(others) == len(found.texts) == 4
+    sizes = []
+    for name_of, text in found.texts.items():
+        assert (tmp_path / "new" / name_of).read_text(encoding="utf-8") == text
+        designed = design_text(text, name_of)
+        sizing = designed.fabric.sizing
+        assert (sizing.nodes, sizing.gpus) == (own.sizing.nodes, own.sizing.gpus)
+        assert sizing.oversubscription.leaf <= own.sizing.oversubscription.target + 1e-9
+        assert bandwidth(designed.fabric) == bandwidth(own)
+        sizes.append(len(designed.fabric.switches))
+    assert sizes == sorted(sizes)
+    assert sizes[0] <= len(own.switches)
+
+
+def test_growth_is_kept_also_where_the_intent_cannot_grow_so_far_itself(tmp_path: Path) -> None:
+    grows = MINIMAL.replace("{kind: pretraining}", "{kind: pretraining, growth: {gpus: 512}}")
+    path = written(tmp_path, grows)
+    found = api.suggest(api.open_project(path), most=2)
+    assert str(path) not in {one.intent for one in found.comparison.alternatives}
+    for name, suggested in found.texts.items():
+        assert design_text(suggested, name).fabric.sizing.limits.nodes * 8 >= 512
+
+
+def test_nics_are_tried_in_every_mode_of_the_same_bandwidth(tmp_path: Path) -> None:
+    path = written(tmp_path, MINIMAL)
+    found = api.suggest(api.open_project(path), most=24)
+    planes = {yaml.safe_load(one)["topology"].get("planes", 1) for one in found.texts.values()}
+    assert planes == {1, 2}
+
+
+def test_devices_of_the_present_design_are_left_out(tmp_path: Path) -> None:
+    overrides = "overrides: {mini-leaf1: {BANNER_MESSAGE: {global: {motd: hello}}}}\n"
+    found = api.suggest(api.open_project(written(tmp_path, MINIMAL + overrides)), most=1)
+    assert [set(yaml.safe_load(one)) for one in found.texts.values()] == [{"fabric", "workload", "nodes", "topology"}]
+
+
+def test_nodes_that_nothing_carries_get_the_errors_of_their_intent(tmp_path: Path) -> None:
+    path = written(tmp_path, MINIMAL.replace("speed: 400G", "speed: 40G"))
+    with pytest.raises(RefusedError) as refused:
+        api.suggest(api.open_project(path), out=tmp_path / "new")
+    assert "P-2" in {one.code for one in refused.value.diagnostics}
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (
+            ["a.yml", "b.yml", "--suggest"],
+            "--suggest takes one intent, no --prices and no --html: compare what --out writes",
+        ),
+        (["a.yml", "b.yml", "--out", "x"], "--out is for the intents of --suggest"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    words: list[str], refusal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *words]) != 0
+    assert refusal in " ".join(capsys.readouterr().err.split())
