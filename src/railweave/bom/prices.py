@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from railweave.bom.bill import Bill, Line
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.errors import RailweaveError, RefusedError
+from railweave.errors import RefusedError
 from railweave.intent.paths import child
-from railweave.intent.positions import Document, decode, read_document
+from railweave.intent.positions import Document, read_checked
 
 CODE = "RW018"
 _KEYS = ("currency", "prices")
@@ -34,14 +34,7 @@ class Prices(NamedTuple):
 
 def read_prices(path: Path) -> Prices:
     """Return the prices of a file; raises RefusedError with everything that is wrong in it."""
-    try:
-        data = path.read_bytes()
-    except OSError as exc:
-        raise RailweaveError(f"{path}: {exc.strerror}") from exc
-    document = read_document(decode(data, str(path)), str(path))
-    found = [*document.diagnostics, *_faults(document, str(path))]
-    if found:
-        raise RefusedError(found)
+    document = read_checked(path, _faults)
     listed = document.value["prices"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     places = {part: document.keys[child("prices", part)] for part in listed}

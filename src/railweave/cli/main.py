@@ -24,6 +24,7 @@ from railweave.cli import (
     rehearse_commands,
     rollout_commands,
     sim_commands,
+    weighing_commands,
 )
 from railweave.cli.options import IntentCommand, UsageProblem
 from railweave.cli.terminal import EXIT_INTERRUPTED
@@ -55,6 +56,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 for module in (
     design_commands,
+    weighing_commands,
     fabric_commands,
     rehearse_commands,
     rollout_commands,

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import LINK_KINDS, TIER_NAMES
 from railweave.intent.paths import child
-from railweave.intent.positions import Document, decode, read_document
+from railweave.intent.positions import Document, read_checked
 from railweave.wording import either, suggestion
 
 CODE = "RW019"
@@ -55,14 +54,7 @@ class Rates(NamedTuple):
 
 def read_rates(path: Path) -> Rates:
     """Return the rates of a file; raises RefusedError with everything that is wrong in it."""
-    try:
-        data = path.read_bytes()
-    except OSError as exc:
-        raise RailweaveError(f"{path}: {exc.strerror}") from exc
-    document = read_document(decode(data, str(path)), str(path))
-    found = [*document.diagnostics, *_faults(document, str(path))]
-    if found:
-        raise RefusedError(found)
+    document = read_checked(path, _faults)
     listed = document.value["rates"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     return Rates({str(kind): _rate(one) for kind, one in listed.items()})

@@ -6,14 +6,15 @@ anything is expanded. Errors that leave the rest readable are gathered; the othe
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Never
 
 import yaml
 
 from railweave.diagnostics import Diagnostic, Where, error, in_order
-from railweave.errors import RefusedError
+from railweave.errors import RailweaveError, RefusedError
 from railweave.intent.paths import child
 from railweave.intent.syntax import syntax_diagnostic
 from railweave.secrets import shown_key
@@ -72,6 +73,21 @@ def decode(data: bytes, file: str) -> str:
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8-sig", "replace")) + 1
         message = f"byte 0x{data[exc.start]:02x} is not UTF-8 text"
         return _refuse("RW002", message, Where(file, line, column), "save the file as UTF-8")
+
+
+def read_checked(path: Path, faults: Callable[[Document, str], Iterable[Diagnostic]]) -> Document:
+    """Return the document in a file of the user's that is no intent; ``faults`` yields what is wrong in it.
+
+    Raises RefusedError with everything that is wrong, RailweaveError where the file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as exc:
+        raise RailweaveError(f"{path}: {exc.strerror}") from exc
+    document = read_document(decode(data, str(path)), str(path))
+    if found := [*document.diagnostics, *faults(document, str(path))]:
+        raise RefusedError(found)
+    return document
 
 
 def read_document(text: str, file: str) -> Document:

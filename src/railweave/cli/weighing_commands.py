@@ -1,0 +1,143 @@
+"""Commands that weigh a design: bom, compare, failures."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from railweave import api
+from railweave.cli import completion
+from railweave.cli.options import AsJson, IntentArgument, IntentOption
+from railweave.cli.show import print_result, print_view
+from railweave.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to ``app``."""
+    for command in (bom, compare, failures):
+        app.command()(command)
+
+
+def bom(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    against: Annotated[
+        str,
+        typer.Option("--against", metavar="BASE", help="Only what is needed more than at a revision or in a file."),
+    ] = "",
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+    ] = None,
+    spares: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--spares",
+            metavar="RULE",
+            help="Spares: percent of every part (2), of a kind (module=5), or pieces of each (switch=+1); repeat it.",
+        ),
+    ] = None,
+    phases: Annotated[
+        bool, typer.Option("--phases", help="What to order today, for the growth stated, and for all that fits.")
+    ] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
+    ] = None,
+    xlsx: Annotated[
+        Path | None,
+        typer.Option(
+            "--xlsx", metavar="FILE", help="Also write a workbook: parts with formulas of prices, trays, bundles."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", metavar="FILE", help="Also write labels of all cable ends: a page .html, or .csv."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
+    from railweave.report.bom import bom_json, bom_view, phases_view, write_csv
+    from railweave.report.labels import write_labels
+    from railweave.report.workbook import write_workbook
+
+    project = api.open_project(intent or option)
+    if phases and against:
+        raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
+    found = api.bom(project, against=against, prices=prices, spares=spares or ())
+    parts = api.bom_phases(project, prices=prices, spares=spares or ()) if phases else ()
+    if csv is not None:
+        write_csv(found, csv)
+    if xlsx is not None:
+        write_workbook(found, xlsx, parts)
+    if labels is not None:
+        write_labels(api.cable_labels(project), found.fabric, labels)
+    view = partial(phases_view, phases=parts) if parts else bom_view
+    print_result(found, partial(bom_json, phases=parts), view, as_json=json)
+
+
+def compare(
+    intents: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INTENT...",
+            help="Two intent files or more, or one with --suggest.",
+            autocompletion=completion.intents,
+        ),
+    ],
+    prices: Annotated[
+        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the comparison as a page for browsers.")
+    ] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option("--suggest", help="Beside it, other designs for its nodes, of the fewest switches."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="With --suggest: write the designs' intents."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare designs side by side: sizes, parts, the worst single failure, cost, rules of thumb."""
+    from railweave.report.comparison import comparison_json, comparison_view
+
+    if suggest:
+        if len(intents) != 1 or prices or html:
+            raise UsageError("--suggest takes one intent, no --prices and no --html: compare what --out writes")
+        suggested = api.suggest(api.open_project(intents[0]), out=out)
+        print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
+        if not json:
+            print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
+            if out is not None:
+                print_view("\n".join(f"  {out / name}" for name in suggested.texts))
+        return
+    if out is not None:
+        raise UsageError("--out is for the intents of --suggest")
+    found = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
+    print_result(found, comparison_json, comparison_view, as_json=json)
+
+
+def failures(
+    intent: IntentArgument = None,
+    option: IntentOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every class of pairs, not only the worst.")] = False,
+    rates: Annotated[
+        Path | None,
+        typer.Option("--rates", metavar="FILE", help="YAML with `rates` by kind: what failures cost over a year."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show what every failure of one link, switch, pod or plane costs, and of every two of them."""
+    from railweave.report.failures import failures_json, failures_view
+
+    project = api.open_project(intent or option)
+    found = api.failures(project)
+    over_a_year = None if rates is None else api.availability(project, found, rates)
+    print_result(
+        found,
+        lambda found: failures_json(found, over_a_year),
+        lambda found: failures_view(found, every=every, over_a_year=over_a_year),
+        as_json=json,
+    )
