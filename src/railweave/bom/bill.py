@@ -1,11 +1,11 @@
 """The bill of materials of a fabric: what to order, how many, and for which links.
 
-Counted from the graph: every cage in use is equipped once, every link is in one cable. What the catalog does not state
-(power, rack units, prices) is not in it.
+Counted from the graph: every cage in use is equipped once, every link is in one cable. Rack units and power are those
+of switches, as far as the catalog has a source for them; it knows no prices.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from railweave.bom.trays import RackSummary, summarize_racks
 from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
 from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium
+from railweave.catalog.model import Medium, SwitchModel
 from railweave.fabric.model import Fabric
 from railweave.wording import counted, natural_key
 
@@ -32,7 +32,7 @@ class PartKind(StrEnum):
 class Line(NamedTuple):
     """One part: ``quantity`` pieces of it, cables of ``length_m`` meters (None for others), ``where`` it is used:
     tiers, kinds of nodes or kinds of links. ``spares`` are pieces beyond ``quantity``. ``unit_price`` is None where
-    nobody stated it."""
+    nobody stated it, so are ``rack_units`` and ``max_power_w`` of one piece where no source does."""
 
     kind: PartKind
     part: str
@@ -42,11 +42,23 @@ class Line(NamedTuple):
     where: tuple[str, ...]
     spares: int = 0
     unit_price: Decimal | None = None
+    rack_units: int | None = None
+    max_power_w: int | None = None
 
     @property
     def price(self) -> Decimal | None:
         """Return the price of all pieces, spares included."""
         return None if self.unit_price is None else self.unit_price * (self.quantity + self.spares)
+
+
+class Space(NamedTuple):
+    """What the switches of a bill take, spares left out: rack units, and watts at most. ``no_units`` and ``no_power``
+    are the parts of which no source states that; the sums are None where it is so of all."""
+
+    rack_units: int | None
+    max_power_w: int | None
+    no_units: tuple[str, ...]
+    no_power: tuple[str, ...]
 
 
 class Bill(NamedTuple):
@@ -79,12 +91,35 @@ class Bill(NamedTuple):
         """Return how many pieces of a kind there are."""
         return sum(line.quantity for line in self.lines if line.kind is kind)
 
+    @property
+    def space(self) -> Space:
+        """Return the rack units and the power of the switches."""
+        switches = [line for line in self.lines if line.kind is PartKind.SWITCH]
+        units = [(line.part, line.quantity, line.rack_units) for line in switches]
+        power = [(line.part, line.quantity, line.max_power_w) for line in switches]
+        return Space(_total(units), _total(power), _unstated(units), _unstated(power))
+
+
+_Stated = Sequence[tuple[str, int, int | None]]
+
+
+def _total(stated: _Stated) -> int | None:
+    """Return the sum over all pieces of the parts that state it, None without any."""
+    known = [quantity * each for _, quantity, each in stated if each is not None]
+    return sum(known) if known else None
+
+
+def _unstated(stated: _Stated) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part for part, _, each in stated if each is None))
+
 
 class _Part(NamedTuple):
     kind: PartKind
     part: str
     description: str
     length_m: int | None = None
+    rack_units: int | None = None
+    max_power_w: int | None = None
 
 
 def bill(fabric: Fabric, catalog: Catalog) -> Bill:
@@ -93,8 +128,7 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     bought = assemblies(cables)
     counts: Counter[tuple[_Part, str]] = Counter()
     for switch in fabric.switches:
-        model = catalog.switch(switch.panel.model)
-        counts[_Part(PartKind.SWITCH, model.title, f"HWSKU {switch.panel.hwsku}"), switch.tier.name] += 1
+        counts[_switch(catalog.switch(switch.panel.model), switch.panel.hwsku), switch.tier.name] += 1
     for host in fabric.hosts:
         nic = catalog.find_nic(host.nic_model)
         title = host.nic_model if nic is None else nic.title
@@ -107,6 +141,11 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
         counts[part, where] += 1
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
     return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, bought))
+
+
+def _switch(model: SwitchModel, hwsku: str) -> _Part:
+    units, power_w = (None, None) if model.housing is None else model.housing[:2]
+    return _Part(PartKind.SWITCH, model.title, f"HWSKU {hwsku}", None, units, power_w)
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:
@@ -138,7 +177,16 @@ def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[Line, ...]:
     for (part, where), quantity in counts.items():
         places.setdefault(part, Counter())[where] += quantity
     return _ordered(
-        Line(one.kind, one.part, one.description, places[one].total(), one.length_m, tuple(places[one]))
+        Line(
+            one.kind,
+            one.part,
+            one.description,
+            places[one].total(),
+            one.length_m,
+            tuple(places[one]),
+            rack_units=one.rack_units,
+            max_power_w=one.max_power_w,
+        )
         for one in places
     )
 

@@ -183,6 +183,15 @@ class ServicePort(NamedTuple):
     mode: str | None
 
 
+class Housing(NamedTuple):
+    """The box of a switch: ``rack_units`` that it takes, and ``max_power_w``, a bound of what it draws: of its data
+    sheet, else what one power supply gives, on which it has to run alone; None where no source states it."""
+
+    rack_units: int | None
+    max_power_w: int | None
+    source: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchModel:
     """A switch model. Models are compared by identity: the catalog holds each once.
@@ -205,6 +214,7 @@ class SwitchModel:
     hwskus: tuple[Hwsku, ...]
     service_ports: tuple[ServicePort, ...]
     duplicate_lanes: bool
+    housing: Housing | None = None
 
     def hwsku(self, name: str) -> Hwsku | None:
         """Return the HWSKU of that name."""

@@ -84,7 +84,16 @@ def _parts(bill: Bill | None) -> Iterator[tuple[str, str]]:
     kinds = ("switches", PartKind.SWITCH), ("NICs", PartKind.NIC), ("transceivers", PartKind.MODULE)
     for name, kind in (*kinds, ("cables with fixed ends", PartKind.CABLE), ("fibers", PartKind.FIBER)):
         yield name, f"{bill.quantity(kind):,}"
+    space = bill.space
+    yield "rack units of switches", _stated(space.rack_units, space.no_units)
+    yield "watts of switches at most", _stated(space.max_power_w, space.no_power)
     yield "remarks on parts", f"{len(bill.remarks)}" if bill.remarks else ""
+
+
+def _stated(total: int | None, missing: tuple[str, ...]) -> str:
+    if total is None:
+        return ""
+    return f"{total:,}" + (f" without {counted(len(missing), 'part')}" if missing else "")
 
 
 def _worst(worst: FailureClass | None) -> Iterator[tuple[str, str]]:

@@ -35,8 +35,8 @@ class _Run(NamedTuple):
 
 def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -> tuple[Fabric, tuple[Diagnostic, ...]]:
     """Return the fabric with every device in its rack and every link at its own length, or why that cannot be."""
-    devices = (*fabric.host_of, *fabric.switch_of)
-    placed, diagnostics = place_devices(racks, devices, intent.where)
+    housings = {switch.name: catalog.switch(switch.panel.model).housing for switch in fabric.switches}
+    placed, diagnostics = place_devices(racks, dict.fromkeys(fabric.host_of) | housings, intent.where)
     if placed is None:
         return fabric, diagnostics
     ports = device_ports(fabric, catalog)

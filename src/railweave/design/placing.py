@@ -3,16 +3,18 @@
 Entries that state a unit take theirs first; the others then take the lowest free units, in the order of the file.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from railweave.catalog.model import Housing
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.racks import Rack, RackPlace, Racks, top_mm
 from railweave.intent.racks import Placed, names_in_range
 from railweave.intent.racks import Racks as RacksIntent
 from railweave.wording import compact, counted, natural_key, suggestion
 
+MISSING = "RW011"
 UNPLACED = "RW301"
 NO_ROOM = "RW302"
 Places = Callable[[str], Where]
@@ -38,21 +40,54 @@ class _Entry(NamedTuple):
 
 
 def place_devices(
-    intent: RacksIntent, devices: Collection[str], where: Places
+    intent: RacksIntent, devices: Mapping[str, Housing | None], where: Places
 ) -> tuple[Racks | None, tuple[Diagnostic, ...]]:
-    """Return the racks with all ``devices``, or why there are none; ``where`` gives the place of an intent path."""
+    """Return the racks with all ``devices``, or why there are none; ``where`` gives the place of an intent path.
+
+    A device's housing, where the catalog has it, gives the height and the draw that its entry leaves out.
+    """
     racks, found = _racks(intent, where)
     entries, unnamed = _entries(intent, racks, devices, where)
     found += unnamed
     if found:
         # Room is asked for once all names are right: a mistyped one would be reported again as missing room.
         return None, tuple(found)
-    places, full = _fill(intent, entries, where)
+    sizes = {name: _size(entry.keys, devices[name]) for entry in entries for name in entry.devices}
+    found = [fault for entry in entries for fault in _unsized(intent, entry, sizes, where)]
+    if found:
+        return None, tuple(found)
+    places, full = _fill(intent, entries, sizes, where)
     found = full or list(_overloaded(intent, places, where))
     if found:
         return None, tuple(found)
     tray_mm = top_mm(intent.units) if intent.tray_mm is None else intent.tray_mm
     return Racks(intent.units, tray_mm, intent.slack_mm, racks, places), ()
+
+
+class _Size(NamedTuple):
+    """Rack units and watts of a device; None where neither its entry nor the catalog has them."""
+
+    height: int | None
+    power_w: int | None
+
+
+def _size(keys: Placed, housing: Housing | None) -> _Size:
+    units, power_w = (None, None) if housing is None else (housing.rack_units, housing.max_power_w)
+    return _Size(units if keys.height is None else keys.height, power_w if keys.power_w is None else keys.power_w)
+
+
+def _unsized(intent: RacksIntent, entry: _Entry, sizes: Mapping[str, _Size], where: Places) -> Iterator[Diagnostic]:
+    """Yield what an entry has to state: the height of its devices, and what they draw where racks may only so much."""
+    flat = [name for name in entry.devices if sizes[name].height is None]
+    if flat:
+        message = f"key `height` is missing in `{entry.path}`, and the catalog has no rack units of {compact(flat)}"
+        fix = "add `height`: rack units of one of them"
+        yield error(MISSING, message, where(f"{entry.path}.height"), fix=fix, devices=tuple(flat))
+    drawing = [name for name in entry.devices if sizes[name].power_w is None]
+    if intent.power_w is not None and drawing:
+        message = f"key `power_w` is missing in `{entry.path}`, and `racks.power_w` limits what a rack draws"
+        fix = "add `power_w`: watts that one of them draws at most; or leave out `racks.power_w`"
+        yield error(MISSING, message, where(f"{entry.path}.power_w"), fix=fix, devices=tuple(drawing))
 
 
 def _racks(intent: RacksIntent, where: Places) -> tuple[dict[str, Rack], list[Diagnostic]]:
@@ -132,7 +167,7 @@ def _placed_twice(names: Sequence[str], where: Where, before: Where) -> Diagnost
 
 
 def _fill(
-    intent: RacksIntent, entries: Sequence[_Entry], where: Places
+    intent: RacksIntent, entries: Sequence[_Entry], sizes: Mapping[str, _Size], where: Places
 ) -> tuple[dict[str, RackPlace], list[Diagnostic]]:
     """Return the places of all devices, or the entries for which there is no room."""
     places: dict[str, RackPlace] = {}
@@ -149,32 +184,35 @@ def _fill(
         full: list[tuple[str, str, str]] = []
         for rack, devices in entry.in_racks():
             units = taken.setdefault(rack, {})
-            for place, name in enumerate(devices):
-                unit, why = _unit(intent.units, units, entry.keys, place)
+            above = entry.keys.unit
+            for name in devices:
+                height = sizes[name].height or 1
+                unit, why = _unit(intent.units, units, above, height)
+                above = None if above is None else above + height
                 if why:
                     full.append((name, rack, why))
                     continue
-                units.update(dict.fromkeys(range(unit, unit + entry.keys.height), name))
-                places[name] = RackPlace(rack, unit, entry.keys.height, entry.keys.power_w)
+                units.update(dict.fromkeys(range(unit, unit + height), name))
+                places[name] = RackPlace(rack, unit, height, sizes[name].power_w)
         if full:
             found.append(_no_room(entry, full, where))
     return places, found
 
 
-def _unit(units: int, taken: dict[int, str], keys: Placed, place: int) -> tuple[int, str]:
-    """Return the lowest unit of the device with that ``place`` in a rack, and why it cannot stand there."""
-    if keys.unit is not None:
-        unit = keys.unit + place * keys.height
-        top = unit + keys.height - 1
+def _unit(units: int, taken: dict[int, str], stated: int | None, height: int) -> tuple[int, str]:
+    """Return the lowest unit of a device, the ``stated`` one or the first with room above it, and why it cannot stand
+    there."""
+    if stated is not None:
+        top = stated + height - 1
         if top > units:
-            return unit, f"its units {unit} to {top} end above the {units} of a rack"
-        in_the_way = next((taken[one] for one in range(unit, top + 1) if one in taken), "")
-        return unit, f"its units {unit} to {top} are taken by {in_the_way}" if in_the_way else ""
-    for unit in range(1, units - keys.height + 2):
-        if not any(one in taken for one in range(unit, unit + keys.height)):
+            return stated, f"its units {stated} to {top} end above the {units} of a rack"
+        in_the_way = next((taken[one] for one in range(stated, top + 1) if one in taken), "")
+        return stated, f"its units {stated} to {top} are taken by {in_the_way}" if in_the_way else ""
+    for unit in range(1, units - height + 2):
+        if not any(one in taken for one in range(unit, unit + height)):
             return unit, ""
     free = units - len(taken)
-    return 0, f"no {counted(keys.height, 'unit')} in a row are free, {free} of {units} in all"
+    return 0, f"no {counted(height, 'unit')} in a row are free, {free} of {units} in all"
 
 
 def _no_room(entry: _Entry, full: Sequence[tuple[str, str, str]], where: Places) -> Diagnostic:

@@ -112,11 +112,15 @@ class Placed(Keys):
     per_rack: Annotated[int | None, Whole(least=1, most=100, auto=True)] = default(
         "auto", "how many of them each rack holds; auto spreads them evenly"
     )
-    height: Annotated[int, Whole(least=1, most=60)] = key("rack units of one of them")
+    height: Annotated[int | None, Whole(least=1, most=60, auto=True)] = default(
+        "auto", "rack units of one of them; auto takes those of a switch's model"
+    )
     unit: Annotated[int | None, Whole(least=1, most=100, auto=True)] = default(
         "auto", "lowest rack unit of the first one in each rack, from 1 at the floor; auto takes the lowest free ones"
     )
-    power_w: Annotated[int | None, Whole(least=1, most=1_000_000)] = unset("watts that one of them draws at most")
+    power_w: Annotated[int | None, Whole(least=1, most=1_000_000)] = unset(
+        "watts that one of them draws at most; left out, those of a switch's model where a source states them"
+    )
 
 
 class Racks(Keys):

@@ -19,7 +19,7 @@ _TIERS = ("leaf", "spine", "super_spine")
 
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
-    rules = (_values_written, _first_stripes, _tier_models, _class_roles, _rows_apart, _draws, _one_length)
+    rules = (_values_written, _first_stripes, _tier_models, _class_roles, _rows_apart, _one_length)
     return [one for rule in rules for one in rule(document, file)]
 
 
@@ -118,21 +118,6 @@ def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
                 f"key `distance_m` is missing in `racks.rows[{index}]`",
                 place_of(document.places, path, file),
                 fix="add `distance_m`: meters from the row before, center to center",
-            )
-
-
-def _draws(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every entry that states no draw where racks may only draw so much: it would count as none."""
-    racks = document.value.get("racks")
-    entries = racks.get("devices") if isinstance(racks, dict) and "power_w" in racks else None
-    for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        if isinstance(entry, dict) and "power_w" not in entry:
-            path = f"racks.devices[{index}].power_w"
-            yield error(
-                "RW011",
-                f"key `power_w` is missing in `racks.devices[{index}]`, and `racks.power_w` limits what a rack draws",
-                place_of(document.places, path, file),
-                fix="add `power_w`: watts that one of them draws at most; or leave out `racks.power_w`",
             )
 
 

@@ -20,10 +20,10 @@ from railweave.report.layout import paragraphs, table
 from railweave.wording import counted, first_few
 
 _COLUMNS = ("kind", "part", "description", "quantity", "spares", "length_m", "where")
+_SPACE = ("rack_units", "max_power_w")
 
 _ONE_LENGTH = "lengths are the longest, as `cabling` has them"
 _BY_RACKS = "lengths are the shortest that are sold and span the way between the racks"
-_NO_RACKS = "; without power, rack units and parts of nodes other than NICs"
 _NO_PARTS_OF_NODES = "; without parts of nodes other than NICs"
 _CAGES = "; each port of a NIC counts as a cage"
 _NO_SPARES = "; no spares (`--spares RULE`)"
@@ -41,13 +41,14 @@ def bom_json(bill: Bill, phases: Iterable[BomPhase] = ()) -> dict[str, Any]:
             {**members(one, "title", "nodes", "gpus"), "lines": _lines_json(one.bill), "total": amount(one.bill.total)}
             for one in phases
         ],
+        "switches": members(bill.space, *bill.space._fields),
         **members(bill, "unpriced", "remarks", "racks"),
     }
 
 
 def _lines_json(bill: Bill) -> list[dict[str, Any]]:
     return [
-        {**members(line, *_COLUMNS), "unit_price": amount(line.unit_price), "price": amount(line.price)}
+        {**members(line, *_COLUMNS, *_SPACE), "unit_price": amount(line.unit_price), "price": amount(line.price)}
         for line in bill.lines
     ]
 
@@ -62,10 +63,13 @@ def bom_csv(bill: Bill) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     money = ("unit_price", "price", "currency") if bill.currency else ()
-    writer.writerow((*_COLUMNS, *money))
+    writer.writerow((*_COLUMNS, *_SPACE, *money))
     for line in bill.lines:
-        length = "" if line.length_m is None else line.length_m
-        cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, " ".join(line.where))
+        length, units, power = (
+            "" if one is None else one for one in (line.length_m, line.rack_units, line.max_power_w)
+        )
+        where = " ".join(line.where)
+        cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, where, units, power)
         prices = (amount(line.unit_price) or "", amount(line.price) or "", bill.currency) if money else ()
         writer.writerow((*cells, *prices))
     return text.getvalue().encode()
@@ -87,13 +91,14 @@ def bom_view(bill: Bill) -> RenderableType:
     money = ("price",) if bill.currency else ()
     spares = ("spares",) if any(line.spares for line in bill.lines) else ()
     columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
-    notes = (_ONE_LENGTH + _NO_RACKS if bill.racks is None else _BY_RACKS + _NO_PARTS_OF_NODES) + _CAGES
+    notes = (_ONE_LENGTH if bill.racks is None else _BY_RACKS) + _NO_PARTS_OF_NODES + _CAGES
     parts = (
         table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
     )
     return paragraphs(
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
+        [Text(space_text(bill))] if space_text(bill) else None,
         None if bill.racks is None or bill.against else _racks(bill.racks),
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
         [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
@@ -137,6 +142,21 @@ def _sum(bill: Bill) -> list[Text]:
     if bill.unpriced:
         found.append(Text(f"without a price: {counted(len(bill.unpriced), 'part')} ({first_few(bill.unpriced)})"))
     return found
+
+
+def space_text(bill: Bill) -> str:
+    """Return what the switches take together, of a difference what they take more; empty where no source tells."""
+    space, sign = bill.space, "+" if bill.against else ""
+    found = []
+    if space.rack_units is not None:
+        found.append(f"{space.rack_units:{sign},} rack units{_without(space.no_units)}")
+    if space.max_power_w is not None:
+        found.append(f"at most {space.max_power_w / 1000:{sign},.1f} kW{_without(space.no_power)}")
+    return "switches: " + ", ".join(found) if found else ""
+
+
+def _without(parts: Sequence[str]) -> str:
+    return f" without {first_few(parts)} (no source)" if parts else ""
 
 
 def _racks(racks: RackSummary) -> list[Text]:

@@ -30,6 +30,7 @@ def _design(one: Alternative) -> dict[str, Any]:
         "links": members(sizing.links, "host_leaf", "leaf_spine", "spine_super_spine"),
         "most_nodes": sizing.limits.nodes,
         "parts": parts if bill else None,
+        "switches": members(bill.space, *bill.space._fields) if bill else None,
         "worst_failure": None
         if worst is None
         else {

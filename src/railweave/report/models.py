@@ -6,11 +6,12 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.catalog.model import Asic, NicModel
+from railweave.catalog.model import Asic, Housing, NicModel
 from railweave.checks.capability import Models, SpeedUse, SwitchCapability
 from railweave.jsonable import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
 from railweave.units import format_speed
+from railweave.wording import counted
 
 
 def models_json(found: Models) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def _switch_json(found: SwitchCapability) -> dict[str, Any]:
         "buffer_slices": model.asic.slices and model.asic.slices.total,
         "cages": len(model.cages),
         "form_factor": model.cage_type.form_factor,
+        "housing": model.housing and members(model.housing, *model.housing._fields),
         "speeds": [members(one, *one._fields) for one in found.speeds],
         "service_ports": [members(one, "name", "speed_gbps") for one in model.service_ports],
         "notes": list(found.notes),
@@ -72,10 +74,17 @@ def _switch_parts(found: SwitchCapability) -> list[RenderableType]:
         Text(f"platform {model.platform}, source {model.source}"),
         *([Text(f"cages: {model.cage_type.source}")] if model.cage_type.source else []),
         *([Text(f"service ports: {service}")] if service else []),
+        *([Text(f"{_box(model.housing)}: {model.housing.source}")] if model.housing else []),
         table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows),
         *(Text(f"not lossless at {_at(speeds)}: {why}") for why, speeds in _missing(found).items()),
         *(Text(one) for one in found.notes),
     ]
+
+
+def _box(housing: Housing) -> str:
+    units = None if housing.rack_units is None else counted(housing.rack_units, "rack unit")
+    power = None if housing.max_power_w is None else f"at most {housing.max_power_w:,} W"
+    return ", ".join(one for one in (units, power) if one)
 
 
 def _chip(asic: Asic) -> str:
@@ -98,6 +107,8 @@ def models_page(found: Models) -> str:
         rows = [[cell(text) for text in (*_speed_row(use), _lossless(use) or "no")] for use in one.speeds]
         missing = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(one).items()]
         notes = [f"- {cell(note.rstrip('.'))}." for note in one.notes]
+        if model.housing:
+            notes.append(f"- {cell(_box(model.housing))}; source: {code(model.housing.source)}.")
         parts += [
             f"## {cell(model.title)}\n",
             f"{code(model.id)}, {cell(_cages(one))}, {cell(_chip(model.asic))}. Source: {code(model.source)}; "

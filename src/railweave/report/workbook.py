@@ -80,6 +80,8 @@ def _parts(book: "Workbook", bill: Bill) -> None:
         f"price{currency}",
         "used for",
         "description",
+        "rack units of one",
+        "watts of one at most",
     )
     rows = [
         (
@@ -93,6 +95,8 @@ def _parts(book: "Workbook", bill: Bill) -> None:
             None,
             " ".join(one.where),
             one.description,
+            one.rack_units,
+            one.max_power_w,
         )
         for one in bill.lines
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.bom.bill import Bill, PartKind, bill, change
+from railweave.bom.bill import Bill, PartKind, Space, bill, change
 from railweave.bom.prices import priced, read_prices
 from railweave.bom.spares import read_spares, with_spares
 from railweave.catalog.load import load_catalog
@@ -77,14 +77,14 @@ def reference() -> Callable[[str], Bill]:
 
 def test_the_parts_of_a_pod_whole(reference: Callable[[str], Bill]) -> None:
     assert bom_csv(reference("pod-32.yml")).decode() == (
-        "kind,part,description,quantity,spares,length_m,where\n"
-        "switch,NVIDIA SN4700,HWSKU ACS-MSN4700,4,0,,spine\n"
-        "switch,Nokia 7220 IXR-H4-64D,HWSKU Nokia-IXR7220-H4-64D,4,0,,leaf\n"
-        "nic,NVIDIA ConnectX-7,1 port of 400G,128,0,,gpu\n"
-        'module,OSFP or QSFP112 400G-DR4,"reaches 500 m, host lanes of 100G",128,0,,host_leaf\n'
-        'module,QSFP-DD 400G-DR4,"reaches 500 m, host lanes of 50G",128,0,,host_leaf\n'
-        "cable,AOC QSFP-DD 400G to QSFP-DD 400G,active optical cable,128,0,30,leaf_spine\n"
-        "fiber,OS2 fiber MPO-12 to MPO-12,crossed (TIA-568.3 type B),128,0,20,host_leaf\n"
+        "kind,part,description,quantity,spares,length_m,where,rack_units,max_power_w\n"
+        "switch,NVIDIA SN4700,HWSKU ACS-MSN4700,4,0,,spine,1,\n"
+        "switch,Nokia 7220 IXR-H4-64D,HWSKU Nokia-IXR7220-H4-64D,4,0,,leaf,2,\n"
+        "nic,NVIDIA ConnectX-7,1 port of 400G,128,0,,gpu,,\n"
+        'module,OSFP or QSFP112 400G-DR4,"reaches 500 m, host lanes of 100G",128,0,,host_leaf,,\n'
+        'module,QSFP-DD 400G-DR4,"reaches 500 m, host lanes of 50G",128,0,,host_leaf,,\n'
+        "cable,AOC QSFP-DD 400G to QSFP-DD 400G,active optical cable,128,0,30,leaf_spine,,\n"
+        "fiber,OS2 fiber MPO-12 to MPO-12,crossed (TIA-568.3 type B),128,0,20,host_leaf,,\n"
     )
 
 
@@ -176,6 +176,17 @@ def test_copper_that_would_have_to_join_cages_crosswise_is_a_remark() -> None:
     assert found.remarks[0].endswith("no cable with fixed ends joins these; choose fibers for them (`cabling`)")
 
 
+def test_switches_are_summed_in_rack_units_and_watts_as_far_as_sources_state_them() -> None:
+    known = bill(
+        built(leaf="nvidia-sn5600", spine="arista-7060x6-64pe", near=5, between="auto", access="auto"), CATALOG
+    )
+    leaves, spines = (sum(one.quantity for one in known.lines if one.where == (tier,)) for tier in ("leaf", "spine"))
+    assert known.space == Space(2 * (leaves + spines), 2400 * spines, (), ("NVIDIA SN5600",))
+    unknown = bill(built(leaf="nvidia-sn5400", spine="nvidia-sn5400", near=5, between="auto", access="auto"), CATALOG)
+    assert unknown.space == Space(None, None, ("NVIDIA SN5400",), ("NVIDIA SN5400",))
+    assert change(unknown, known, "HEAD").space.max_power_w == 2400 * spines
+
+
 def test_a_change_is_the_difference_of_two_bills() -> None:
     small, large = bill(built(nodes=32), CATALOG), bill(built(nodes=64), CATALOG)
     more = change(small, large, "main")
@@ -204,7 +215,7 @@ def test_prices_are_summed_and_parts_without_one_are_named(tmp_path: Path, refer
     assert (document["total"], document["currency"]) == ("92736.00", "EUR")
     assert [line["price"] for line in document["lines"]] == ["80000.00", None, None, None, None, None, "12736.00"]
     assert "NVIDIA ConnectX-7" in document["unpriced"]
-    assert bom_csv(found).decode().splitlines()[1].endswith(",0,,spine,20000.00,80000.00,EUR")
+    assert bom_csv(found).decode().splitlines()[1].endswith(",0,,spine,1,,20000.00,80000.00,EUR")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Every data file of the catalog is sound; one case a file, so that one mistake does not hide the rest."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -166,6 +167,16 @@ def test_the_chip_lane_sums_agree_with_what_modules_see(model_id: str) -> None:
     cage = CATALOG.switch(model_id).cage_type
     lanes, lane_gbps = cage.module
     assert cage.lanes * cage.lane_gbps == lanes * lane_gbps
+
+
+def test_a_housing_states_units_or_watts_and_where_they_stand() -> None:
+    housings = {model_id: housing for model_id in CATALOG.switch_ids() if (housing := CATALOG.switch(model_id).housing)}
+    assert len(housings) >= 24
+    for model_id, one in housings.items():
+        assert one.rack_units in {None, 1, 2, 4}, model_id
+        assert one.max_power_w is None or 300 <= one.max_power_w <= 5000, model_id
+        assert one.rack_units or one.max_power_w, model_id
+        assert re.search(r"[\w-]+/[\w-]+:[\w./-]+@[0-9a-f]{12}\b", one.source), model_id
 
 
 @NICS

@@ -173,6 +173,36 @@ def test_a_star_stands_for_all_of_a_name_in_the_order_of_their_numbers() -> None
     assert starred.places == listed.places
 
 
+FROM_THE_CATALOG = INTENT.replace("spine: {model: nvidia-sn5600", "spine: {model: arista-7060x6-64pe")
+
+
+def test_switches_take_the_units_and_the_watts_of_their_model_unless_their_entry_states_others() -> None:
+    racks = RACKS.replace("racks: a3, height: 2}", "racks: a3}").replace("height: 2, unit: 39", "unit: 39")
+    stated = racks.replace("per_rack: 1}", "per_rack: 1, power_w: 1750}")
+    for text, power_w in ((racks, 2400), (stated, 1750)):
+        _, placed = racked(text.replace("a1-3", "a1-4").replace("racks: b3,", "racks: [a4, b3],"), FROM_THE_CATALOG)
+        spine, leaf = placed.places["f-spine1"], placed.places["f-leaf2"]
+        assert (leaf.unit, leaf.height, leaf.power_w) == (3, 2, None)
+        assert (spine.unit, spine.height, spine.power_w) == (39, 2, power_w)
+
+
+def test_what_neither_an_entry_nor_the_catalog_states_is_asked_for() -> None:
+    racks = RACKS.replace("height: 8, unit: 1, ", "").replace("units: 40", "units: 40\n  power_w: 9000")
+    with pytest.raises(RefusedError) as refused:
+        racked(racks.replace("racks: a3, height: 2", "racks: a3"))
+    limit = "and `racks.power_w` limits what a rack draws"
+    assert [(one.code, one.message, one.devices[:1]) for one in refused.value.diagnostics if one.code == "RW011"] == [
+        (
+            "RW011",
+            "key `height` is missing in `racks.devices[0]`, and the catalog has no rack units of gpu1…8",
+            ("gpu1",),
+        ),
+        ("RW011", f"key `power_w` is missing in `racks.devices[0]`, {limit}", ("gpu1",)),
+        ("RW011", f"key `power_w` is missing in `racks.devices[1]`, {limit}", ("f-leaf1",)),
+        ("RW011", f"key `power_w` is missing in `racks.devices[2]`, {limit}", ("f-spine1",)),
+    ]
+
+
 def test_without_racks_there_is_one_length_a_tier() -> None:
     fabric = design_text(INTENT, "f.yml").fabric
     assert fabric.racks is None

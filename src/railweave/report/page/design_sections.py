@@ -13,6 +13,7 @@ from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
+from railweave.report.bom import space_text
 from railweave.report.failures import cost_cells
 from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words
 from railweave.report.sizing import sizing_rows
@@ -167,7 +168,9 @@ def bill_section(bill: Bill) -> Section:
     grid = Grid("Parts", columns, rows, frozenset(range(len(spares) + 1)), more)
     remarks = tuple(Words(one, Tone.WARNING) for one in bill.remarks)
     total = (Words(f"{bill.currency} {bill.total:,.2f} in all"),) if priced and bill.total is not None else ()
-    return Section("parts", "Bill of materials", (grid, *([Sentences((*total, *remarks))] if total or remarks else [])))
+    space = (Words(space_text(bill)),) if space_text(bill) else ()
+    said = (*total, *space, *remarks)
+    return Section("parts", "Bill of materials", (grid, *([Sentences(said)] if said else [])))
 
 
 def racks_section(fabric: Fabric, racks: Racks) -> Section:
