@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.failures.analysis import Failures, failures
 from railweave.failures.components import Component, components
 from railweave.failures.cost import Cost
@@ -59,7 +60,14 @@ def fabrics(draw: st.DrawFn) -> Fabric | None:
         spines=groups * pods,
         pods=PODS.format(supers=groups * draw(st.integers(1, 2))) if pods > 1 else "",
     )
-    return design(load_intent_text(text, "small.yml"), CATALOG).fabric
+    fabric = design(load_intent_text(text, "small.yml"), CATALOG).fabric
+    cages = draw(st.sampled_from([0, 0, 1, 2, 3]))
+    return fabric and replace(fabric, switches=tuple(of_cards(switch, cages) for switch in fabric.switches))
+
+
+def of_cards(switch: Switch, cages: int) -> Switch:
+    """Return a switch whose cages are on line cards, so many on each; 0 is a switch without."""
+    return switch._replace(panel=switch.panel._replace(card_cages=cages))
 
 
 @given(fabrics())
@@ -105,7 +113,7 @@ class Walked:
     def cost(self, failed: tuple[Component, ...]) -> Cost:
         fabric = self.fabric
         out = {name for one in failed for name in one.out}
-        down = {one.link for one in failed if one.link}
+        down = {link for one in failed for link in one.down}
         alive = [link for link in fabric.links if link not in down and not out & {link.lower, link.upper}]
         access = [link for link in alive if link.is_access]
         rails = {link.rail for link in fabric.links if link.is_access}

@@ -8,6 +8,7 @@ from pathlib import Path
 from railweave.catalog.load import load_catalog
 from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
+from railweave.checks.rules.rw126_chassis import of_fabric
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError
@@ -61,6 +62,18 @@ def gather_text(text: str, name: str) -> Gathered:
 def load_designed(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``; raises RefusedError with every error."""
     return _demand(gather(path))
+
+
+def load_configurable(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``, to configure it; raises RefusedError with every error, and
+    where switches can only be sized."""
+    designed = load_designed(path)
+    refused = [
+        one.diagnostic("RW126", designed.intent.where(one.path)) for one in of_fabric(designed.fabric, Severity.ERROR)
+    ]
+    if refused:
+        raise RefusedError(refused)
+    return designed
 
 
 def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:

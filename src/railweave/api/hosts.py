@@ -8,7 +8,7 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
 from railweave.api.comparing import phased_change
-from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.designing import Designed, load_configurable, project_templates
 from railweave.api.operator import Operator
 from railweave.api.project import Project, find_target
 from railweave.diagnostics import Severity, Where, error
@@ -139,7 +139,7 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
 
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
     """Return the nodes that ``limit`` names, as they are to be in a phase with ``values``; raises as `plan` does."""
-    designed = load_designed(project.intent)
+    designed = load_configurable(project.intent)
     project.operator.warn(one for one in designed.diagnostics if one.severity is not Severity.INFO)
     file = find_target(target)
     chosen_target = load_target(file)

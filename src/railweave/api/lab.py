@@ -14,7 +14,7 @@ import yaml
 import sonic_sim
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
 from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, start, stop
-from railweave.api.designing import Designed, design_text, load_designed
+from railweave.api.designing import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
 from railweave.api.sim import simulator_spec
 from railweave.catalog.load import load_catalog
@@ -157,7 +157,7 @@ def _with_mac(image: NodeImage) -> NodeImage:
 
 def rendered(path: Path, image: NodeImage) -> RenderedLab:
     """Return the lab of the intent at ``path``; raises RefusedError."""
-    designed = load_designed(path)
+    designed = load_configurable(path)
     folder = _FOLDER / designed.fabric.name
     whole = _started(designed, image)
     hint = fitting_reserve(designed.fabric, whole)

@@ -18,7 +18,7 @@ from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks import verifying
-from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.designing import Designed, load_configurable, project_templates
 from railweave.api.history import project_history
 from railweave.api.project import Project, find_target
 from railweave.api.secret_places import secret_places
@@ -130,7 +130,7 @@ class LiveFabric:
 
 def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:
     """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError as `connect` does."""
-    designed = load_designed(project.intent)
+    designed = load_configurable(project.intent)
     count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
     if count:
         intent = str(project.intent)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.designing import Gathered, gather, load_designed, project_templates
+from railweave.api.designing import Gathered, gather, load_configurable, load_designed, project_templates
 from railweave.api.project import Project
 from railweave.diagnostics import Diagnostic, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -99,7 +99,7 @@ def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendere
     """
     from railweave.report.artifacts import write_artifacts, writes_hosts
 
-    designed = load_designed(project.intent)
+    designed = load_configurable(project.intent)
     with_hosts = writes_hosts(designed.fabric) if hosts is None else hosts
     files = write_artifacts(designed.fabric, out, project_templates(), hosts=with_hosts)
     nodes = len(designed.fabric.hosts) if with_hosts else 0
@@ -115,7 +115,7 @@ def explain(project: Project, device: str, row: str = "") -> "Explanation":
     from railweave.sonic.render.configure import configure
     from railweave.sonic.render.explain import explain_text
 
-    fabric = load_designed(project.intent).fabric
+    fabric = load_configurable(project.intent).fabric
     switch = fabric.switch_of.get(device)
     if switch is None:
         near = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)

@@ -14,7 +14,7 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, read_plan
-from railweave.api.designing import Designed, load_designed, project_templates
+from railweave.api.designing import Designed, load_configurable, project_templates
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phased import agreed_for
 from railweave.api.phasing import live_phases
@@ -157,7 +157,7 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
 
 def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
     """Take from ``running`` what the switches hold; of the target only its file is read."""
-    designed = load_designed(project.intent)
+    designed = load_configurable(project.intent)
     states = states_of(project, designed, running)
     digest = ""
     if states.base is not None:

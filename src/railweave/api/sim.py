@@ -63,9 +63,9 @@ def up(project: Project, *, real_time: bool = False) -> RunningSim:
     With ``real_time`` the waits of SONiC take as long as on a switch. Raises RefusedError if the intent has errors,
     RailweaveError if the simulator cannot become what it describes.
     """
-    from railweave.api.designing import load_designed
+    from railweave.api.designing import load_configurable
 
-    fabric = load_designed(project.intent).fabric
+    fabric = load_configurable(project.intent).fabric
     options = SimOptions(time_scale=1.0) if real_time else SimOptions()
     folder = _FOLDER / fabric.name
     return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, load_catalog()), options), folder)

@@ -23,6 +23,7 @@ class PartKind(StrEnum):
     """What kind of part a line is of, in the order of the bill."""
 
     SWITCH = "switch"
+    CARD = "card"
     NIC = "nic"
     MODULE = "module"
     CABLE = "cable"
@@ -128,7 +129,11 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     bought = assemblies(cables)
     counts: Counter[tuple[_Part, str]] = Counter()
     for switch in fabric.switches:
-        counts[_switch(catalog.switch(switch.panel.model), switch.panel.hwsku), switch.tier.name] += 1
+        model = catalog.switch(switch.panel.model)
+        counts[_switch(model, switch.panel.hwsku), switch.tier.name] += 1
+        if model.chassis is not None:
+            card = _Part(PartKind.CARD, model.chassis.card, f"line card of {model.title}")
+            counts[card, switch.tier.name] += model.chassis.line_cards
     for host in fabric.hosts:
         nic = catalog.find_nic(host.nic_model)
         title = host.nic_model if nic is None else nic.title

@@ -8,7 +8,7 @@ and in the buffer settings that they ship.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -192,12 +192,24 @@ class Housing(NamedTuple):
     source: str
 
 
+class Chassis(NamedTuple):
+    """A switch of ``line_cards`` that are alike, each a ``card`` of its vendor; ``source`` tells how many it takes.
+
+    Every card runs a SONiC of its own beside those of the supervisors (SONiC's VoQ chassis), so that such a switch is
+    sized and counted, and not configured."""
+
+    line_cards: int
+    card: str
+    source: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchModel:
     """A switch model. Models are compared by identity: the catalog holds each once.
 
     ``hwskus[0]`` is the base HWSKU. With ``duplicate_lanes`` SONiC's own port table lists a lane twice, so that its
-    generic updater refuses every patch (sonic-facts section 5): such a device is never patched.
+    generic updater refuses every patch (sonic-facts section 5): such a device is never patched. The file of a
+    ``chassis`` lists the cages of one line card; ``cages`` are those of all, card by card, their ports named on.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -215,10 +227,31 @@ class SwitchModel:
     service_ports: tuple[ServicePort, ...]
     duplicate_lanes: bool
     housing: Housing | None = None
+    chassis: Chassis | None = None
+
+    def __post_init__(self) -> None:
+        """Repeat the cages of a line card for every card of a chassis."""
+        if self.chassis is not None:
+            object.__setattr__(self, "cages", tuple(_cages_of_cards(self.cages, self.chassis.line_cards)))
+
+    @property
+    def card_cages(self) -> int:
+        """Return the cages of one line card, 0 of a switch without."""
+        return 0 if self.chassis is None else len(self.cages) // self.chassis.line_cards
 
     def hwsku(self, name: str) -> Hwsku | None:
         """Return the HWSKU of that name."""
         return next((one for one in self.hwskus if one.name == name), None)
+
+
+def _cages_of_cards(cages: Sequence[Cage], line_cards: int) -> Iterator[Cage]:
+    """Yield the cages of all cards: numbers and names go on from card to card, lanes are those of each card's chips."""
+    span = max(int(cage.name.removeprefix("Ethernet")) + len(cage.lanes) for cage in cages)
+    for card in range(line_cards):
+        for cage in cages:
+            number = card * len(cages) + cage.number
+            name = f"Ethernet{card * span + int(cage.name.removeprefix('Ethernet'))}"
+            yield Cage(number, number, name, cage.lanes)
 
 
 class Pmd(NamedTuple):

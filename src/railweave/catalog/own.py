@@ -82,7 +82,7 @@ def _cage_faults(model: SwitchModel) -> Found:
             yield place, f"`{cage.name}` is not the name of one port, like Ethernet0"
         if len(cage.lanes) != lanes:
             yield place, f"the cage has {len(cage.lanes)} lanes, all cages have {lanes}"
-        if not model.duplicate_lanes and (twice := [lane for lane in cage.lanes if times[lane] > 1]):
+        if not (model.duplicate_lanes or model.chassis) and (twice := [lane for lane in cage.lanes if times[lane] > 1]):
             yield place, f"lane {twice[0]} is used twice"
 
 

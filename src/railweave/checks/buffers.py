@@ -86,7 +86,8 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     if not any(one.lossless for one in fabric.policies.classes):
         return
     for kind in _kinds(fabric):
-        if kind.panel.buffers is None:
+        # Of a chassis RW126 says that it is not configured.
+        if kind.panel.buffers is None and not kind.panel.card_cages:
             yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
         yield from kind_findings(kind, fabric.policies, fabric.cable_lengths_m[kind.tier.level], where)
 

@@ -14,9 +14,13 @@ from railweave.checks.buffers import SwitchKind, kind_findings
 from railweave.diagnostics import Blocker, Diagnostic, Severity, Where
 from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import Policies
+from railweave.wording import counted
 
 LENGTHS_M = (1, 2, 3, 5, 10, 20, 30, 40, 50, 100, 150, 200, 300, 500, 1000, 2000)
 """Cable lengths that are tried, beside those that a vendor publishes headroom for."""
+
+
+_SIZED_ONLY = "a chassis of line cards is sized, not configured (RW126)"
 
 
 class SpeedUse(NamedTuple):
@@ -67,7 +71,7 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
         raise ValueError(f"{model.id} does not run {speed_gbps}G")
     cages = cages_with(model, use)
     panel, ports = _panel(model, use, cages)
-    longest, missing = _longest(panel, speed_gbps, ports, policies)
+    longest, missing = (None, _SIZED_ONLY) if model.chassis else _longest(panel, speed_gbps, ports, policies)
     return SpeedUse(
         speed_gbps=speed_gbps,
         ports=ports,
@@ -115,6 +119,10 @@ def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: 
 
 
 def _notes(model: SwitchModel) -> Iterator[str]:
+    if model.chassis is not None:
+        cards = counted(model.chassis.line_cards, "line card")
+        yield f"a chassis of {cards} ({model.chassis.card}), each with a SONiC of its own"
+        return
     if not model.breakout_modes:
         yield f"SONiC has no breakout modes for it: platform.json of {model.platform} lists no interfaces"
     if model.duplicate_lanes:

@@ -46,6 +46,7 @@ class Panel(NamedTuple):
     ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
     or the platform's breakout modes are known; empty where the platform has none. ``buffers`` is None where the HWSKU
     ships no buffer configuration. ``hash_fields`` tells that SONiC sets the fields of the ASIC's ECMP hash.
+    ``card_cages`` are the cages of each line card of a chassis, 0 of a switch without line cards.
     """
 
     model: str
@@ -56,6 +57,11 @@ class Panel(NamedTuple):
     breakout: tuple[tuple[str, str], ...]
     buffers: Buffers | None = None
     hash_fields: bool = False
+    card_cages: int = 0
+
+    def card_of(self, port: SwitchPort) -> int | None:
+        """Return the line card of a port, from 1; None of a switch without."""
+        return (port.panel - 1) // self.card_cages + 1 if self.card_cages else None
 
 
 IPV6_BLOCK_LENGTH = 64

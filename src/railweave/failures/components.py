@@ -1,5 +1,6 @@
-"""What can fail in a fabric: links, switches, and whole planes and pods where there are several."""
+"""What can fail in a fabric: links, line cards, switches, and whole planes and pods where there are several."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ class Block(NamedTuple):
 class Component(NamedTuple):
     """What fails as a whole; the ``name`` of a link is its lower end, its ``title`` both ends.
 
-    ``out`` are the switches that it takes out of service, ``link`` is the link, or None.
+    ``device`` is the one to look at: the lower end of a link, the switch of a line card, empty of several.
+    ``out`` are the switches that it takes out of service, ``down`` the link, or the links of a line card.
 
     ``blocks`` are what it belongs to: the devices that it touches, their rail, stripe, pod, group and plane.
     """
@@ -24,25 +26,26 @@ class Component(NamedTuple):
     kind: str
     name: str
     title: str
+    device: str
     out: tuple[str, ...]
-    link: Link | None
+    down: tuple[Link, ...]
     blocks: frozenset[Block]
 
     @property
-    def down(self) -> tuple[Link, ...]:
-        """Return its link as a tuple, empty where a switch, a pod or a plane fails."""
-        return () if self.link is None else (self.link,)
+    def speed_gbps(self) -> int:
+        """Return the bandwidth of the links that it takes out of service by itself, 0 of one that is no link."""
+        return sum(link.speed_gbps for link in self.down)
 
 
-NODE, DEVICE, BUNDLE, STRIPE, POD, GROUP, RAIL, PLANE = (
-    *("node", "switch", "two switches", "stripe", "pod", "group", "rail", "plane"),
+NODE, DEVICE, BUNDLE, CARD, STRIPE, POD, GROUP, RAIL, PLANE = (
+    *("node", "switch", "two switches", "line card", "stripe", "pod", "group", "rail", "plane"),
 )
-"""Kinds of blocks, the closest first."""
+"""Kinds of blocks, the closest first; the kind of a component that is a line card has the same word."""
 
 
 def components(fabric: Fabric) -> tuple[Component, ...]:
-    """Return all components: links and switches, tier by tier; planes and pods where the fabric has several."""
-    return (*_links(fabric), *_switches(fabric), *_parts(fabric, PLANE), *_parts(fabric, POD))
+    """Return all components: links, line cards and switches, tier by tier; planes and pods where there are several."""
+    return (*_links(fabric), *_cards(fabric), *_switches(fabric), *_parts(fabric, PLANE), *_parts(fabric, POD))
 
 
 def _links(fabric: Fabric) -> Iterator[Component]:
@@ -54,9 +57,43 @@ def _links(fabric: Fabric) -> Iterator[Component]:
             own += [Block(NODE, (link.lower,)), Block(RAIL, (link.rail,))]
         else:
             own += [Block(DEVICE, (link.lower,)), Block(BUNDLE, (link.lower, upper)), *places[link.lower]]
+        own += [Block(CARD, card) for card in cards_of(fabric, link)]
         name = _port(fabric, link.lower, link.lower_port)
         title = f"{name} — {_port(fabric, upper, link.upper_port)}"
-        yield Component(LINK_KINDS[link.level], name, title, (), link, frozenset(own))
+        yield Component(LINK_KINDS[link.level], name, title, link.lower, (), (link,), frozenset(own))
+
+
+def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
+    """Yield the line cards that a link ends on: the switch and the number of the card from 1."""
+    for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
+        switch = fabric.switch_of.get(device)
+        card = None if switch is None else switch.panel.card_of(switch.panel.ports[index])
+        if card is not None:
+            yield device, card
+
+
+def _ends(fabric: Fabric, link: Link) -> tuple[str | int, ...]:
+    """Return the line cards of both ends, as far as these are on one."""
+    return tuple(part for card in cards_of(fabric, link) for part in card)
+
+
+def _cards(fabric: Fabric) -> Iterator[Component]:
+    """Yield the line cards with a link; cards that reach a device by as many links have that in common."""
+    links: dict[tuple[str, int], list[Link]] = {}
+    if any(switch.panel.card_cages for switch in fabric.switches):
+        for link in fabric.links:
+            for card in cards_of(fabric, link):
+                links.setdefault(card, []).append(link)
+    for (name, number), down in links.items():
+        switch = fabric.switch_of[name]
+        far = Counter(link.lower if link.upper == name else link.upper for link in down)
+        kinds = {one: DEVICE if one in fabric.switch_of else NODE for one in far}
+        own = [Block(DEVICE, (name,)), Block(CARD, (name, number)), *_places(switch)]
+        own += [Block(kinds[one], (one,)) for one in far]
+        own += [Block(CARD, (one, count)) for one, count in far.items()]
+        own += [Block(CARD, ends) for link in down if len(ends := _ends(fabric, link)) > 2]
+        title = f"{name} line card {number}"
+        yield Component(CARD, title, title, name, (), tuple(down), frozenset(own))
 
 
 def _port(fabric: Fabric, device: str, index: int) -> str:
@@ -67,7 +104,7 @@ def _switches(fabric: Fabric) -> Iterator[Component]:
     for switch in fabric.switches:
         nodes = (Block(NODE, (name,)) for name in fabric.nodes_on(switch.name))
         blocks = frozenset((Block(DEVICE, (switch.name,)), *_places(switch), *nodes))
-        yield Component(switch.tier.name, switch.name, switch.name, (switch.name,), None, blocks)
+        yield Component(switch.tier.name, switch.name, switch.name, switch.name, (switch.name,), (), blocks)
 
 
 def _places(switch: Switch) -> list[Block]:
@@ -96,4 +133,4 @@ def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
         return
     for number, names in sorted(members.items()):
         name = f"{kind} {number + 1}"
-        yield Component(kind, name, name, tuple(names), None, frozenset({Block(kind, (number,))}))
+        yield Component(kind, name, name, "", tuple(names), (), frozenset({Block(kind, (number,))}))

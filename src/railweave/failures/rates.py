@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import LINK_KINDS, TIER_NAMES
+from railweave.failures.components import CARD, PLANE, POD
 from railweave.intent.paths import child
 from railweave.intent.positions import Document, read_checked
 from railweave.wording import either, suggestion
@@ -20,7 +21,7 @@ HOURS_A_YEAR = 8766
 """Of 365.25 days."""
 
 _LINK, _SWITCH = "link", "switch"
-KINDS = (_LINK, *LINK_KINDS, _SWITCH, *TIER_NAMES, "plane", "pod")
+KINDS = (_LINK, *LINK_KINDS, CARD, _SWITCH, *TIER_NAMES, PLANE, POD)
 _NUMBERS = ("failures_per_year", "repair_hours")
 _NUMBER = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,9})?")
 

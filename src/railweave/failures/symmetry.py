@@ -77,12 +77,12 @@ class Symmetry:
     def _partners(self, place: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield number, first and shared kinds of the alike partners of a component, of its own or a later color."""
         own, blocks = self.colors[place], self._components[place].blocks
-        found: dict[tuple[int, frozenset[tuple[str, int]]], list[int]] = {}
+        found: dict[tuple[int, tuple[tuple[str, int], ...]], list[int]] = {}
         for other, color in enumerate(self.colors):
             if color < own or other == place:
                 continue
             shared = blocks & self._components[other].blocks
-            relation = frozenset((one.kind, self.block_colors[one]) for one in shared)
+            relation = tuple(sorted((one.kind, self.block_colors[one]) for one in shared))
             entry = found.setdefault((color, relation), [0, other])
             entry[0] += 1
         for (_, relation), (count, first) in found.items():
@@ -95,7 +95,7 @@ def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[Block, int
     for place, one in enumerate(components):
         for block in one.blocks:
             members.setdefault(block, []).append(place)
-    colors = _numbered([(one.kind, one.link.speed_gbps if one.link else 0) for one in components])
+    colors = _numbered([(one.kind, one.speed_gbps) for one in components])
     of_block = dict(zip(members, _numbered([one.kind for one in members]), strict=True))
     while True:
         held = [

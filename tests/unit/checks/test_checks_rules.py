@@ -85,6 +85,10 @@ ADVICE = {
         "error: SONiC 202505 takes ports of up to 800G, and spines have ports of 1600G",
         "topology.spine",
     ),
+    "RW126": (
+        "info: a chassis of line cards, each with a SONiC of its own: the fabric can be sized, not configured",
+        "topology.spine.model",
+    ),
     "L-4": (
         "info: leaves spread flows over 15 uplinks, an odd count: the load stays uneven",
         "topology.spine.count",

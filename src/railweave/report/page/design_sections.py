@@ -130,10 +130,9 @@ def failures_section(found: tuple[FailureClass, ...]) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for one in found:
         component = one.example[0]
-        device = component.link.lower if component.link else component.out[0] if len(component.out) == 1 else ""
         rows.append(
             (
-                Words(component.title, opens=f"device-{device}" if device else ""),
+                Words(component.title, opens=f"device-{component.device}" if component.device else ""),
                 f"{one.count:,}",
                 *cost_cells(one.cost),
             )
