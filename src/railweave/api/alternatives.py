@@ -15,6 +15,7 @@ from railweave.bom.prices import priced, read_prices
 from railweave.catalog.load import load_catalog
 from railweave.comparison.alternative import Alternative, Comparison, worst_single
 from railweave.comparison.guidelines import guidelines
+from railweave.comparison.nic_choices import gpu_gbps
 from railweave.comparison.suggestion import Candidate, candidates, smallest
 from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -52,9 +53,11 @@ class Suggested(NamedTuple):
     tried: int
 
 
-def suggest(project: Project, *, most: int = 4, out: Path | None = None) -> Suggested:
+def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: bool = False) -> Suggested:
     """Return the designs with the fewest switches for the nodes, workload and growth of an intent, over the switch
     models of the catalog and the port modes of its NICs; each is accepted by `check`.
+
+    With ``nics`` there is one design for each number, bandwidth and model of NICs that suits the workload instead.
 
     An intent that `check` refuses, because it cannot grow as it should, is not shown beside them. ``out`` is a folder
     into which their intents are written, ``suggestion-1.yml`` and so on. Raises RefusedError with what is wrong with
@@ -62,7 +65,7 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None) -> Sugg
     """
     own = gather(project.intent)
     document = yaml.safe_load(project.intent.read_text(encoding="utf-8"))
-    found = candidates(own.intent, document, models(), load_catalog())
+    found = candidates(own.intent, document, models(), load_catalog(), nics=nics)
     gathered: dict[str, Gathered] = {}
 
     def accept(one: Candidate) -> bool:
@@ -112,5 +115,5 @@ def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Com
         assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
         worst = None if each.fabric is None else worst_single(each.fabric)
         measured = guidelines(each.sizing, each.fabric, each.intent.workload.kind)
-        found.append(Alternative(name, each.sizing, parts, worst, measured))
+        found.append(Alternative(name, each.sizing, parts, worst, measured, gpu_gbps(each.intent)))
     return Comparison(tuple(found))

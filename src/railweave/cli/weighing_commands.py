@@ -75,6 +75,10 @@ def bom(
     print_result(found, partial(bom_json, phases=parts), view, as_json=json)
 
 
+_MOST_MODELS, _MOST_NICS = 4, 8
+"""Designs that --suggest shows."""
+
+
 def compare(
     intents: Annotated[
         list[Path],
@@ -94,6 +98,10 @@ def compare(
         bool,
         typer.Option("--suggest", help="Beside it, other designs for its nodes, of the fewest switches."),
     ] = False,
+    nics: Annotated[
+        bool,
+        typer.Option("--nics", help="With --suggest: one design for each choice of NICs that suits the workload."),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="With --suggest: write the designs' intents."),
@@ -106,15 +114,16 @@ def compare(
     if suggest:
         if len(intents) != 1 or prices or html:
             raise UsageError("--suggest takes one intent, no --prices and no --html: compare what --out writes")
-        suggested = api.suggest(api.open_project(intents[0]), out=out)
+        most = _MOST_NICS if nics else _MOST_MODELS
+        suggested = api.suggest(api.open_project(intents[0]), most=most, out=out, nics=nics)
         print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
         if not json:
             print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
             if out is not None:
                 print_view("\n".join(f"  {out / name}" for name in suggested.texts))
         return
-    if out is not None:
-        raise UsageError("--out is for the intents of --suggest")
+    if out is not None or nics:
+        raise UsageError("--out and --nics are for --suggest")
     found = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(found, comparison_json, comparison_view, as_json=json)
 

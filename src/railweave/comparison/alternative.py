@@ -16,13 +16,15 @@ from railweave.wording import counted, percent_text
 class Alternative(NamedTuple):
     """One of the designs: its ``intent`` by name, its sizes, its parts and its worst single failure; these two are None
     where switches have no model of the catalog. ``worst`` is also None in a fabric without any link.
-    ``guidelines`` are the rules of thumb that it is measured by."""
+    ``guidelines`` are the rules of thumb that it is measured by. ``gpu_gbps`` is what the NICs of a GPU node carry for
+    each of its GPUs, None without GPUs."""
 
     intent: str
     sizing: Sizing
     bill: Bill | None
     worst: FailureClass | None
     guidelines: tuple[Guideline, ...] = ()
+    gpu_gbps: float | None = None
 
     @property
     def total(self) -> Decimal | None:
@@ -60,6 +62,7 @@ def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
     sizing, links = one.sizing, one.sizing.links
     yield "GPUs", f"{sizing.gpus:,}"
     yield "nodes", f"{sizing.nodes:,}"
+    yield "Gb/s of a GPU", "" if one.gpu_gbps is None else f"{one.gpu_gbps:,.4g}"
     yield "tiers", f"{sizing.tiers}"
     yield "planes, rails", f"{sizing.planes}, {sizing.rails}"
     yield "leaves", f"{sizing.leaves:,}"

@@ -12,8 +12,10 @@ import yaml
 
 from railweave.catalog.load import Catalog
 from railweave.checks.capability import Models
+from railweave.comparison.nic_choices import nic_choices
 from railweave.design.build import design
 from railweave.diagnostics import has_errors
+from railweave.errors import UsageError
 from railweave.fabric.sizing import Sizing
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
@@ -30,19 +32,22 @@ _VIRTUAL = frozenset({"sonic-vs"})
 
 
 class Candidate(NamedTuple):
-    """A design by its switch models and planes: its intent as text, and its sizes."""
+    """A design by its switch models and planes: its intent as text, and its sizes. ``nics`` are the NICs of a node in a
+    few words where these are tried too, else empty."""
 
     leaf: str
     spine: str
     planes: int
     text: str
     sizing: Sizing
+    nics: str = ""
 
     @property
     def name(self) -> str:
         """Return it in a few words."""
         models = self.leaf if self.leaf == self.spine else f"{self.leaf} + {self.spine}"
-        return models if self.planes == 1 else f"{models}, {self.planes} planes"
+        planes = "" if self.planes == 1 else f", {self.planes} planes"
+        return f"{self.nics}: {models}{planes}" if self.nics else f"{models}{planes}"
 
     @property
     def cost(self) -> tuple[int, ...]:
@@ -54,10 +59,12 @@ class Candidate(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Every design that can be built, the one of the fewest switches first, of how many that were tried."""
+    """Every design that can be built, the one of the fewest switches first, of how many that were tried; ``nics`` are
+    the choices of NICs, the most bandwidth first, none where the NICs stay."""
 
     candidates: tuple[Candidate, ...]
     tried: int
+    nics: tuple[str, ...] = ()
 
 
 class _Variant(NamedTuple):
@@ -66,22 +73,29 @@ class _Variant(NamedTuple):
     document: Mapping[str, Any]
     speeds_gbps: frozenset[int]
     planes: int
+    nics: str = ""
 
 
-def candidates(intent: Intent, document: Mapping[str, Any], models: Models, catalog: Catalog) -> Tried:
+def candidates(
+    intent: Intent, document: Mapping[str, Any], models: Models, catalog: Catalog, *, nics: bool = False
+) -> Tried:
     """Return the designs of every pair of models that carries the nodes' ports, in every port mode of their NICs that
-    has the same bandwidth; ``document`` is the intent as YAML.
+    has the same bandwidth; with ``nics`` instead for every choice of NICs that suits the workload. ``document`` is the
+    intent as YAML.
 
-    What they configure is not checked here: `check` may refuse one of them.
+    What they configure is not checked here: `check` may refuse one of them. Raises UsageError where NICs are to be
+    chosen for several kinds of nodes.
     """
     lossless = any(one.lossless for one in intent.policies.classes)
     found, tried = [], 0
-    for variant in _variants(intent, document, catalog):
+    variants = list((_nic_variants if nics else _variants)(intent, document, catalog))
+    for variant in variants:
         for leaf, spine in _pairs(variant.speeds_gbps, models, lossless=lossless):
             tried += 1
             if (made := _made(variant, leaf, spine, catalog)) is not None:
                 found.append(made)
-    return Tried(tuple(sorted(found, key=lambda one: (one.cost, one.name))), tried)
+    order = tuple(one.nics for one in variants if one.nics)
+    return Tried(tuple(sorted(found, key=lambda one: (one.cost, one.name))), tried, order)
 
 
 def _made(variant: _Variant, leaf: str, spine: str, catalog: Catalog) -> Candidate | None:
@@ -90,7 +104,7 @@ def _made(variant: _Variant, leaf: str, spine: str, catalog: Catalog) -> Candida
         outcome = design(load_intent_text(text, "suggestion.yml"), catalog)
         built = outcome.sizing is not None and outcome.fabric is not None and not has_errors(outcome.diagnostics)
         if built and outcome.sizing is not None and outcome.sizing.tiers <= tiers:
-            return Candidate(leaf, spine, variant.planes, text, outcome.sizing)
+            return Candidate(leaf, spine, variant.planes, text, outcome.sizing, variant.nics)
     return None
 
 
@@ -103,12 +117,28 @@ def _variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> 
         return
     for mode in catalog.nic(nics.model).combinations:
         if mode.ports != nics.ports and mode.ports * mode.speed_gbps == nics.ports * nics.speed_gbps:
-            (nodes,) = document["nodes"]
-            changed = {**nodes["nics"], "ports": mode.ports, "speed": f"{mode.speed_gbps}G"}
-            topology = {**document["topology"], "planes": mode.ports}
-            topology["leaf"] = {}
-            other = {**document, "nodes": [{**nodes, "nics": changed}], "topology": topology}
-            yield _Variant(other, frozenset({mode.speed_gbps}), mode.ports)
+            changed = {"ports": mode.ports, "speed": f"{mode.speed_gbps}G"}
+            yield _with_nics(document, changed, mode.speed_gbps, mode.ports)
+
+
+def _nic_variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog) -> Iterator[_Variant]:
+    """Yield the intent with every choice of NICs that suits its workload; rails and planes follow from them."""
+    if len(intent.nodes) > 1:
+        raise UsageError("--nics chooses the NICs of one kind of nodes, and this intent has several")
+    for one in nic_choices(intent, catalog):
+        changed = {"count": one.per_node, "ports": one.ports, "speed": f"{one.speed_gbps}G", "model": one.model}
+        made = _with_nics(document, changed, one.speed_gbps, one.ports)
+        topology = {key: value for key, value in made.document["topology"].items() if key != "rails"}
+        yield made._replace(document={**made.document, "topology": topology}, nics=str(one))
+
+
+def _with_nics(document: Mapping[str, Any], nics: Mapping[str, Any], speed_gbps: int, planes: int) -> _Variant:
+    """Return the intent with other NICs in its only kind of nodes; the speeds of its leaves follow from them."""
+    (nodes,) = document["nodes"]
+    topology = {**document["topology"], "planes": planes, "leaf": {}}
+    kept = {key: value for key, value in nodes["nics"].items() if key != "pcie" or "model" not in nics}
+    changed = {**nodes, "nics": {**kept, **nics}}
+    return _Variant({**document, "nodes": [changed], "topology": topology}, frozenset({speed_gbps}), planes)
 
 
 def _pairs(speeds_gbps: Collection[int], models: Models, *, lossless: bool) -> Iterator[tuple[str, str]]:
@@ -137,11 +167,12 @@ def _text(variant: _Variant, leaf: str, spine: str, *, super_spine: bool) -> str
 
 
 def smallest(tried: Tried, accept: Callable[[Candidate], bool], most: int) -> tuple[Candidate, ...]:
-    """Return the first ``most`` candidates that ``accept`` accepts, one for each leaf model and number of planes."""
+    """Return the first ``most`` candidates that ``accept`` accepts, one for each leaf model and number of planes; where
+    NICs are tried, one for each choice of them, in the order in which these were tried."""
     found: dict[tuple[str, int], Candidate] = {}
     for one in tried.candidates:
-        if len(found) == most:
-            break
-        if (one.leaf, one.planes) not in found and accept(one):
-            found[one.leaf, one.planes] = one
-    return tuple(found.values())
+        key = (one.nics, 0) if one.nics else (one.leaf, one.planes)
+        if key not in found and (one.nics or len(found) < most) and accept(one):
+            found[key] = one
+    order = {name: place for place, name in enumerate(tried.nics)}
+    return tuple(sorted(found.values(), key=lambda one: order.get(one.nics, 0))[:most])

@@ -28,6 +28,7 @@ def _design(one: Alternative) -> dict[str, Any]:
         **members(sizing, "fabric", *_SIZES),
         "oversubscription": members(sizing.oversubscription, "leaf", "after_spine_loss"),
         "links": members(sizing.links, "host_leaf", "leaf_spine", "spine_super_spine"),
+        "gpu_gbps": one.gpu_gbps,
         "most_nodes": sizing.limits.nodes,
         "parts": parts if bill else None,
         "switches": members(bill.space, *bill.space._fields) if bill else None,

@@ -42,6 +42,7 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
     assert rows(compared(INTENTS / "pod-32.yml", INTENTS / "pods-512.yml", sized)) == {
         "GPUs": ("256", "4,096", "512"),
         "nodes": ("32", "512", "64"),
+        "Gb/s of a GPU": ("200", "400", "400"),
         "tiers": ("2", "3", "2"),
         "planes, rails": ("1, 4", "1, 8", "1, 8"),
         "leaves": ("4", "128", "16"),

@@ -7,9 +7,12 @@ import yaml
 
 from railweave import api
 from railweave.api.designing import design_text, load_designed
+from railweave.catalog.load import load_catalog
 from railweave.cli.main import main
-from railweave.errors import RefusedError
+from railweave.comparison.nic_choices import nic_choices
+from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +67,35 @@ def test_nics_are_tried_in_every_mode_of_the_same_bandwidth(tmp_path: Path) -> N
     assert planes == {1, 2}
 
 
+def test_nics_are_chosen_by_the_workload_the_most_bandwidth_first(tmp_path: Path) -> None:
+    inference = (INTENTS / "pod-32.yml").read_text(encoding="utf-8").replace("kind: pretraining", "kind: inference")
+    found = api.suggest(api.open_project(written(tmp_path, inference)), most=8, nics=True)
+    chosen = found.comparison.alternatives[1:]
+    bandwidths = [one.gpu_gbps for one in chosen]
+    assert bandwidths == [800, 400, 400, 200, 200, 100, 100, 50]
+    assert [one.intent.partition(":")[0] for one in chosen[:3]] == ["8 × 2 × 400G", "8 × 400G", "4 × 2 × 400G"]
+    for name, text in found.texts.items():
+        sizing = design_text(text, name).fabric.sizing
+        assert (sizing.nodes, sizing.gpus) == (32, 256)
+        assert sizing.rails == yaml.safe_load(text)["nodes"][0]["nics"]["count"]
+
+
+def test_a_training_node_has_a_nic_for_every_gpu_and_others_may_share_one() -> None:
+    text = (INTENTS / "pod-32.yml").read_text(encoding="utf-8")
+    for workload, counts in (("pretraining", {8}), ("mixed", {8}), ("fine-tuning", {8, 4}), ("inference", {8, 4})):
+        intent = load_intent_text(text.replace("kind: pretraining", f"kind: {workload}"), "pod.yml")
+        found = nic_choices(intent, load_catalog())
+        assert {one.per_node for one in found} == counts
+        assert {one.model.partition("-")[0] for one in found} <= {"connectx", "bluefield"}
+        for one in found:
+            assert load_catalog().nic(one.model).find(one.ports, one.speed_gbps) is not None
+
+
+def test_nics_are_not_chosen_for_several_kinds_of_nodes() -> None:
+    with pytest.raises(UsageError, match="--nics chooses the NICs of one kind of nodes, and this intent has several"):
+        api.suggest(api.open_project(INTENTS / "mixed-nodes.yml"), nics=True)
+
+
 def test_devices_of_the_present_design_are_left_out(tmp_path: Path) -> None:
     overrides = "overrides: {mini-leaf1: {BANNER_MESSAGE: {global: {motd: hello}}}}\n"
     found = api.suggest(api.open_project(written(tmp_path, MINIMAL + overrides)), most=1)
@@ -85,7 +117,8 @@ def test_nodes_that_nothing_carries_get_the_errors_of_their_intent(tmp_path: Pat
             ["a.yml", "b.yml", "--suggest"],
             "--suggest takes one intent, no --prices and no --html: compare what --out writes",
         ),
-        (["a.yml", "b.yml", "--out", "x"], "--out is for the intents of --suggest"),
+        (["a.yml", "b.yml", "--out", "x"], "--out and --nics are for --suggest"),
+        (["a.yml", "b.yml", "--nics"], "--out and --nics are for --suggest"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
