@@ -87,7 +87,14 @@ def report(
     )
     marked = listed(told) if told else ""
     written = page_html(
-        Page(fabric, summary_facts(fabric, gathered.diagnostics), sections, _joined(told.values()), marked)
+        Page(
+            fabric,
+            summary_facts(fabric, gathered.diagnostics),
+            sections,
+            _joined(told.values()),
+            marked,
+            tuple(cable for one in told.values() for cable in one.leaving),
+        )
     )
     try:
         write_private(out, written, _READABLE)

@@ -177,7 +177,7 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: Mapping[str, tuple[floa
     found = []
     for upper, lower in pairwise(range(len(tops))):
         own = [one for one in scene.bundles if (band_of[one.upper], band_of[one.lower]) == (upper, lower)]
-        titles = {one.title for one in own}
+        titles = {one.title for one in own if one.speeds_gbps}
         if len(titles) == 1:
             text = titles.pop() + (" each" if len(own) > 1 else "")
             bottom = tops[upper] + max(sizes[one.key][1] for one in scene.blocks if one.band == upper)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link
+from railweave.wording import counted
 
 
 class Unit(NamedTuple):
@@ -46,7 +47,7 @@ class Block(NamedTuple):
 
 class Bundle(NamedTuple):
     """The cables between two blocks, by their keys: how many, of which speeds in Gb/s, rails and planes; ``rails`` is
-    empty between switches that carry every rail."""
+    empty between switches that carry every rail, the speeds of cables that the fabric no longer has are not known."""
 
     upper: str
     lower: str
@@ -58,6 +59,8 @@ class Bundle(NamedTuple):
     @property
     def title(self) -> str:
         """Return what it is, for people: ``8 × 400G``."""
+        if not self.speeds_gbps:
+            return counted(self.cables, "cable")
         speeds = ", ".join(f"{speed}G" for speed in self.speeds_gbps)
         return f"{self.cables:,} × {speeds}" if self.cables > 1 else speeds
 

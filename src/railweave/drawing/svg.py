@@ -75,7 +75,7 @@ class _Drawer:
         path = f"M{line.x1:.1f} {line.y1:.1f}C{line.x1:.1f} {middle:.1f} {line.x2:.1f} {middle:.1f} "
         path += f"{line.x2:.1f} {line.y2:.1f}"
         drawn = f'<path d="{path}" stroke-width="{width:.1f}"/><title>{escape(title)}</title>'
-        opens = f"cables={bundle.upper}~{bundle.lower}"
+        opens = f"cables={bundle.upper}~{bundle.lower}" if bundle.speeds_gbps else ""
         return self._link(_classes("line", own, marks), opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
 
     def _box(self, box: Box) -> Iterator[str]:

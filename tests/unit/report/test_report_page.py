@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from railweave import api
+from railweave.drawing.leaving import with_leaving
 from railweave.drawing.marks import MarkKind
+from railweave.drawing.views import FABRIC, scene_of
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.plan.document import plan_json
@@ -169,6 +171,31 @@ def test_a_plan_is_told_wave_by_wave_and_drawn_on_what_it_changes(tmp_path: Path
         "lab-spine4": MarkKind.ADDED,
     }
     assert told.marks.cables["lab-spine3", "lab-leaf1"][0].kind is MarkKind.ADDED
+
+
+def test_a_switch_that_leaves_is_drawn_with_the_cables_that_it_loses(tmp_path: Path) -> None:
+    before, after = (tmp_path / name for name in ("before.yml", "after.yml"))
+    text = LAB.read_text(encoding="utf-8")
+    before.write_text(text.replace("count: 2}", "count: 4}", 1), encoding="utf-8")
+    after.write_text(text, encoding="utf-8")
+    plan = api.diff(api.open_project(after), str(before))
+    told = plan_section(fabric_of(after), plan, ())
+    assert {name for name, marks in told.marks.devices.items() if marks[0].kind is MarkKind.REMOVED} == {
+        "lab-spine3",
+        "lab-spine4",
+    }
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(plan_json(plan)), encoding="utf-8")
+    picture = data_of(written(tmp_path, after, plan=file))["pictures"]["fabric"]
+    assert picture["blocks"]["leaving-lab-spine3"] == []
+    assert picture["svg"].count("no longer in the intent") >= 4
+    assert "cables=leaving" not in picture["svg"]
+    scene = with_leaving(scene_of(fabric_of(after), FABRIC), fabric_of(after), told.leaving)
+    spines = [block for block in scene.blocks if block.band == 0]
+    assert [block.title for block in spines] == ["spine1", "spine2", "spine3", "spine4"]
+    gone = [(one.upper, one.lower, one.title) for one in scene.bundles if one.upper.startswith("leaving")]
+    assert len(gone) == 4
+    assert {title for _, _, title in gone} == {"1 cable"}
 
 
 def test_a_disruptive_wave_says_what_is_left(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
 def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
     return {
         "svg": svg_element(lay_out(scene), marks),
-        "blocks": {block.key: _runs(place[name] for name in block.devices) for block in scene.blocks},
+        "blocks": {block.key: _runs(place[name] for name in block.devices if name in place) for block in scene.blocks},
     }
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from railweave.drawing.leaving import Leaving
 from railweave.drawing.marks import Mark, MarkKind, Marks
 from railweave.fabric.model import Fabric
 from railweave.plan.cables import CableChange, changed_cables
@@ -28,10 +29,12 @@ _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
 
 
 class Told(NamedTuple):
-    """A section with what it says of devices and cables."""
+    """A section with what it says of devices and cables; ``leaving`` are removed cables, by the devices at their ends,
+    to devices that the fabric no longer has."""
 
     section: Section
     marks: Marks
+    leaving: Leaving = ()
 
 
 def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Told:
@@ -50,7 +53,11 @@ def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, A
     cables = changed_cables(plan)
     if cables:
         parts.append(_cables(cables))
-    return Told(Section("plan", "Plan", tuple(parts)), Marks(_planned(plan), _planned_cables(fabric, cables)))
+    leaving = tuple(_ends(one) for one in cables if any(name not in fabric.ports_of for name in _ends(one)))
+    gone = {name for pair in leaving for name in pair if name not in fabric.ports_of}
+    devices = _planned(plan) | dict.fromkeys(gone, (Mark(MarkKind.REMOVED, "no longer in the intent"),))
+    marks = Marks(devices, _planned_cables(fabric, cables))
+    return Told(Section("plan", "Plan", tuple(parts)), marks, leaving)
 
 
 def _impact(plan: Plan) -> Grid:
@@ -149,8 +156,9 @@ def _planned_cables(fabric: Fabric, cables: Iterable[CableChange]) -> dict[tuple
     kinds = {Op.ADD: MarkKind.ADDED, Op.UPDATE: MarkKind.CHANGED, Op.REMOVE: MarkKind.REMOVED}
     counts: Counter[tuple[str, str, MarkKind]] = Counter()
     for one in cables:
-        lower, upper = (end.rpartition(":")[0] for end in (one.lower, one.after or one.before))
-        if lower in fabric.ports_of and upper in fabric.ports_of:
+        lower, upper = _ends(one)
+        known = (name in fabric.ports_of for name in (lower, upper))
+        if all(known) or one.op is Op.REMOVE:
             counts[upper, lower, kinds[one.op]] += 1
     found: dict[tuple[str, str], tuple[Mark, ...]] = {}
     for (upper, lower, kind), count in counts.items():
@@ -158,6 +166,12 @@ def _planned_cables(fabric: Fabric, cables: Iterable[CableChange]) -> dict[tuple
         mark = Mark(kind, f"{counted(count, 'cable')} {verb}")
         found[upper, lower] = (*found.get((upper, lower), ()), mark)
     return found
+
+
+def _ends(one: CableChange) -> tuple[str, str]:
+    """Return the devices at the lower and the upper end of a cable, as it is afterwards if it stays."""
+    lower, upper = (end.rpartition(":")[0] for end in (one.lower, one.after or one.before))
+    return lower, upper
 
 
 def verification_section(fabric: Fabric, found: Verified) -> Told:

@@ -10,6 +10,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 
 from railweave.drawing.elevation import RACKS
 from railweave.drawing.layout import lay_out
+from railweave.drawing.leaving import Leaving, with_leaving
 from railweave.drawing.marks import Marks
 from railweave.drawing.svg import style, svg_element
 from railweave.drawing.views import FABRIC, part_keys, scene_of
@@ -28,6 +29,8 @@ class Page(NamedTuple):
     marks: Marks
     marked: str
     """What the marks of the pictures are of, such as ``the plan``; empty without any."""
+    leaving: Leaving = ()
+    """Cables that a plan removes to devices that the fabric no longer has."""
 
 
 class _Choice(NamedTuple):
@@ -37,7 +40,8 @@ class _Choice(NamedTuple):
 
 def page_html(page: Page) -> bytes:
     """Return the page, UTF-8."""
-    scenes = [scene_of(page.fabric, key) for key in (FABRIC, *part_keys(page.fabric))]
+    whole = with_leaving(scene_of(page.fabric, FABRIC), page.fabric, page.leaving)
+    scenes = [whole, *(scene_of(page.fabric, key) for key in part_keys(page.fabric))]
     texts = files("railweave.report.page").joinpath("assets")
     script, sheet, markup = (
         texts.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "page.css", "page.html")
