@@ -114,6 +114,6 @@ def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Com
     for (name, each), parts in zip(named, bills, strict=True):
         assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
         worst = None if each.fabric is None else worst_single(each.fabric)
-        measured = guidelines(each.sizing, each.fabric, each.intent.workload.kind)
+        measured = guidelines(each.sizing, each.fabric, each.intent)
         found.append(Alternative(name, each.sizing, parts, worst, measured, gpu_gbps(each.intent)))
     return Comparison(tuple(found))

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from railweave.bom.trays import RackSummary, summarize_racks
+from railweave.bom.trunks import trunked
 from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
 from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
@@ -142,10 +143,13 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
             speeds = sorted({port.speed_gbps for port in host.ports})
             description = f"{counted(used, 'port')} of {' and '.join(f'{speed}G' for speed in speeds)}"
             counts[_Part(PartKind.NIC, title, description), host.kind] += 1
-    for part, where in (*_modules(cables), *(_cable(one) for one in bought)):
+    run = trunked(fabric.racks, bought)
+    for part, where in (*_modules(cables), *(_cable(one) for one in run.single)):
         counts[part, where] += 1
+    for one in run.parts:
+        counts[_Part(PartKind.FIBER, one.part, one.description, one.length_m), one.where] += one.quantity
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
-    return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, bought))
+    return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, run))
 
 
 def _switch(model: SwitchModel, hwsku: str) -> _Part:

@@ -5,10 +5,11 @@ rows, and crosses there to the other row (``fabric.racks``).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from railweave.bom.trunks import Trunked
 from railweave.cabling.assemblies import Assembly
 from railweave.fabric.model import Fabric
 from railweave.fabric.racks import Rack, Racks
@@ -49,7 +50,7 @@ class RackSummary(NamedTuple):
         return max(self.trays, key=lambda one: one.cables, default=None)
 
 
-def summarize_racks(fabric: Fabric, bought: Iterable[Assembly]) -> RackSummary | None:
+def summarize_racks(fabric: Fabric, bought: Trunked) -> RackSummary | None:
     """Return the racks and trays of a fabric, None where the intent has no racks."""
     racks = fabric.racks
     if racks is None:
@@ -59,11 +60,15 @@ def summarize_racks(fabric: Fabric, bought: Iterable[Assembly]) -> RackSummary |
     stated = [draw for draw in draws if draw is not None]
     pairs: Counter[tuple[str, str]] = Counter()
     longest: dict[tuple[str, str], int] = {}
-    for one in bought:
+    for one in bought.single:
         for lower, upper in _legs(one):
             pair = racks.places[lower].rack, racks.places[upper].rack
             pairs[pair] += 1
             longest[pair] = max(longest.get(pair, 0), one.length_m)
+    for run in bought.runs:
+        pair = run.rack, run.far_rack
+        pairs[pair] += run.trunks
+        longest[pair] = max(longest.get(pair, 0), run.length_m)
     order = {name: place for place, name in enumerate(racks.racks)}
     return RackSummary(
         racks=len(used),

@@ -6,9 +6,13 @@ from typing import NamedTuple
 from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
-from railweave.intent.model import WorkloadKind
+from railweave.intent.model import Intent, Shape
+from railweave.wording import counted
 
 FEWEST_SPINES = 4
+TWO_TIERS_HOLD_GPUS = 1000
+"""Above about so many GPUs guides advise a third tier (five stages), unless rails or planes divide the fabric."""
+
 MOST_LEFT_PERCENT = 5
 """Ports of a switch that a full design leaves free, in percent: 95 % of the ports are used."""
 
@@ -24,13 +28,13 @@ class Guideline(NamedTuple):
     source: str
 
 
-def guidelines(sizing: Sizing, fabric: Fabric | None, workload: WorkloadKind) -> tuple[Guideline, ...]:
+def guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> tuple[Guideline, ...]:
     """Return every rule of thumb for a design; those of ports only where its switches are of the catalog."""
-    return tuple(_guidelines(sizing, fabric, workload))
+    return tuple(_guidelines(sizing, fabric, intent))
 
 
-def _guidelines(sizing: Sizing, fabric: Fabric | None, workload: WorkloadKind) -> Iterator[Guideline]:
-    most = RECOMMENDED_RATIO[workload]
+def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterator[Guideline]:
+    most = RECOMMENDED_RATIO[intent.workload.kind]
     ratio = sizing.oversubscription.leaf
     yield Guideline(
         "ratio",
@@ -38,6 +42,15 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, workload: WorkloadKind) -
         f"{ratio_text(ratio)}, advised {ratio_text(most)}" if sizing.spines else "no spines",
         ratio <= most if sizing.spines else None,
         "what check RW209 recommends for the workload",
+    )
+    rails = 1 if intent.topology.shape is Shape.RACK_ALIGNED else sizing.rails
+    large = sizing.gpus > TWO_TIERS_HOLD_GPUS
+    yield Guideline(
+        "tiers",
+        f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
+        ", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
+        sizing.tiers > 2 or rails > 1 or sizing.planes > 1 if large else None,
+        "guides of engineers advise five stages, or rails and planes that keep two tiers enough",
     )
     a_plane = sizing.spines // sizing.planes if sizing.planes else 0
     yield Guideline(

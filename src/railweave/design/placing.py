@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from railweave.catalog.model import Housing
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.racks import Rack, RackPlace, Racks, top_mm
+from railweave.fabric.racks import Rack, RackPlace, Racks, Trunks, top_mm
 from railweave.intent.racks import Placed, names_in_range
 from railweave.intent.racks import Racks as RacksIntent
 from railweave.wording import compact, counted, natural_key, suggestion
@@ -61,7 +61,8 @@ def place_devices(
     if found:
         return None, tuple(found)
     tray_mm = top_mm(intent.units) if intent.tray_mm is None else intent.tray_mm
-    return Racks(intent.units, tray_mm, intent.slack_mm, racks, places), ()
+    trunks = None if intent.trunks is None else Trunks(intent.trunks.connectors, intent.trunks.cord_m)
+    return Racks(intent.units, tray_mm, intent.slack_mm, racks, places, trunks), ()
 
 
 class _Size(NamedTuple):

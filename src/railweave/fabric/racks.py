@@ -36,11 +36,19 @@ class RackPlace(NamedTuple):
         return (2 * (self.unit - 1) + self.height) * _UNIT_HUNDREDTHS / 200
 
 
+class Trunks(NamedTuple):
+    """Structured cabling between racks: trunks of so many ``connectors``, patch cords of ``cord_m`` meters."""
+
+    connectors: int
+    cord_m: int
+
+
 @dataclass(frozen=True)
 class Racks:
     """Racks of ``units`` rack units by their names, row by row, and the places of all nodes and switches by theirs.
 
     ``tray_mm`` is the height of the trays above the lowest unit's foot, ``slack_mm`` what a cable has more at each end.
+    ``trunks`` is None where every fiber is a cable of its own.
     """
 
     units: int
@@ -48,6 +56,7 @@ class Racks:
     slack_mm: int
     racks: Mapping[str, Rack]
     places: Mapping[str, RackPlace]
+    trunks: Trunks | None = None
 
     def run_mm(self, device: str, other: str) -> int:
         """Return how long a cable between two devices has to be, slack included."""

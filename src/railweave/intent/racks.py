@@ -123,6 +123,13 @@ class Placed(Keys):
     )
 
 
+class TrunkKeys(Keys):
+    """Trunks between the racks instead of single fibers."""
+
+    connectors: Annotated[int, Whole(least=2, most=72)] = default(12, "MPO connectors of one trunk")
+    cord_m: Annotated[int, Whole(least=1, most=50)] = default(3, "meters of the patch cord at each end")
+
+
 class Racks(Keys):
     """Where nodes and switches stand: each cable gets the length of its way through the trays."""
 
@@ -136,6 +143,9 @@ class Racks(Keys):
     )
     slack_mm: Annotated[int, Meters()] = default(
         1, "meters of slack at each end, with the way from the tray to the port", "slack_m"
+    )
+    trunks: TrunkKeys | None = unset(
+        "structured cabling: fibers from rack to rack run in trunks between patch panels, with cords at both ends"
     )
     lengths_m: dict[str, SoldLengths] = Field(
         default={}, description="lengths in meters that your supplier sells, by media id; else those of the catalog"

@@ -65,6 +65,11 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
         "  worst rail left": ("0 %", "75 %", ""),
         "  uplinks left": ("100 %", "100 %", ""),
         "oversubscription for the workload": ("✓ 1:1, advised 1:1",) * 3,
+        "3 tiers or rails above 1,000 GPUs": (
+            "2 tiers, 4 rails, 1 plane",
+            "✓ 3 tiers, 8 rails, 1 plane",
+            "2 tiers, 8 rails, 1 plane",
+        ),
         "4 spines or more a plane": ("✓ 4", "✓ 128", "✓ 8"),
         "95 % of the ports of a leaf in use": ("✓ 100 %", "✓ 100 %", ""),
         "95 % of the ports of a spine in use": ("✓ 100 %", "✓ 100 %", ""),

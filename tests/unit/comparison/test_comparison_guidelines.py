@@ -34,6 +34,7 @@ def test_every_design_is_measured_by_the_same_rules(tmp_path: Path) -> None:
     plain, variant, two = met(compared(tmp_path, (spine, wide), (spine, few)))
     assert plain == {
         "ratio": ("1:1, advised 1:1", True),
+        "tiers": ("2 tiers, 4 rails, 1 plane", None),
         "spines": ("4", True),
         "leaf_ports": ("100 %", True),
         "spine_ports": ("100 %", True),
@@ -53,10 +54,30 @@ def test_the_ratio_is_that_of_the_workload(tmp_path: Path) -> None:
     assert loose["ratio"] == ("2:1, advised 4:1", True)
 
 
+def test_large_fabrics_have_a_third_tier_or_rails_or_planes(tmp_path: Path) -> None:
+    text = """
+fabric: f
+workload: {kind: pretraining}
+nodes: [{name: gpu, count: 256, gpus: 8, nics: {count: NICS, speed: 400G}}]
+topology: {shape: rack-aligned, leaf: {ports: 64, speed: 400G}, spine: {ports: 64, speed: 400G}}
+"""
+    paths = [tmp_path / "flat.yml", tmp_path / "rails.yml"]
+    paths[0].write_text(text.replace("NICS", "4"), encoding="utf-8")
+    paths[1].write_text(text.replace("NICS", "4").replace("rack-aligned", "rail-optimized"), encoding="utf-8")
+    flat, rails = met(api.compare([api.open_project(path) for path in paths]))
+    assert flat["tiers"] == ("2 tiers, 1 rail, 1 plane", False)
+    assert rails["tiers"] == ("2 tiers, 4 rails, 1 plane", True)
+
+
 def test_a_design_without_spines_has_no_rule_about_them() -> None:
     found = api.compare_designs()
     only = next(one for one in found.alternatives if one.intent == "rail-only")
-    assert {one.key: one.met for one in only.guidelines} == {"ratio": None, "spines": None, "leaf_ports": True}
+    assert {one.key: one.met for one in only.guidelines} == {
+        "ratio": None,
+        "tiers": None,
+        "spines": None,
+        "leaf_ports": True,
+    }
     assert len({rule.name for rule in rules(found)}) == len(rules(found))
 
 
