@@ -7,11 +7,12 @@ from typing import Any
 import orjson
 
 from railweave.fabric.policy import NetworkBackend
-from railweave.hosts.render import OWNED, PROGRAM, START_AT_BOOT, installed_files
+from railweave.hosts.places import DOCUMENT, PROGRAM, Places
 
 
 def bundle(
     files: Mapping[str, bytes],
+    places: Places,
     backend: NetworkBackend,
     programs: Mapping[str, str],
     *,
@@ -19,20 +20,22 @@ def bundle(
     confirm: bool = True,
     test: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``programs`` those that
-    work beside its own. ``confirm`` closes the snapshot with the change; ``test`` is its end of an RDMA test."""
-    document = orjson.loads(files["rails.json"])
+    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``places`` where they go,
+    ``programs`` those that work beside its own. ``confirm`` closes the snapshot with the change; ``test`` is its end of
+    an RDMA test."""
+    document = orjson.loads(files[DOCUMENT])
     if not nic_settings:
         document["nic"] |= {"steps": [], "firmware_query": []}
-        files = {**files, "rails.json": orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
-    path, target = START_AT_BOOT
+        files = {**files, DOCUMENT: orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
+    path, target = places.start_at_boot
     content: dict[str, Any] = {
         "files": [
             {"path": one.path, "mode": one.mode, "content": one.content.decode()}
-            for one in installed_files(files, backend)
+            for one in places.installed(files, backend)
         ],
         "links": [{"path": path, "target": target}],
-        "owned": list(OWNED),
+        "owned": list(places.owned),
+        "places": {"document": places.document, "snapshot": places.snapshot},
         "document": document,
         "programs": {"railweave_host.py": files[PROGRAM].decode(), **programs},
         "confirm": confirm,

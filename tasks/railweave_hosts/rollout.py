@@ -132,6 +132,7 @@ class HostRollout:
         return {
             host.name: bundle(
                 self._renderer.files(host),
+                self._renderer.places,
                 backend,
                 programs,
                 nic_settings=with_nics,

@@ -138,8 +138,9 @@ def _difference(before: str, after: str, path: str) -> str:
 class Snapshots:
     """The node's snapshot: layers, the oldest first, and whether the change after it has ended."""
 
-    def __init__(self, root: str) -> None:
-        self._place = root.rstrip("/") + SNAPSHOT
+    def __init__(self, root: str, path: str = SNAPSHOT) -> None:
+        self._path = path
+        self._place = root.rstrip("/") + path
 
     def load(self) -> dict[str, Any] | None:
         """Return the snapshot, None where there is none; raises FaultError where it is damaged."""
@@ -150,10 +151,10 @@ class Snapshots:
             return None
         except ValueError:
             raise node.FaultError(
-                f"{SNAPSHOT} is damaged: look at it, and remove it to give up what it goes back to"
+                f"{self._path} is damaged: look at it, and remove it to give up what it goes back to"
             ) from None
         if found.get("version") != VERSION:
-            raise node.FaultError(f"{SNAPSHOT} is of another version of railweave")
+            raise node.FaultError(f"{self._path} is of another version of railweave")
         return found
 
     def save(self, layers: Sequence[Mapping[str, Any]], state: str) -> None:
@@ -167,11 +168,14 @@ class Snapshots:
         os.remove(self._place)
 
 
-def with_leaving(machine: node.Machine, files: Files, snapshots: Snapshots, document: dict[str, Any]) -> dict[str, Any]:
+def with_leaving(
+    machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a document that also takes away the IPv6 of ports that had it by the node's own document, and by those of
     a change that did not end."""
+    document: dict[str, Any] = bundle["document"]
     earlier: dict[str, Any] = {}
-    for text in _documents(files, snapshots):
+    for text in _documents(files, snapshots, bundle["places"]["document"]):
         try:
             ports = json.loads(text)["interfaces"]
             earlier.update({port["name"]: port["ipv6"] for port in ports if port.get("ipv6")})
@@ -183,14 +187,14 @@ def with_leaving(machine: node.Machine, files: Files, snapshots: Snapshots, docu
     return {**document, "interfaces": [_leaving(port, earlier, links) for port in document["interfaces"]]}
 
 
-def _documents(files: Files, snapshots: Snapshots) -> Iterator[str]:
+def _documents(files: Files, snapshots: Snapshots, path: str) -> Iterator[str]:
     try:
         snapshot = snapshots.load()
     except node.FaultError:
         snapshot = None  # said where the snapshot is needed
     layers = snapshot["layers"] if snapshot and snapshot["state"] == OPEN else []
-    held = [one for layer in layers for one in layer["files"] if one["path"] == node.DOCUMENT]
-    yield from (one["content"] for one in [*held, files.held(node.DOCUMENT)] if "content" in one)
+    held = [one for layer in layers for one in layer["files"] if one["path"] == path]
+    yield from (one["content"] for one in [*held, files.held(path)] if "content" in one)
 
 
 def _leaving(port: dict[str, Any], earlier: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
@@ -404,10 +408,11 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     with open(chosen.bundle, encoding="utf-8") as file:
         bundle = json.load(file)
-    machine, files, snapshots = node.Machine(chosen.root), Files(chosen.root), Snapshots(chosen.root)
+    machine, files = node.Machine(chosen.root), Files(chosen.root)
+    snapshots = Snapshots(chosen.root, bundle["places"]["snapshot"])
     try:
         if chosen.verb in ("check", "apply"):
-            bundle["document"] = with_leaving(machine, files, snapshots, bundle["document"])
+            bundle["document"] = with_leaving(machine, files, snapshots, bundle)
         if chosen.verb == "check":
             answer = check(machine, files, snapshots, bundle)
         elif chosen.verb == "rollback" and chosen.check:

@@ -26,6 +26,7 @@ MAY_NAME_TIERS = {
     "railweave/checks/rules/b1_as_numbers.py": "the keys of the intent",
     "railweave/checks/rules/rw101_catalog_ids.py": "the keys of the intent",
     "railweave/checks/rules/rw110_override_scopes.py": "the keys of the intent",
+    "railweave/checks/fabrics.py": "the keys of the intent",
     "railweave/lab/scale.py": "writes a small intent",
     "railweave/fabric/model.py": "the names of tiers, one table",
     "railweave/fabric/sizing.py": "the keys of `size --json`",

@@ -16,6 +16,7 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
 from railweave.intent.load import Beside, files_beside, load_intent, load_intent_text
 from railweave.intent.model import Intent
+from railweave.intent.reference import file_of, reference, split_reference
 from railweave.templates import Templates, find_templates
 from railweave.wording import first_few
 
@@ -91,12 +92,15 @@ def designed_at(revision: str, path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
 
     ``revision`` may also name a file, which takes precedence over a revision of that name. Raises RailweaveError with
-    git's own message, and RefusedError with every error of the intent.
+    git's own message, and RefusedError with every error of the intent. Of several fabrics the one that ``path`` names
+    is meant, in a file that ``revision`` names too unless that names its own.
     """
-    if revision and Path(revision).is_file():
-        return design_text(_text_at("", Path(revision)), revision, files_beside(Path(revision)))
+    file = file_of(path)
+    if revision and (other := file_of(Path(revision))).is_file():
+        named = Path(revision) if other != Path(revision) else reference(other, split_reference(str(path))[1])
+        return design_text(_text_at("", other), str(named), files_beside(other))
     name = f"{revision}:{path}" if revision else str(path)
-    return design_text(_text_at(revision, path), name, _beside(revision, path))
+    return design_text(_text_at(revision, file), name, _beside(revision, file))
 
 
 def _beside(revision: str, path: Path) -> Beside:

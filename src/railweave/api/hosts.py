@@ -15,6 +15,7 @@ from railweave.diagnostics import Severity, Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Host
 from railweave.hosts.outcome import HostsRun
+from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer
 from railweave.hosts.transition import changed_values
 from railweave.intent.load import load_intent
@@ -117,7 +118,7 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
     if single_step or load_target(find_target(target)).rollout.single_step:
         return
     run = nodes.plan()
-    found = changed_values(run)
+    found = changed_values(run, Places(nodes.designed.fabric.part).document)
     if nodes.is_rollback:
         found = {one.name: found[one.name] for one in run.hosts if one.name in found and not one.interrupted}
     if found:

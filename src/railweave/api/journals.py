@@ -18,6 +18,7 @@ from nornir_railweave.rollout.rollouts import journals, named_rollout
 from railweave.api.operator import SILENT, Operator
 from railweave.api.project import JOURNALS, STATE, Project, open_project
 from railweave.errors import RailweaveError, UsageError
+from railweave.intent.reference import file_of
 from railweave.plan.rollout import NAME, Rollout
 from railweave.wording import command_line, first_few
 
@@ -59,7 +60,7 @@ def open_rollout_project(
         return open_project(intent, operator)
     folder = fetched_journals()
     found = [named_rollout(folder, rollout)] if rollout else _newest(folder, target, resume=resume)
-    intents = sorted({one.intent for one in found if one.intent and Path(one.intent).is_file()})
+    intents = sorted({one.intent for one in found if one.intent and file_of(Path(one.intent)).is_file()})
     if len(intents) == 1:
         return open_project(intents[0], operator)
     if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:

@@ -13,7 +13,7 @@ import yaml
 
 import sonic_sim
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
-from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, start, stop
+from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, running_nodes, start, stop
 from railweave.api.designing import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
 from railweave.api.sim import simulator_spec
@@ -99,11 +99,12 @@ def render(project: Project, out: Path | None = None, *, environ: Mapping[str, s
 def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: float | None = None) -> RenderedLab:
     """Render the lab and start it; the whole reserve is cabled, with its ports down.
 
-    ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual machines 900. Raises as
-    `render` does, and ContainerlabError, with nothing left running.
+    Nodes that run in the lab of another fabric of the intent are cabled there, and have both fabrics; so start the lab
+    that most nodes are in first. ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual
+    machines 900. Raises as `render` does, and ContainerlabError, with nothing left running.
     """
     image = _with_mac(chosen_image(os.environ if environ is None else environ))
-    made = _with_images(rendered(project.intent, image))
+    made = _joined(_with_images(rendered(project.intent, image)))
     start(made.runner, lambda: write_lab(made), wait)
     return made
 
@@ -219,6 +220,16 @@ def _with_images(made: RenderedLab) -> RenderedLab:
     built = ensure_image(image_sources())
     lab = replace(made.lab, host_image=built, image=replace(image, name=built) if image.ours else image)
     return replace(made, lab=lab)
+
+
+def _joined(made: RenderedLab) -> RenderedLab:
+    """Return the lab with its cables to the nodes that run in labs of other fabrics of the intent."""
+    beside = load_intent(made.intent).others if made.scaled is None else ()
+    joined: dict[str, str] = {}
+    for other in beside:
+        running = running_nodes(other.fabric)
+        joined = {one.name: running[one.name] for one in made.lab.fabric.hosts if one.name in running} | joined
+    return replace(made, lab=replace(made.lab, joined=joined))
 
 
 def image_sources() -> Path:

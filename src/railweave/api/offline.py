@@ -12,6 +12,8 @@ from railweave.diagnostics import Diagnostic, has_errors, in_order
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
+from railweave.intent.load import fabrics_in
+from railweave.intent.reference import reference
 from railweave.qos.summary import switch_buffers
 from railweave.wording import command_line
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """All diagnostics of an intent, errors first; ``fabric`` is None if it cannot be designed."""
+    """All diagnostics of an intent, errors first; ``fabric`` is None if it cannot be designed.
+
+    Of a file with several fabrics, none of which is named, they are those of all, and ``fabric`` is the first."""
 
     diagnostics: tuple[Diagnostic, ...]
     fabric: Fabric | None
@@ -36,7 +40,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What was written: the number of files, and of the nodes whose files are among them; ``diagnostics``: warnings."""
+    """What was written: the number of files, and of the nodes whose files are among them; ``diagnostics``: warnings.
+
+    Nodes have the files of this fabric, which stand beside those of others."""
 
     out: Path
     fabric: Fabric
@@ -52,7 +58,14 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
     with the settings of live devices, ``NAME.json`` each (`facts.collect`). Raises RefusedError if the file is no
     intent, UsageError if ``facts`` is empty, RailweaveError without libyang or models.
     """
-    gathered = gather(project.intent)
+    if names := fabrics_in(project.intent):
+        every = [_check(reference(project.intent, name), yang, facts) for name in names]
+        return Checked(in_order(one for found in every for one in found.diagnostics), every[0].fabric)
+    return _check(project.intent, yang, facts)
+
+
+def _check(intent: Path, yang: Sequence[Path], facts: Path | None) -> Checked:
+    gathered = gather(intent)
     live = _fact_diagnostics(gathered, facts) if facts else ()
     found = in_order((*gathered.diagnostics, *_yang_diagnostics(gathered, yang), *live))
     return Checked(found, gathered.fabric)

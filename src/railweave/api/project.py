@@ -8,6 +8,7 @@ from pathlib import Path
 from railweave.api.operator import SILENT, Operator
 from railweave.catalog.load import use_own_models
 from railweave.errors import UsageError
+from railweave.intent.reference import reference
 
 STATE = Path(".railweave")
 """The folder of everything that is generated beside a project: simulators, journals, plans."""
@@ -18,29 +19,35 @@ JOURNALS = STATE / "journal"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project, as `open_project` finds it: its intent file, relative to the working directory or absolute."""
+    """A project, as `open_project` finds it: its intent file, relative to the working directory or absolute.
+
+    Of a file with several fabrics the name of one follows: ``intent/cluster.yml#storage``."""
 
     intent: Path
     operator: Operator = SILENT
 
 
 def open_project(
-    intent: Path | str | None = None, operator: Operator = SILENT, environ: Mapping[str, str] | None = None
+    intent: Path | str | None = None,
+    operator: Operator = SILENT,
+    environ: Mapping[str, str] | None = None,
+    *,
+    fabric: str = "",
 ) -> Project:
     """Return the project in the working directory with the given intent.
 
-    The default is the intent that RAILWEAVE_INTENT names, else the only file in ``intent/``. Targets (``inventory/``),
-    templates and state (``.railweave/``) are those of the working directory. ``operator`` receives progress and
-    confirms changes of devices. The project's own models (``catalog/``) are in use from here on. Raises UsageError that
-    lists the candidates.
+    The default is the intent that RAILWEAVE_INTENT names, else the only file in ``intent/``; ``fabric`` names one of
+    its fabrics where it has several. Targets (``inventory/``), templates and state (``.railweave/``) are those of the
+    working directory. ``operator`` receives progress and confirms changes of devices. The project's own models
+    (``catalog/``) are in use from here on. Raises UsageError that lists the candidates.
     """
     use_own_models()
     chosen = intent or (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
     if chosen:
-        return Project(Path(chosen), operator)
+        return Project(reference(Path(chosen), fabric), operator)
     candidates = sorted((*Path("intent").glob("*.yml"), *Path("intent").glob("*.yaml")))
     if len(candidates) == 1:
-        return Project(candidates[0], operator)
+        return Project(reference(candidates[0], fabric), operator)
     if not candidates:
         raise UsageError("no intent given and none found in intent/: run `railweave init DIR`, or name an intent file")
     listed = ", ".join(str(path) for path in candidates)

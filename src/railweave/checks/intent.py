@@ -4,6 +4,7 @@ What needs counts, ports or links is found by the design.
 """
 
 from railweave.checks import rules
+from railweave.checks.fabrics import fabrics_apart
 from railweave.checks.registry import INTENT_CHECKS
 from railweave.diagnostics import Diagnostic, in_order
 from railweave.intent.model import Intent
@@ -13,6 +14,7 @@ __all__ = ["check_intent", "rules"]
 
 def check_intent(intent: Intent) -> tuple[Diagnostic, ...]:
     """Return what breaks the rules of intents, errors first, then in the order of the file."""
-    return in_order(
+    of_rules = (
         found.diagnostic(code, intent.where(found.path)) for code, check in INTENT_CHECKS for found in check(intent)
     )
+    return in_order((*of_rules, *fabrics_apart(intent)))

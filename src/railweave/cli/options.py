@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from railweave import api
 from railweave.api.operator import SILENT, Operator
 from railweave.cli import completion
 from railweave.errors import UsageError
+from railweave.intent.reference import names_intent, reference
 from railweave.wording import commands_name
 
 IntentArgument = Annotated[
@@ -71,14 +72,39 @@ TargetOption = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
-_YAML = (".yml", ".yaml")
-
 # typer re-exports one subclass of its usage error, not the class itself.
 UsageProblem = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
 
+_FABRIC = "railweave.fabric"
+
+
+def _fabric_option(intent: Any) -> TyperOption:
+    """Return ``--fabric``, which every command has that takes an intent; its value is read like that of ``--intent``,
+    which typer derives from a declaration of Python."""
+
+    def note(ctx: Any, _: Any, name: object) -> None:
+        ctx.meta[_FABRIC] = str(name or "")
+
+    return TyperOption(
+        param_decls=["--fabric"],
+        type_descriptor=intent.type_descriptor,
+        metavar="NAME",
+        help="The fabric that is meant, where the intent has several.",
+        expose_value=False,
+        callback=note,
+    )
+
+
 class IntentCommand(TyperCommand):
-    """A command that takes its intent as an argument too where it declares only ``--intent``."""
+    """A command that takes its intent as an argument too where it declares only ``--intent``, and one of the fabrics of
+    a file by ``--fabric``."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """Add ``--fabric`` to the options of a command that has ``--intent``."""
+        super().__init__(*args, **settings)
+        if "--intent" in self._options:
+            self.params.append(_fabric_option(self._options["--intent"]))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read an argument that names a YAML file as the intent."""
@@ -95,9 +121,18 @@ class IntentCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what it tells a person to run next names the intent and the target that it was given."""
+        self._choose_fabric(ctx)
         named = str(ctx.params.get("option") or ctx.params.get("intent") or "")
-        with commands_name(named if named.endswith(_YAML) else "", ctx.params.get("target") or ""):
+        with commands_name(named if names_intent(named) else "", ctx.params.get("target") or ""):
             return super().invoke(ctx)
+
+    def _choose_fabric(self, ctx: Any) -> None:
+        """Let the intent that was given, or the project's, name the fabric that was chosen."""
+        if not (name := ctx.meta.get(_FABRIC)):
+            return
+        given = ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or ""))
+        place = "intent" if given else "option"
+        ctx.params[place] = reference(ctx.params[place] or api.open_project().intent, name)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -111,7 +146,7 @@ class IntentCommand(TyperCommand):
         while place < len(args) and (word := args[place]) != "--":
             if word.startswith("-"):
                 place += 2 if word in options and not self._is_flag(word) else 1
-            elif word.endswith(_YAML):
+            elif names_intent(word):
                 return ["--intent", word, *args[:place], *args[place + 1 :]]
             elif not interspersed:
                 break

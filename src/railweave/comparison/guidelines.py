@@ -40,7 +40,7 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
         "ratio",
         "oversubscription for the workload",
         f"{ratio_text(ratio)}, advised {ratio_text(most)}" if sizing.spines else "no spines",
-        ratio <= most if sizing.spines else None,
+        ratio <= most if sizing.spines and intent.carries_collectives else None,
         "what check RW209 recommends for the workload",
     )
     rails = 1 if intent.topology.shape is Shape.RACK_ALIGNED else sizing.rails

@@ -18,9 +18,10 @@ from railweave.design.identity import (
 )
 from railweave.design.layout import Layout, NodeGroup, TierLayout
 from railweave.design.nodes import host_ports
-from railweave.fabric.model import Fabric, Host, HostPort, Link, Panel, Switch
+from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch
+from railweave.fabric.policy import ClassRole
 from railweave.fabric.sizing import Sizing
-from railweave.intent.model import Intent, Shape
+from railweave.intent.model import Intent, Part, Shape
 
 
 class Uplink(NamedTuple):
@@ -86,7 +87,7 @@ class Panels(NamedTuple):
 def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, sizing: Sizing) -> Fabric:
     """Return the fabric of a layout that has no errors."""
     tiers = [tuple(_switches(intent, layout, one, panels)) for one in layout.tiers]
-    hosts = tuple(_hosts(layout))
+    hosts = tuple(_hosts(layout, intent.part))
     addressing, block = intent.policies.addressing, host_block_size(layout)
     length = 32 - (block - 1).bit_length()
     return Fabric(
@@ -102,6 +103,8 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         links=tuple(_links(intent, layout, media, tiers, hosts)),
         host_blocks={one.name: (host_block(addressing, layout, one.number), length) for one in tiers[0]},
         ipv6_blocks={one.name: first for one in tiers[0] if (first := ipv6_block(addressing, one.number)) is not None},
+        part=intent.part.name if intent.part else "",
+        rdma_beside=_rdma_beside(intent),
     )
 
 
@@ -137,10 +140,19 @@ def _rail(layout: Layout, own: TierLayout, place: int) -> int | None:
     return place % layout.stripe_leaves if own.level == 0 and layout.shape.has_rails else None
 
 
-def _hosts(layout: Layout) -> Iterable[Host]:
+def _rdma_beside(intent: Intent) -> tuple[str, ...]:
+    """Return the names of the other fabrics of the file that carry RDMA."""
+    return tuple(
+        other.part.name
+        for other in intent.others
+        if other.part and any(one.role is ClassRole.RDMA for one in other.policies.classes)
+    )
+
+
+def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
     for group in layout.groups:
         entry = group.entry
-        ports = host_ports(entry, layout.rails, layout.planes)
+        ports = host_ports(entry, layout.rails, layout.planes, part.name if part else RAIL)
         for number in range(entry.count):
             stripe, place = divmod(number, group.stripe_nodes)
             yield Host(
@@ -152,6 +164,8 @@ def _hosts(layout: Layout) -> Iterable[Host]:
                 nic_model=str(entry.nics.model),  # media are only known of nodes with one
                 ports=ports,
                 role=entry.role,
+                first_port=part.first_ports[entry.name] if part else 0,
+                collectives=part is None or entry.name in part.collectives,
             )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import NodeGroup, OwnLeaf
 from railweave.diagnostics import Diagnostic, error
-from railweave.fabric.model import HostPort
+from railweave.fabric.model import RAIL, HostPort
 from railweave.intent.model import Intent, Nodes, Shape
 from railweave.wording import counted
 
@@ -43,8 +43,8 @@ def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     return tuple(found)
 
 
-def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
-    """Return the ports of a node, NIC by NIC; port p of a NIC is in plane p mod planes.
+def host_ports(entry: Nodes, rails: int, planes: int, interfaces: str = RAIL) -> tuple[HostPort, ...]:
+    """Return the ports of a node, NIC by NIC, named after ``interfaces``; port p of a NIC is in plane p mod planes.
 
     Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can.
     """
@@ -52,7 +52,7 @@ def host_ports(entry: Nodes, rails: int, planes: int) -> tuple[HostPort, ...]:
     per_rail = max(1, entry.nics.count * of_nic // rails)
     return tuple(
         HostPort(
-            name=f"rail{nic}" if entry.nics.ports == 1 else f"rail{nic}p{port}",
+            name=f"{interfaces}{nic}" if entry.nics.ports == 1 else f"{interfaces}{nic}p{port}",
             nic=nic,
             port=port,
             rail=(nic * of_nic + port // planes) // per_rail,

@@ -86,7 +86,7 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     kind = intent.workload.kind
     most: Fraction = RECOMMENDED_RATIO[kind]
     ratio = layout.lowest.ratio
-    if ratio <= most:
+    if ratio <= most or not intent.carries_collectives:
         return []
     return [
         warning(

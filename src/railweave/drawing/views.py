@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from railweave.drawing.scene import Block, Scene, Unit, bundles, short
 from railweave.errors import UsageError
-from railweave.fabric.model import Fabric, Host, Switch
+from railweave.fabric.model import Fabric, Host, NodeRole, Switch
 from railweave.wording import compact, counted, natural_key, nearest, plural
 
 MOST_DRAWN = 16
@@ -279,7 +279,7 @@ def _sort(device: Device) -> str:
     """Return what a device is, as a noun: the name of its tier, ``GPU node``, ``storage node``."""
     if isinstance(device, Switch):
         return device.tier.name
-    return "GPU node" if device.runs_nccl else f"{device.role.value} node"
+    return "GPU node" if device.role is NodeRole.GPU else f"{device.role.value} node"
 
 
 def _place_text(fabric: Fabric, switch: Switch) -> str:

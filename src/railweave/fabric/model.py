@@ -134,10 +134,15 @@ class Switch(NamedTuple):
     group: int | None = None
 
 
+RAIL = "rail"
+"""What interfaces of nodes are named after where an intent has one fabric; else after the fabric."""
+
+
 class HostPort(NamedTuple):
     """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
-    ``rail0p1``); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address that pins the name and ``rdma`` the
-    kernel's name of the RDMA device, both empty where the intent does not state them."""
+    ``rail0p1``; ``storage0`` in one of several fabrics); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address
+    that pins the name and ``rdma`` the kernel's name of the RDMA device, both empty where the intent does not state
+    them."""
 
     name: str
     nic: int
@@ -161,7 +166,8 @@ class NodeRole(StrEnum):
 class Host:
     """A GPU node, or a storage or CPU node by its ``role``: ``kind`` is its entry's name, ``number`` counts within the
     entry from 0, ``stripe`` is the group of nodes that share leaves, ``place`` its index in the stripe. ``ports`` is
-    shared by all nodes of an entry."""
+    shared by all nodes of an entry. In one of several fabrics ``first_port`` counts the node's NIC ports in the groups
+    before, and ``collectives`` tells whether its GPUs meet here."""
 
     name: str
     kind: str
@@ -171,11 +177,13 @@ class Host:
     nic_model: str
     ports: tuple[HostPort, ...]
     role: NodeRole = NodeRole.GPU
+    first_port: int = 0
+    collectives: bool = True
 
     @property
     def runs_nccl(self) -> bool:
-        """Tell whether it has GPUs, whose collectives are NCCL's."""
-        return self.role is NodeRole.GPU
+        """Tell whether it has GPUs, whose collectives are NCCL's, in this fabric."""
+        return self.role is NodeRole.GPU and self.collectives
 
 
 class Link(NamedTuple):
@@ -232,8 +240,9 @@ class Fabric:
 
     ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
     ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
-    ``rail_only`` tells that no switch joins two rails, ``racks`` are None where the intent has none. What is asked
-    of the graph is computed once, when it is asked for the first time.
+    ``rail_only`` tells that no switch joins two rails, ``racks`` are None where the intent has none. Of an intent with
+    several fabrics ``part`` is the name of this one and ``rdma_beside`` those of the others that carry RDMA. What is
+    asked of the graph is computed once, when it is asked for the first time.
     """
 
     name: str
@@ -249,6 +258,13 @@ class Fabric:
     rail_only: bool = False
     ipv6_blocks: Mapping[str, int] = field(default_factory=dict)
     racks: Racks | None = None
+    part: str = ""
+    rdma_beside: tuple[str, ...] = ()
+
+    @property
+    def interfaces(self) -> str:
+        """Return what the names of nodes' interfaces begin with."""
+        return self.part or RAIL
 
     @cached_property
     def switch_of(self) -> Mapping[str, Switch]:

@@ -3,7 +3,7 @@
 What all nodes of one kind share is made once; a node of its own costs its addresses only.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,12 @@ from railweave.catalog.load import load_catalog
 from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Host
 from railweave.fabric.policy import AddressFamily, NetworkBackend
 from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
+from railweave.hosts.places import DOCUMENT, PROGRAM, RULES, UNIT, Places
 from railweave.hosts.transition import node_in_transition, route_mtu
 from railweave.hosts.values import LINK_PREFIX_LENGTH, Ipv6Rail, Node, Rail, kernel_settings
 from railweave.templates import Templates
 from railweave.units import ipv4_text, ipv6_text
 
-PROGRAM = "railweave-host"
-UNIT = "railweave-rdma.service"
-RULES = "railweave.rules"
 SCHEDULERS = ("slurmd.service", "kubelet.service")
 """The units that start jobs on a node, by default: they wait until the NICs are set."""
 _SENT_PROGRAMS = ("railweave_facts.py", "railweave_change.py", "railweave_rdma.py")
@@ -44,6 +42,7 @@ class HostRenderer:
         self, fabric: Fabric, templates: Templates, sends: Fabric | None = None, before: Sequence[str] = SCHEDULERS
     ) -> None:
         self.fabric = fabric
+        self.places = Places(fabric.part)
         self._before = before
         self._sends = sends or fabric
         self._templates = templates
@@ -73,7 +72,7 @@ class HostRenderer:
                 f"railweave-{each['name']}.nmconnection": self._fill("rail.nmconnection.j2", each).encode()
                 for each in texts
             }
-        files["rails.json"] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
+        files[DOCUMENT] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
     def programs(self) -> Mapping[str, str]:
@@ -104,8 +103,14 @@ class HostRenderer:
         if runs_nccl:
             shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
             shared["nccl.env"] = environment.encode()
-        shared[UNIT] = self._fill(f"{UNIT}.j2", {"before": " ".join(self._before)}).encode()
-        shared[RULES] = self._fill(f"{RULES}.j2", {"unit": UNIT}).encode()
+        of_unit = {
+            "before": " ".join(self._before),
+            "document": self.places.document,
+            "command": self.places.command,
+        }
+        shared[UNIT] = self._fill(f"{UNIT}.j2", of_unit).encode()
+        of_rules = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
+        shared[RULES] = self._fill(f"{RULES}.j2", of_rules).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
         return _Kind(shared, _nic_values(node), nccl)
 
@@ -133,8 +138,10 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
     }
 
 
-_NOT_FOR_BOOTSTRAP = "^lo,docker,rail"
-"""NCCL takes the first interface that no excluded prefix names: the front end."""
+def _bootstrap(fabric: Fabric) -> str:
+    """Return by what NCCL chooses the interface of its bootstrap where the intent names none: it takes the first that
+    no excluded prefix names, the front end."""
+    return "^" + ",".join(("lo", "docker", fabric.interfaces, *fabric.rdma_beside))
 
 
 def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
@@ -153,7 +160,7 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
         settings["NCCL_PXN_DISABLE"] = "0"
     if (pairs := fabric.policies.hosts.queue_pairs) is not None:
         settings["NCCL_IB_QPS_PER_CONNECTION"] = str(pairs)
-    settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _NOT_FOR_BOOTSTRAP
+    settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _bootstrap(fabric)
     return settings
 
 
@@ -264,53 +271,3 @@ def rails_document(
         "nccl": nccl,
         "nic": nic,
     }
-
-
-_MODE = 0o644
-_PROGRAM_MODE = 0o755
-_PRIVATE_MODE = 0o600
-"""netplan warns of files that others can read, and NetworkManager ignores them."""
-_CONNECTIONS = "/etc/NetworkManager/system-connections/"
-
-_PLACES = {
-    "sysctl.conf": "/etc/sysctl.d/90-railweave.conf",
-    "nccl.conf": "/etc/nccl.conf",
-    "nccl.env": "/etc/railweave/nccl.env",
-    "rails.json": "/etc/railweave/rails.json",
-    UNIT: f"/etc/systemd/system/{UNIT}",
-    RULES: "/etc/udev/rules.d/90-railweave.rules",
-    PROGRAM: f"/usr/local/sbin/{PROGRAM}",
-}
-
-OWNED = (
-    "/etc/systemd/network/10-railweave-*",
-    "/etc/netplan/90-railweave*.yaml",
-    f"{_CONNECTIONS}railweave-*.nmconnection",
-)
-"""Patterns of files that are removed where they are not wanted: of a rail that is gone, of the other backend."""
-
-START_AT_BOOT = (f"/etc/systemd/system/multi-user.target.wants/{UNIT}", f"../{UNIT}")
-"""The link that enables the unit, and what it points to: what ``systemctl enable`` makes."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledFile:
-    """A file on the node: absolute path, permission bits, content."""
-
-    path: str
-    mode: int
-    content: bytes
-
-
-def installed_files(files: Mapping[str, bytes], backend: NetworkBackend) -> Iterator[InstalledFile]:
-    """Yield the files of a node as they are installed; those of the other network backend are left out."""
-    for name, content in files.items():
-        if name in _PLACES:
-            yield InstalledFile(_PLACES[name], _PROGRAM_MODE if name == PROGRAM else _MODE, content)
-        elif name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
-            # udev names interfaces by .link files, whatever configures them afterwards.
-            yield InstalledFile("/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE, content)
-        elif name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
-            yield InstalledFile("/etc/netplan/90-railweave.yaml", _PRIVATE_MODE, content)
-        elif name.endswith(".nmconnection") and backend is NetworkBackend.NETWORKMANAGER:
-            yield InstalledFile(_CONNECTIONS + name, _PRIVATE_MODE, content)

@@ -8,6 +8,7 @@ does not ask routes: it takes the interface's MTU, and both ends of a queue pair
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric, Host
 from railweave.hosts.outcome import ChangeKind, HostsRun
+from railweave.hosts.places import Places
 from railweave.hosts.values import NicMarking, Node, marking, node_of
 
 
@@ -38,19 +39,19 @@ def route_mtu(node: Node) -> int | None:
 
 
 _SHARED_FACTS = ("pfc", "dscp_to_priority", "roce_tos", "roce_dscp", "cnp_dscp")
-_DOCUMENT = "/etc/railweave/rails.json"
 
 
-def changed_values(run: HostsRun) -> dict[str, tuple[str, ...]]:
+def changed_values(run: HostsRun, document: str = Places().document) -> dict[str, tuple[str, ...]]:
     """Return the settings that other nodes and switches rely on and that would change, by node.
 
-    A node whose document is already as it would be written only gets its settings again; one without any is new.
+    ``document`` is where nodes have theirs. A node whose document is already as it would be written only gets its
+    settings again; one without any is new.
     """
     packs = [load_catalog().vendor_pack(one) for one in load_catalog().vendor_ids()]
     shared = {"mtu", *(pack.facts[fact]["what"] for pack in packs for fact in _SHARED_FACTS if fact in pack.facts)}
     found: dict[str, tuple[str, ...]] = {}
     for host in run.hosts:
-        differs = any(one.subject == _DOCUMENT and one.before == "differs" for one in host.changes)
+        differs = any(one.subject == document and one.before == "differs" for one in host.changes)
         of_others = [one.what for one in host.changes if one.kind is ChangeKind.SETTING and one.what in shared]
         if differs and of_others:
             found[host.name] = tuple(dict.fromkeys(of_others))

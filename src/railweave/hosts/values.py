@@ -86,7 +86,7 @@ def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
 
 
 FIRST_TABLE = 100
-"""Routing table of the first rail; the others follow."""
+"""Routing table of the first rail; the others follow, also those of a node's groups of NICs in other fabrics."""
 
 FIRST_PRIORITY = 1000
 """Priority of the first rail's rule, before the main table's 32766."""
@@ -157,11 +157,11 @@ def node_of(fabric: Fabric, host: Host) -> Node:
             Rail(
                 name=port.name,
                 pci=port.pci,
-                rdma=port.rdma or (f"{prefix}{index}" if prefix else ""),
+                rdma=port.rdma or (f"{prefix}{host.first_port + index}" if prefix else ""),
                 address=link.network + 1,
                 gateway=link.network,
-                table=FIRST_TABLE + index,
-                rule_priority=FIRST_PRIORITY + index,
+                table=FIRST_TABLE + host.first_port + index,
+                rule_priority=FIRST_PRIORITY + host.first_port + index,
                 switch=link.upper,
                 plane=link.plane,
                 reached=_reached(fabric, fabric.switch_of[link.upper]),

@@ -1,16 +1,23 @@
-"""An intent file to an ``Intent``, or to all of its errors at once."""
+"""An intent file to an ``Intent``, or to all of its errors at once.
+
+Of a file with several fabrics all are read, and the named one is returned with the others beside it.
+"""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.errors import RailweaveError, RefusedError
+from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.intent.as_built import CODE, read_as_built
-from railweave.intent.positions import MAX_BYTES, decode, read_document
+from railweave.intent.fabrics import group_order, split_fabrics
+from railweave.intent.positions import MAX_BYTES, Document, decode, read_document
+from railweave.intent.reference import split_reference
+from railweave.wording import nearest
 
 if TYPE_CHECKING:
     from railweave.intent.model import Intent
@@ -20,21 +27,26 @@ Beside = Callable[[str], tuple[str, bytes]]
 
 
 def load_intent(path: Path) -> "Intent":
-    """Return the intent in the file at ``path``; raises RefusedError with every error in it."""
-    file = str(path)
-    data = _read(path)
-    return _load(decode(data, file), file, data, files_beside(path))
+    """Return the intent in the file at ``path``, of the fabric that it names (``FILE.yml#NAME``).
+
+    Raises RefusedError with every error in it, UsageError where the file has several fabrics and none of them is named.
+    """
+    file, name = split_reference(str(path))
+    data = _read(Path(file))
+    return _load(decode(data, file), (file, name), data, files_beside(Path(file)))
 
 
 def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Intent":
     """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it.
 
-    ``beside`` reads the files that it names; without it there are none.
+    ``file`` may name one of several fabrics, as the path of ``load_intent`` does. ``beside`` reads the files that the
+    intent names; without it there are none.
     """
+    file, name = split_reference(file)
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         decode(data, file)
-    return _load(text.removeprefix("\ufeff"), file, data, beside)
+    return _load(text.removeprefix("\ufeff"), (file, name), data, beside)
 
 
 def files_beside(path: Path) -> Beside:
@@ -50,8 +62,39 @@ def files_beside(path: Path) -> Beside:
     return read
 
 
-def _load(text: str, file: str, data: bytes, beside: Beside | None) -> "Intent":
-    document = read_document(text, file)
+def fabrics_in(path: Path) -> tuple[str, ...]:
+    """Return the names of the fabrics in the file at ``path``, none where it holds one, or ``path`` names one.
+
+    Raises RefusedError where it is no YAML.
+    """
+    file, name = split_reference(str(path))
+    if name:
+        return ()
+    value = read_document(decode(_read(path), file), file).value.get("fabrics")
+    return tuple(value) if isinstance(value, dict) else ()
+
+
+def _load(text: str, named: tuple[str, str], data: bytes, beside: Beside | None) -> "Intent":
+    """Return the intent that ``named`` means: its file, and its fabric where there are several."""
+    file, name = named
+    whole = read_document(text, file)
+    documents, diagnostics = split_fabrics(whole, file)
+    intents: dict[str, Intent] = {}
+    for fabric, document in documents.items():
+        found = _validated(document, file, hashlib.sha256(data).hexdigest())
+        if isinstance(found, list):
+            diagnostics = _without_echoes(diagnostics, found)
+        else:
+            intents[fabric] = found
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    orders = group_order(whole) if "" not in intents else {}
+    intent = _chosen({known: _as_part(intents, known, orders) for known in intents}, file, name)
+    return intent if intent.cabling.as_built is None else _as_built(intent, intent.cabling.as_built, data, beside)
+
+
+def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Diagnostic]":
+    """Return the intent of one fabric, or all of its errors."""
     # Late, because pydantic takes longer to import than a faulty file takes to refuse.
     from pydantic import ValidationError
 
@@ -63,11 +106,45 @@ def _load(text: str, file: str, data: bytes, beside: Beside | None) -> "Intent":
     try:
         keys = IntentKeys.model_validate(document.value)
     except ValidationError as exc:
-        diagnostics = _without_echoes(diagnostics, diagnostics_of(exc, document, file))
-    if diagnostics:
-        raise RefusedError(diagnostics)
-    intent = keys.intent(document.places, file, hashlib.sha256(data).hexdigest())
-    return intent if intent.cabling.as_built is None else _as_built(intent, intent.cabling.as_built, data, beside)
+        return _without_echoes(diagnostics, diagnostics_of(exc, document, file))
+    return diagnostics or keys.intent(document.places, file, sha256)
+
+
+def _as_part(intents: "dict[str, Intent]", name: str, orders: Mapping[str, tuple[str, ...]]) -> "Intent":
+    """Return the intent of the fabric ``name`` with its place among those of its nodes; ``orders`` are the fabrics of
+    each entry's groups of NICs."""
+    if not name:
+        return intents[name]
+    from railweave.fabric.model import NodeRole
+    from railweave.intent.model import Part
+
+    ports = {
+        (known, entry.name): entry.nics.count * entry.nics.ports
+        for known, one in intents.items()
+        for entry in one.nodes
+    }
+    first_ports = {
+        entry.name: sum(ports[before, entry.name] for before in takewhile(lambda one: one != name, orders[entry.name]))
+        for entry in intents[name].nodes
+    }
+    collectives = frozenset(
+        entry.name for entry in intents[name].nodes if entry.role is NodeRole.GPU and orders[entry.name][0] == name
+    )
+    return replace(intents[name], part=Part(name, first_ports, collectives))
+
+
+def _chosen(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
+    """Return the intent of the fabric ``name``; raises UsageError where it is none of the file's."""
+    if name in intents:
+        return replace(intents[name], others=tuple(one for known, one in intents.items() if known != name))
+    if "" in intents:
+        raise UsageError(f"{file} holds one fabric, `{intents[''].fabric}`: omit --fabric {name}")
+    known = ", ".join(intents)
+    if not name:
+        raise UsageError(f"{file} holds {len(intents)} fabrics ({known}): name one with --fabric NAME")
+    guess = nearest(name, list(intents))
+    meant = f"; did you mean {guess}?" if guess else ""
+    raise UsageError(f"{file} has no fabric {name!r}{meant} (fabrics: {known})")
 
 
 def _as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":

@@ -301,9 +301,20 @@ class Cabling(Keys):
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one of several fabrics in a file is: its name there, and by entry of nodes how many NIC ports the groups
+    before its own have. ``collectives`` are the entries whose first group it has: their GPUs meet in this fabric."""
+
+    name: str
+    first_ports: Mapping[str, int]
+    collectives: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
     """One intent file. ``places`` maps an intent path (``topology.spine.count``, ``nodes[0].nics.speed``) to where it
-    stands in the file; ``sha256`` is of the file's bytes, and of those of the file of lengths where it names one."""
+    stands in the file; ``sha256`` is of the file's bytes, and of those of the file of lengths where it names one.
+    ``part`` is None where the file has one fabric; ``others`` are the other fabrics of the file."""
 
     fabric: str
     workload: Workload
@@ -316,6 +327,13 @@ class Intent:
     sha256: str
     racks: Racks | None = None
     as_built: tuple[AsBuilt, ...] = ()
+    part: Part | None = None
+    others: tuple["Intent", ...] = field(default=(), repr=False)
+
+    @property
+    def carries_collectives(self) -> bool:
+        """Tell whether GPUs meet in this fabric."""
+        return self.part is None or bool(self.part.collectives)
 
     @property
     def pools(self) -> Mapping[str, Pool]:
@@ -325,10 +343,9 @@ class Intent:
         return addressing.pools | core
 
     def where(self, path: str) -> Where:
-        """Return the place of ``path``, or of its nearest parent that stands in the file."""
+        """Return the place of ``path``, or of its nearest parent that stands in the file, by the file's own path."""
         while path:
             if path in self.places:
-                place = self.places[path]
-                return Where(place.file, place.line, place.column, path)
+                return self.places[path]
             path = parent(path)
         return Where(self.file, 1, 1, "")

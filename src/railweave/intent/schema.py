@@ -34,6 +34,7 @@ from railweave.fabric.policy import (
     WatchdogPolicy,
 )
 from railweave.fabric.releases import DEFAULT_RELEASE, RELEASES
+from railweave.intent.fabric_keys import with_fabrics
 from railweave.intent.floors import FailureKeys
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
@@ -343,5 +344,5 @@ class _FileSchema(GenerateJsonSchema):
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of an intent file, for editors and for checks without railweave."""
-    schema = IntentKeys.model_json_schema(schema_generator=_FileSchema)
+    schema = with_fabrics(IntentKeys.model_json_schema(schema_generator=_FileSchema))
     return {"$schema": _DIALECT, "$id": SCHEMA_ID, **schema, "title": "railweave intent"}

@@ -32,7 +32,7 @@ def place_of(places: Mapping[str, Where], path: str, file: str) -> Where:
     while at:
         if at in places:
             found = places[at]
-            return Where(found.file, found.line, found.column, path)
+            return found._replace(path=found.path + path.removeprefix(at))
         at = parent(at)
     return Where(file, 1, 1, path)
 
@@ -56,9 +56,9 @@ def _meant(parts: Sequence[Part]) -> str | None:
 
 def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagnostic:
     parts: tuple[Part, ...] = detail["loc"]
-    found = place_of(document.places, path_text(parts), file)
-    path = _shown_path(parts)
-    where = found._replace(path=path)
+    named, path = path_text(parts), _shown_path(parts)
+    found = place_of(document.places, named, file)
+    where = found if path == named else found._replace(path=path)
     kind = detail["type"]
     if kind == REFUSED:
         context = detail["ctx"]

@@ -9,7 +9,7 @@ import importlib.resources
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.diagnostics import Diagnostic, error
@@ -77,12 +77,14 @@ class LabSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A whole lab: ``fabric`` is the whole reserve, of which the claimed part is deployed today."""
+    """A whole lab: ``fabric`` is the whole reserve, of which the claimed part is deployed today. ``joined`` holds the
+    containers of nodes that run in the lab of another fabric of the intent, by node."""
 
     fabric: Fabric
     switches: tuple[LabSwitch, ...]
     image: NodeImage
     host_image: str
+    joined: Mapping[str, str] = field(default_factory=dict)
 
 
 def ssh_ports(fabric: Fabric) -> dict[str, int]:
@@ -113,11 +115,15 @@ def clab_document(lab: Lab) -> dict[str, Any]:
     """Return the topology as Containerlab reads it; paths are relative to the folder of the file."""
     fabric = lab.fabric
     nodes = {one.switch.name: _switch_node(one, lab.image, len(fabric.tiers)) for one in lab.switches}
-    nodes |= {host.name: _host_node(host, lab.host_image, len(fabric.tiers)) for host in fabric.hosts}
+    for host in fabric.hosts:
+        if host.name in lab.joined:
+            nodes[lab.joined[host.name]] = {"kind": "ext-container", "exec": [_joining_command(fabric, host)]}
+        else:
+            nodes[host.name] = _host_node(host, lab.host_image, len(fabric.tiers))
     return {
         "name": fabric.name,
         "mgmt": {"network": f"railweave-{fabric.name}", "ipv4-subnet": management_subnet(fabric.name)},
-        "topology": {"nodes": nodes, "links": [_link(fabric, link) for link in fabric.links]},
+        "topology": {"nodes": nodes, "links": [_link(lab, link) for link in fabric.links]},
     }
 
 
@@ -130,7 +136,7 @@ def node_files(lab: Lab) -> dict[str, str]:
         files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one, lab.image))
         if lab.image.kind == NODE_KIND and not lab.image.ours:
             files[f"{folder}/prepare.sh"] = importlib.resources.files(__package__).joinpath(PREPARE).read_text("utf-8")
-    for host in lab.fabric.hosts:
+    for host in (one for one in lab.fabric.hosts if one.name not in lab.joined):
         files[f"nodes/{host.name}/network.sh"] = network_script(lab.fabric, host)
     return files
 
@@ -179,7 +185,17 @@ def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
     }
 
 
-def _link(fabric: Fabric, link: Link) -> dict[str, Any]:
+def _joining_command(fabric: Fabric, host: Host) -> str:
+    """Return what gives a node that runs in another lab its addresses and routes of this one; rules outlive links."""
+    lines = [
+        f"{line.replace('rule add', 'rule del')} 2>/dev/null || true; {line}" if " rule add " in line else line
+        for line in _commands(fabric, host)
+    ]
+    return "sh -c '" + " && ".join(f"{{ {line}; }}" for line in lines) + "'"
+
+
+def _link(lab: Lab, link: Link) -> dict[str, Any]:
+    fabric = lab.fabric
     upper = fabric.switch_of[link.upper].panel.ports[link.upper_port]
     port = fabric.ports_of[link.lower][link.lower_port]
     lower = cable_interface(port) if isinstance(port, SwitchPort) else port.name
@@ -187,7 +203,7 @@ def _link(fabric: Fabric, link: Link) -> dict[str, Any]:
         "type": "veth",
         "mtu": LINK_MTU_BYTES,
         "endpoints": [
-            {"node": link.lower, "interface": lower},
+            {"node": lab.joined.get(link.lower, link.lower), "interface": lower},
             {"node": link.upper, "interface": cable_interface(upper)},
         ],
     }
@@ -218,7 +234,7 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
     for link in fabric.links_of[host.name]:
         port = host.ports[link.lower_port]
         own, gateway = ipv4_text(link.network + 1), ipv4_text(link.network)
-        table = _FIRST_TABLE + link.lower_port
+        table = _FIRST_TABLE + host.first_port + link.lower_port
         yield f"ip link set dev {port.name} mtu {mtu} up"
         yield f"ip addr add {own}/31 dev {port.name}"
         for pool in (fabric.policies.addressing.hosts, fabric.policies.addressing.loopbacks):

@@ -23,7 +23,8 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric, Host
 from railweave.files import create_private
-from railweave.hosts.render import PROGRAM, HostRenderer
+from railweave.hosts.places import PROGRAM
+from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import Block
 from railweave.templates import Templates

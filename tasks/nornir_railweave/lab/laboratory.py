@@ -99,6 +99,12 @@ def has_image(name: str) -> bool:
     return _docker("image", "inspect", name).returncode == 0
 
 
+def running_nodes(name: str) -> dict[str, str]:
+    """Return the containers that run in the lab ``name``, by the names of their nodes."""
+    told = _docker("ps", "--filter", f"label=containerlab={name}", "--format", "{{.Names}}").stdout.split()
+    return {container.removeprefix(f"clab-{name}-"): container for container in told}
+
+
 def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
     try:
         done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)

@@ -2,10 +2,10 @@
 
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
 it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of three
-tiers, one of containers that behave as docker-sonic-vs does, one of containers that boot as virtual machines do, one
-that prints FRR's text as SONiC's builds do, one for the examples of the API, those that pages of the documentation
-start, and a single container for recorded commands. The tests of a lab run one after the other, in the order of
-``FILES``; each begins and ends with the fabric as its intent says.
+tiers, two that share nodes, one of containers that behave as docker-sonic-vs does, one of containers that boot as
+virtual machines do, one that prints FRR's text as SONiC's builds do, one for the examples of the API, those that pages
+of the documentation start, and a single container for recorded commands. The tests of a lab run one after the other, in
+the order of ``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -38,6 +38,7 @@ FILES = (
     "growth",
     "ipv6",
     "pods",
+    "fabrics",
     "sonic_vs",
     "frr",
     "sonic_vm",
@@ -54,6 +55,7 @@ OTHER_LABS = {
     "hosts": "unnumbered",
     "phases": "unnumbered",
     "pods": "pods",
+    "fabrics": "fabrics",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
@@ -133,9 +135,10 @@ class LabRig(CommandRig):
     @property
     def name(self) -> str:
         """The fabric's name, which is the lab's."""
-        found = re.search(r"^fabric: (\S+)", self.intent.read_text(), re.MULTILINE)
+        file, _, part = str(self.intent).partition("#")
+        found = re.search(r"^fabric: (\S+)", Path(file).read_text(), re.MULTILINE)
         assert found is not None
-        return found[1]
+        return f"{found[1]}-{part}" if part else found[1]
 
     def plan(self, *words: str, status: int | None = 0) -> Any:
         return self.json("plan", "--target", "lab", *words, status=status)

@@ -10,7 +10,8 @@ import yaml
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
-from railweave.hosts.render import PROGRAM, HostRenderer
+from railweave.hosts.places import PROGRAM
+from railweave.hosts.render import HostRenderer
 from railweave.intent.load import load_intent
 from railweave.templates import find_templates
 

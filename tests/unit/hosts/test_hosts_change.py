@@ -43,7 +43,9 @@ def wanted(pod: Pod, vendor: str) -> dict[str, Any]:
     fabric = pod(nic="connectx-7", rest="hosts: {vendor: intel}") if vendor == "intel" else pod(nic=NICS[vendor])
     renderer = HostRenderer(fabric, find_templates())
     files = renderer.files(fabric.hosts[0])
-    found = json.loads(base64.b64decode(bundle(files, fabric.policies.hosts.network, renderer.programs())))
+    found = json.loads(
+        base64.b64decode(bundle(files, renderer.places, fabric.policies.hosts.network, renderer.programs()))
+    )
     document = found["document"]
     document["interfaces"] = document["interfaces"][:1]
     document["sysctl"] = {key: value for key, value in document["sysctl"].items() if "all" in key or "rail0" in key}

@@ -195,7 +195,8 @@ def leaving(change: ModuleType, folder: Path, held: str | None, snapshot: Any = 
     foreign = {"family": "inet6", "local": "2001:db8::9", "prefixlen": 64}
     machine.run = lambda command: json.dumps([{**LINK, "addr_info": [*LINK["addr_info"], foreign]}])
     alone = {**DOCUMENT, "interfaces": [{key: value for key, value in PORT.items() if key != "ipv6"}]}
-    made = change.with_leaving(machine, change.Files(str(folder)), change.Snapshots(str(folder)), alone)
+    bundle = {"document": alone, "places": {"document": "/etc/railweave/rails.json"}}
+    made = change.with_leaving(machine, change.Files(str(folder)), change.Snapshots(str(folder)), bundle)
     return made["interfaces"][0].get("ipv6")
 
 

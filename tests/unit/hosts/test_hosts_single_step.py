@@ -19,7 +19,7 @@ REMARKED = (
 )
 
 
-MANAGED = SimpleNamespace(fabric=SimpleNamespace(policies=SimpleNamespace(hosts=SimpleNamespace(manage=True))))
+MANAGED = SimpleNamespace(fabric=SimpleNamespace(part="", policies=SimpleNamespace(hosts=SimpleNamespace(manage=True))))
 
 
 @dataclass

@@ -10,7 +10,8 @@ import pytest
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric
 from railweave.hosts.packs import filled_steps
-from railweave.hosts.render import HostRenderer, installed_files, nccl_settings
+from railweave.hosts.places import Places
+from railweave.hosts.render import HostRenderer, nccl_settings
 from railweave.hosts.values import marking, node_of
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 from railweave.templates import find_templates
@@ -147,7 +148,7 @@ def test_stated_rdma_devices_and_pci_addresses_are_used(pod: Pod) -> None:
 def test_a_node_gets_the_files_of_one_network_configuration(pod: Pod, network: str, wanted: str) -> None:
     fabric = pod(rest=f"hosts: {{network: {network}}}")
     files = HostRenderer(fabric, find_templates()).files(fabric.hosts[0])
-    places = {one.path: one.mode for one in installed_files(files, fabric.policies.hosts.network)}
+    places = {one.path: one.mode for one in Places().installed(files, fabric.policies.hosts.network)}
     assert wanted in places
     of_networks = [place for place in places if place.endswith((".network", ".yaml", ".nmconnection"))]
     assert len(of_networks) == (1 if network == "netplan" else 4)
@@ -200,7 +201,7 @@ def test_jobs_start_after_the_nics_are_set_and_a_loaded_driver_is_set_again(pod:
         'ACTION=="add", SUBSYSTEM=="infiniband"',
     ]
     assert all(line.endswith('--no-block try-restart railweave-rdma.service"') for line in rules)
-    places = {one.path for one in installed_files(files, fabric.policies.hosts.network)}
+    places = {one.path for one in Places().installed(files, fabric.policies.hosts.network)}
     assert "/etc/udev/rules.d/90-railweave.rules" in places
 
 

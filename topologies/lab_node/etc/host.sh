@@ -6,4 +6,4 @@ sh /lab/network.sh
 # a port is called by its name, not by its MAC address; lldpd reads this itself when it starts
 echo 'configure lldp portidsubtype ifname' >>/etc/lldpd.d/lab.conf
 mkdir -p /run/lldpd
-lldpd -c -I 'rail*,!eth0'
+lldpd -c -I '*,!eth0'

@@ -1,0 +1,87 @@
+"""The fabrics of one intent apart from each other (RW127): their pools, AS numbers and names.
+
+They share nodes, and a node has one routing table: an address that two fabrics give would not say which of them is
+meant.
+"""
+
+from collections.abc import Iterator
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import Breach
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic
+from railweave.fabric.model import Fabric
+from railweave.intent.model import Intent
+
+_CODE = "RW127"
+
+
+def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
+    """Yield where the fabric meets another of its file; nothing where the file has one."""
+    for found in _met(intent):
+        yield found.diagnostic(_CODE, intent.where(found.path))
+
+
+def _met(intent: Intent) -> Iterator[Breach]:
+    for other in intent.others:
+        if intent.fabric == other.fabric:
+            message = f"two fabrics are named {intent.fabric}: their switches would have the same names"
+            yield Breach("fabric", message, "give one of them another name with `fabric`")
+        yield from _pools_met(intent, other)
+    if intent.others:
+        yield from _numbers_met(intent)
+
+
+def _pools_met(intent: Intent, other: Intent) -> Iterator[Breach]:
+    for key, pool in intent.pools.items():
+        for theirs, their_pool in other.pools.items():
+            if pool.meets(their_pool):
+                message = (
+                    f"the pool of {key} ({pool}) of {intent.fabric} overlaps"
+                    f" that of {theirs} ({their_pool}) of {other.fabric}"
+                )
+                yield Breach(f"addressing.{key}", message, f"state another `addressing.{key}` for one of the fabrics")
+
+
+def _numbers_met(intent: Intent) -> Iterator[Breach]:
+    """Yield where a range of AS numbers, as it is in use or reserved for leaves, meets one of another fabric."""
+    own = _numbers(intent)
+    for other in intent.others:
+        for theirs, their_numbers in _numbers(other).items():
+            for tier, numbers in own.items():
+                first, last = max(numbers[0], their_numbers[0]), min(numbers[-1], their_numbers[-1])
+                if first <= last:
+                    message = (
+                        f"the AS numbers of the {tier} tier of {intent.fabric}, {_text(numbers)}, meet"
+                        f" those of the {theirs} tier of {other.fabric}, {_text(their_numbers)}"
+                    )
+                    key = tier.replace("-", "_")
+                    fix = f"state another `addressing.asn.{key}` for one of the fabrics"
+                    yield Breach(f"addressing.asn.{key}", message, fix)
+
+
+def _numbers(intent: Intent) -> dict[str, range]:
+    """Return the AS numbers of each tier from the first to the last; of an intent that cannot be built none."""
+    fabric = design(intent, load_catalog()).fabric
+    if fabric is None:
+        return {}
+    found: dict[str, range] = {}
+    for tier, numbers in _in_use(fabric).items():
+        found[tier] = range(min(numbers), max(numbers) + 1)
+    reserved = (intent.topology.reserve.leaves or 0) * intent.topology.planes
+    lowest = intent.policies.addressing.leaf_asn
+    return {
+        tier: range(numbers.start, max(numbers.stop, lowest + reserved)) if numbers.start == lowest else numbers
+        for tier, numbers in found.items()
+    }
+
+
+def _in_use(fabric: Fabric) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for switch in fabric.switches:
+        found.setdefault(switch.tier.name, set()).add(switch.asn)
+    return found
+
+
+def _text(numbers: range) -> str:
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -1,0 +1,111 @@
+"""Where the files of a fabric are on a node, and the names of its units.
+
+Of several fabrics each has files of its own, so that it is deployed, and taken back, without the others.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.policy import NetworkBackend
+
+PROGRAM = "railweave-host"
+UNIT = "railweave-rdma.service"
+RULES = "railweave.rules"
+DOCUMENT = "rails.json"
+
+_MODE = 0o644
+_PROGRAM_MODE = 0o755
+_PRIVATE_MODE = 0o600
+"""netplan warns of files that others can read, and NetworkManager ignores them."""
+_CONNECTIONS = "/etc/NetworkManager/system-connections/"
+_UNITS = "/etc/systemd/system"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledFile:
+    """A file on the node: absolute path, permission bits, content."""
+
+    path: str
+    mode: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of one fabric's files. ``part`` names it where an intent has several, and is empty where it has one;
+    names of fabrics are letters, so that what follows them in a pattern is a number."""
+
+    part: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Return the unit that sets the NICs when the node starts."""
+        return f"railweave-rdma{self._suffix}.service"
+
+    @property
+    def program(self) -> str:
+        """Return the path of the program that the unit runs."""
+        return f"/usr/local/sbin/{PROGRAM}{self._suffix}"
+
+    @property
+    def command(self) -> str:
+        """Return what the unit runs: the program, with its document where that is not the one by default."""
+        return f"{self.program} apply" + (f" --document {self.document}" if self.part else "")
+
+    @property
+    def document(self) -> str:
+        """Return the path of what the node is held to."""
+        return f"/etc/railweave/{self.part}.json" if self.part else f"/etc/railweave/{DOCUMENT}"
+
+    @property
+    def snapshot(self) -> str:
+        """Return the path of what a change goes back to."""
+        return f"/var/lib/railweave/snapshot{self._suffix}.json"
+
+    @property
+    def start_at_boot(self) -> tuple[str, str]:
+        """Return the link that enables the unit, and what it points to: what ``systemctl enable`` makes."""
+        return f"{_UNITS}/multi-user.target.wants/{self.unit}", f"../{self.unit}"
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """Return patterns of files that are removed where they are not wanted: of a rail that is gone, of the other
+        backend. A fabric alone owns what several had, but not the other way round."""
+        names = f"{self.part}[0-9]*" if self.part else "*"
+        netplan = f"90-railweave{self._suffix}" if self.part else "90-railweave*"
+        return (
+            f"/etc/systemd/network/10-railweave-{names}",
+            f"/etc/netplan/{netplan}.yaml",
+            f"{_CONNECTIONS}railweave-{names}.nmconnection",
+        )
+
+    def installed(self, files: Mapping[str, bytes], backend: NetworkBackend) -> Iterator[InstalledFile]:
+        """Yield the files of a node as they are installed; those of the other network backend are left out."""
+        places = self._by_name
+        for name, content in files.items():
+            if name in places:
+                yield InstalledFile(places[name], _PROGRAM_MODE if name == PROGRAM else _MODE, content)
+            elif name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
+                # udev names interfaces by .link files, whatever configures them afterwards.
+                yield InstalledFile("/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE, content)
+            elif name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
+                yield InstalledFile(f"/etc/netplan/90-railweave{self._suffix}.yaml", _PRIVATE_MODE, content)
+            elif name.endswith(".nmconnection") and backend is NetworkBackend.NETWORKMANAGER:
+                yield InstalledFile(_CONNECTIONS + name, _PRIVATE_MODE, content)
+
+    @property
+    def _suffix(self) -> str:
+        return f"-{self.part}" if self.part else ""
+
+    @property
+    def _by_name(self) -> Mapping[str, str]:
+        # NCCL's files have one place: they are those of the fabric in which a node's GPUs meet.
+        return {
+            "sysctl.conf": f"/etc/sysctl.d/90-railweave{self._suffix}.conf",
+            "nccl.conf": "/etc/nccl.conf",
+            "nccl.env": "/etc/railweave/nccl.env",
+            DOCUMENT: self.document,
+            UNIT: f"{_UNITS}/{self.unit}",
+            RULES: f"/etc/udev/rules.d/90-railweave{self._suffix}.rules",
+            PROGRAM: self.program,
+        }

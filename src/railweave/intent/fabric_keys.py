@@ -1,0 +1,48 @@
+"""The JSON Schema of a file with several fabrics, made of that of one: ``fabrics``, and groups of NICs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_OF_FILE = ("fabrics", "nodes")
+_MAPPING = {"type": "object", "additionalProperties": False}
+
+
+def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a file of one fabric as that of a file of one or several."""
+    keys, defs = schema["properties"], schema["$defs"]
+    nodes = defs["Nodes"]
+    nics = nodes["properties"]["nics"]
+    section = {
+        **_MAPPING,
+        "title": "FabricKeys",
+        "description": "The keys of one of several fabrics; those at the top level hold where it does not state them.",
+        "properties": {name: form for name, form in keys.items() if name not in _OF_FILE},
+        "required": ["topology"],
+    }
+    group = {
+        **defs["Nics"],
+        "title": "NicGroup",
+        "description": "The NICs of a node in one of several fabrics.",
+        "properties": {
+            "fabric": {"type": "string", "description": "the fabric of these NICs, a key of fabrics"},
+            **defs["Nics"]["properties"],
+            **{key: nodes["properties"][key] for key in ("first_stripe", "leaf")},
+        },
+        "required": ["fabric", *defs["Nics"]["required"]],
+    }
+    groups = {"type": "array", "items": {"$ref": "#/$defs/NicGroup"}, "minItems": 1}
+    both = {"description": nics["description"], "anyOf": [{"$ref": "#/$defs/Nics"}, groups]}
+    entry = {**nodes, "properties": {**nodes["properties"], "nics": both}}
+    fabrics = {
+        "type": "object",
+        "description": "several fabrics by name, in place of topology and addressing; nics is then a list of groups",
+        "additionalProperties": {"$ref": "#/$defs/FabricKeys"},
+        "minProperties": 1,
+    }
+    return {
+        **schema,
+        "properties": {**keys, "fabrics": fabrics},
+        "required": [key for key in schema["required"] if key != "topology"],
+        "oneOf": [{"required": ["topology"]}, {"required": ["fabrics"]}],
+        "$defs": {**defs, "Nodes": entry, "FabricKeys": section, "NicGroup": group},
+    }
