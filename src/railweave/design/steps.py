@@ -55,8 +55,16 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
     yield Step(
         "bandwidth of all nodes",
         " + ".join(f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in by_speed.items()),
-        bandwidth_text(sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
+        bandwidth_text(total_gbps := sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
     )
+    if (planes := layout.planes) > 1:
+        # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
+        left_gbps = total_gbps * (planes - 1) // planes
+        yield Step(
+            "with one plane lost",
+            f"{bandwidth_text(total_gbps)} × {planes - 1} ÷ {planes}",
+            f"{bandwidth_text(left_gbps)}, {100 * (planes - 1) / planes:.3g} % of every NIC",
+        )
 
 
 def _switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[Step]:

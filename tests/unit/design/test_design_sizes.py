@@ -87,6 +87,19 @@ def test_planes_are_copies_that_share_nothing(designed: Designer) -> None:
         assert plane_of.get(link.lower, link.plane) == plane_of[link.upper] == link.plane
 
 
+@pytest.mark.parametrize(
+    ("speed", "planes", "left"),
+    [("400G", 2, "51.2 Tb/s, 50 % of every NIC"), ("200G", 4, "76.8 Tb/s, 75 % of every NIC"),
+     ("100G", 8, "89.6 Tb/s, 87.5 % of every NIC")],
+)  # fmt: skip
+def test_a_lost_plane_takes_its_part_of_every_nic(designed: Designer, speed: str, planes: int, left: str) -> None:
+    # 16 nodes × 8 NICs of 800G: 102.4 Tb/s, whichever way a NIC divides its port.
+    nics = f"{{count: 8, speed: {speed}, ports: {planes}, model: connectx-8}}"
+    found = sized(designed(nodes=16, nics=nics, leaf=SN5600, spine=SN5600, topology=f"planes: {planes}"))
+    (step,) = (one for one in found.steps if one.name == "with one plane lost")
+    assert (step.formula, step.result) == (f"102.4 Tb/s × {planes - 1} ÷ {planes}", left)
+
+
 def test_given_links_per_pair_ask_for_the_least_spines_that_meet_the_ratio(designed: Designer) -> None:
     found = sized(designed(topology="links_per_pair: 2"))
     assert (found.spines, found.leaf.up, found.limits.nodes) == (16, 32, 256)  # ⌊64 ÷ 2⌋ = 32 leaves, 8 stripes
