@@ -1,6 +1,6 @@
 """One design among several, and the figures of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -50,15 +50,27 @@ def worst_single(fabric: Fabric) -> FailureClass | None:
     return next(iter(single_failures(fabric)), None)
 
 
-def figures(comparison: Comparison) -> tuple[Figure, ...]:
-    """Return the figures of all designs, row by row; rows that are empty for every design are left out."""
-    columns = [dict(_figures(one)) for one in comparison.alternatives]
-    names = dict.fromkeys(name for column in columns for name in column)
-    rows = (Figure(name, tuple(column.get(name, "") for column in columns)) for name in names)
+def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ...]:
+    """Return the figures of all designs, row by row; rows that are empty for every design are left out. ``by_part``
+    counts the pieces of each part below those of its kind."""
+    columns = [dict(_figures(one, by_part)) for one in comparison.alternatives]
+    rows = (Figure(name, tuple(column.get(name, "") for column in columns)) for name in in_order(columns))
     return tuple(row for row in rows if any(row.values))
 
 
-def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
+def in_order(columns: Iterable[Iterable[str]]) -> list[str]:
+    """Return every name once; one that an earlier column has not follows what it follows in its own."""
+    names: list[str] = []
+    for column in columns:
+        place = 0
+        for name in column:
+            if name not in names:
+                names.insert(place, name)
+            place = names.index(name) + 1
+    return names
+
+
+def _figures(one: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     sizing, links = one.sizing, one.sizing.links
     yield "GPUs", f"{sizing.gpus:,}"
     yield "nodes", f"{sizing.nodes:,}"
@@ -72,7 +84,7 @@ def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
     yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss) if sizing.spines else ""
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
-    yield from _parts(one.bill)
+    yield from _parts(one.bill, by_part)
     yield "most nodes without moving a cable", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
     yield from _worst(one.worst)
     yield from _cost(one.bill)
@@ -81,16 +93,27 @@ def _figures(one: Alternative) -> Iterator[tuple[str, str]]:
         yield each.name, f"{mark}{each.value}"
 
 
-def _parts(bill: Bill | None) -> Iterator[tuple[str, str]]:
+def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
     if bill is None:
         return
     kinds = ("switches", PartKind.SWITCH), ("NICs", PartKind.NIC), ("transceivers", PartKind.MODULE)
     for name, kind in (*kinds, ("cables with fixed ends", PartKind.CABLE), ("fibers", PartKind.FIBER)):
         yield name, f"{bill.quantity(kind):,}"
+        if by_part and kind is not PartKind.FIBER:
+            yield from ((f"  {part}", f"{count:,}") for part, count in pieces(bill, kind).items())
     space = bill.space
     yield "rack units of switches", _stated(space.rack_units, space.no_units)
     yield "watts of switches at most", _stated(space.max_power_w, space.no_power)
     yield "remarks on parts", f"{len(bill.remarks)}" if bill.remarks else ""
+
+
+def pieces(bill: Bill, kind: PartKind) -> dict[str, int]:
+    """Return how many pieces of each part of a kind there are, of all lengths and without spares."""
+    found: dict[str, int] = {}
+    for line in bill.lines:
+        if line.kind is kind:
+            found[line.part] = found.get(line.part, 0) + line.quantity
+    return found
 
 
 def _stated(total: int | None, missing: tuple[str, ...]) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from railweave.comparison.alternative import Alternative, Comparison, figures
+from railweave.bom.bill import PartKind
+from railweave.comparison.alternative import Alternative, Comparison, figures, pieces
 from railweave.jsonable import members
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
@@ -31,6 +32,7 @@ def _design(one: Alternative) -> dict[str, Any]:
         "gpu_gbps": one.gpu_gbps,
         "most_nodes": sizing.limits.nodes,
         "parts": parts if bill else None,
+        "optics": pieces(bill, PartKind.MODULE) | pieces(bill, PartKind.CABLE) if bill else None,
         "switches": members(bill.space, *bill.space._fields) if bill else None,
         "worst_failure": None
         if worst is None
@@ -62,7 +64,7 @@ def designs_page(purposes: Mapping[str, str], found: Comparison) -> str:
     """Return the reference page of the designs to start from: what each is, and all of them side by side."""
     listed = "".join(f"| `{name}` | {cell(purpose)} |\n" for name, purpose in purposes.items())
     names = [f"`{one.intent}`" for one in found.alternatives]
-    rows = [(cell(row.name), *map(cell, row.values)) for row in figures(found)]
+    rows = [(cell(row.name), *map(cell, row.values)) for row in figures(found, by_part=False)]
     return f"{DESIGNS_INTRO}{listed}\n## Side by side\n\n{markdown_table(('', *names), rows)}"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from railweave import api
 from railweave.bom.bill import PartKind
-from railweave.comparison.alternative import Comparison, figures
+from railweave.comparison.alternative import Comparison, figures, in_order
 from railweave.errors import RefusedError, UsageError
 from railweave.report.comparison import comparison_json
 
@@ -31,6 +31,19 @@ def rows(found: Comparison) -> dict[str, tuple[str, ...]]:
     return {row.name: row.values for row in figures(found)}
 
 
+@pytest.mark.parametrize(
+    ("columns", "merged"),
+    [
+        ((["a", "c"], ["a", "b", "c"]), ["a", "b", "c"]),
+        ((["a", "x", "z"], ["a", "y", "z"]), ["a", "y", "x", "z"]),
+        (([], ["a"]), ["a"]),
+        ((["b"], ["a"]), ["a", "b"]),
+    ],
+)
+def test_rows_of_one_design_alone_stand_where_they_do_in_it(columns: tuple[list[str], ...], merged: list[str]) -> None:
+    assert in_order(columns) == merged
+
+
 @pytest.fixture
 def sized(tmp_path: Path) -> Path:
     path = tmp_path / "sized.yml"
@@ -53,9 +66,16 @@ def test_the_table_of_three_designs_whole(sized: Path) -> None:
         "links to nodes": ("128", "4,096", "512"),
         "links between switches": ("128", "8,192", "512"),
         "switches": ("8", "320", ""),
+        "  NVIDIA SN4700": ("4", "", ""),
+        "  Nokia 7220 IXR-H4-64D": ("4", "320", ""),
         "NICs": ("128", "4,096", ""),
+        "  NVIDIA ConnectX-7": ("128", "4,096", ""),
         "transceivers": ("256", "16,384", ""),
+        "  OSFP or QSFP112 400G-DR4": ("128", "4,096", ""),
+        "  QSFP-DD 400G-DR4": ("128", "4,096", ""),
+        "  QSFP-DD 400G-SR8": ("", "8,192", ""),
         "cables with fixed ends": ("128", "4,096", ""),
+        "  AOC QSFP-DD 400G to QSFP-DD 400G": ("128", "4,096", ""),
         "fibers": ("128", "8,192", ""),
         "rack units of switches": ("12", "640", ""),
         "most nodes without moving a cable": ("32 (spine ports)", "512 (spine ports)", "64 (spine ports)"),
