@@ -1,10 +1,10 @@
-"""GPU nodes that are network namespaces with two rails: the kernel is real, the vendors' tools are recorders."""
+"""GPU nodes that are network namespaces, two rails by default: the kernel is real, vendors' tools are recorders."""
 
 import json
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,13 @@ def ip(*words: str) -> str:
 
 
 class Node:
-    """A GPU node: a namespace with two rails, the NICs' part of /sys, and the vendor's tools on its path."""
+    """A GPU node: a namespace with its NICs, their part of /sys, and the vendor's tools on its path."""
 
-    def __init__(self, folder: Path, name: str, rdma_prefix: str) -> None:
+    def __init__(self, folder: Path, name: str, rdma_prefix: str, rails: Sequence[str] = RAILS) -> None:
         self.name, self.folder = name, folder / name
         self.namespace = f"rw{secrets.token_hex(4)}"
         ip("netns", "add", self.namespace)
-        for number, rail in enumerate(RAILS):
+        for number, rail in enumerate(rails):
             self.ip("link", "add", rail, "type", "veth", "peer", "name", f"leaf{number}")
             self.ip("link", "set", f"leaf{number}", "up", "mtu", "9100")
             self._sysfs(rail, f"{rdma_prefix}{number}", f"0000:{number}a:00.0")

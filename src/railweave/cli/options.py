@@ -10,7 +10,7 @@ from railweave import api
 from railweave.api.operator import SILENT, Operator
 from railweave.cli import completion
 from railweave.errors import UsageError
-from railweave.intent.reference import names_intent, reference
+from railweave.intent.reference import file_of, names_intent, reference
 from railweave.wording import commands_name
 
 IntentArgument = Annotated[
@@ -156,11 +156,15 @@ class IntentCommand(TyperCommand):
 
 
 def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -> api.Project:
-    """Return the project of a comparison; where no intent is named, that of the file ``head`` will do."""
+    """Return the project of a comparison; where no intent is named, that of the file ``head`` will do, whose fabric
+    is meant where it names one of several."""
+    is_file = file_of(Path(head)).is_file()
+    if option is None and is_file and file_of(Path(head)) != Path(head):
+        return api.open_project(head, operator)
     try:
         return api.open_project(option, operator)
     except UsageError:
-        if option is None and Path(head).is_file():
+        if option is None and is_file:
             return api.open_project(head, operator)
         raise
 

@@ -12,6 +12,7 @@ from railweave.api.designing import design_text, designed_at, gather_text
 from railweave.api.offline import check, render
 from railweave.api.project import Project, open_project
 from railweave.checks.intent import check_intent
+from railweave.cli.options import open_compared
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.policy import NetworkBackend
@@ -402,3 +403,8 @@ def test_a_project_names_its_fabric_behind_the_file(project: Path) -> None:
 def test_the_json_schema_describes_several_fabrics(old: str, new: str, accepted: bool) -> None:
     document = yaml.safe_load(TEXT.replace(old, new, 1))
     assert Draft202012Validator(json_schema()).is_valid(document) is accepted
+
+
+def test_a_comparison_reads_the_fabric_of_the_file_that_it_names(project: Path) -> None:
+    assert open_compared(None, "intent/cluster.yml#storage").intent == Path("intent/cluster.yml#storage")
+    assert open_compared(None, "HEAD").intent == Path("intent/cluster.yml")
