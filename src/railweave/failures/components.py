@@ -132,5 +132,5 @@ def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
     if len(members) < 2:
         return
     for number, names in sorted(members.items()):
-        name = f"{kind} {number + 1}"
+        name = f"{kind} {number}"
         yield Component(kind, name, name, "", tuple(names), (), frozenset({Block(kind, (number,))}))

@@ -159,7 +159,7 @@ def _second_of_a_plane(
         if len(ours) + len(others) > 1:
             yield error(
                 "RW521",
-                f"{first_few(ours)} would not be the only switch of plane {plane + 1} that is out of service"
+                f"{first_few(ours)} would not be the only switch of plane {plane} that is out of service"
                 f"{_beside(others, silent)}",
                 fix="drain them one by one, or allow more at once with `--several`",
                 devices=tuple(ours),

@@ -119,7 +119,7 @@ class Limits:
             return None
         return PolicyViolation(
             "",
-            f"planes {' and '.join(str(plane + 1) for plane in planes)} would be disturbed at once",
+            f"planes {' and '.join(str(plane) for plane in planes)} would be disturbed at once",
             "restore what is out of service first",
         )
 
@@ -150,7 +150,7 @@ class Limits:
             if len(groups) > allowed:
                 return PolicyViolation(
                     RolloutPolicy.share_key(tier),
-                    f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane + 1} would be"
+                    f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would be"
                     f" disturbed at once, and those of {allowed} may be",
                     f"restore what is out of service first, or raise `{RolloutPolicy.share_key(tier)}`",
                 )
@@ -207,7 +207,7 @@ def _column(switch: Switch) -> tuple[int, int]:
 def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
     tier, plane, of, _ = group
     key, devices = RolloutPolicy.share_key(tier), tier.counted(total)
-    where = f"one {of} of plane {plane + 1}" if of else f"plane {plane + 1}"
+    where = f"one {of} of plane {plane}" if of else f"plane {plane}"
     if not allowed:
         return PolicyViolation(
             key,

@@ -97,9 +97,9 @@ def test_a_plane_loses_one_switch_at_a_time_unless_somebody_insists(pod: Fabric)
     assert refused(pod, "spine2", "spine3", several=True, silent=("pod1-spine1",)) == []
 
 
-def test_planes_count_from_1_in_messages(pod: Fabric) -> None:
+def test_planes_count_from_0_in_messages(pod: Fabric) -> None:
     (found,) = check_drain(pod, choose(pod, ["pod1-spine2", "pod1-spine3"]), {}, (), several=False)
-    assert found.message == "pod1-spine2, pod1-spine3 would not be the only switch of plane 1 that is out of service"
+    assert found.message == "pod1-spine2, pod1-spine3 would not be the only switch of plane 0 that is out of service"
 
 
 def test_the_last_way_is_never_drained(pod: Fabric) -> None:

@@ -73,26 +73,26 @@ def test_two_super_spines_of_a_group_never_go_together(told: Callable[..., str])
     assert told("superspine1") == ""
     for share in (Share(count=2), Share(percent=100)):
         assert told("superspine1", "superspine2", spines=share) == (
-            "2 of the 2 super-spines of one group of plane 1 would be out of service, and 1 may be"
+            "2 of the 2 super-spines of one group of plane 0 would be out of service, and 1 may be"
         )
         assert told("superspine1", "superspine5", spines=share) == ""
     assert told("superspine1", "superspine5") == (
-        "the paths of 2 of the 2 groups of super-spines of plane 1 would be disturbed at once, and those of 1 may be"
+        "the paths of 2 of the 2 groups of super-spines of plane 0 would be disturbed at once, and those of 1 may be"
     )
 
 
 def test_spines_of_several_pods_go_together_where_the_same_paths_lead_over_them(told: Callable[..., str]) -> None:
     assert told("spine1", "spine29") == ""
     assert told("spine1", "spine29", "superspine2") == ""
-    assert told("spine1", "spine2") == "2 of the 2 spines of one pod of plane 1 would be out of service, and 1 may be"
+    assert told("spine1", "spine2") == "2 of the 2 spines of one pod of plane 0 would be out of service, and 1 may be"
     assert told("spine1", "spine30") == (
-        "the paths of 2 of the 2 groups of super-spines of plane 1 would be disturbed at once, and those of 1 may be"
+        "the paths of 2 of the 2 groups of super-spines of plane 0 would be disturbed at once, and those of 1 may be"
     )
     assert told("spine1", "spine30", spines=Share(count=2)) == (
         "two leaves keep no path between them, and the floor is 1"
     )
     assert told("spine1", "spine2", spines=Share(percent=10)) == (
-        "10% of the 2 spines of one pod of plane 1 is not a whole device, so none may ever be disturbed"
+        "10% of the 2 spines of one pod of plane 0 is not a whole device, so none may ever be disturbed"
     )
 
 

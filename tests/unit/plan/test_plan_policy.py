@@ -98,7 +98,7 @@ def test_paths_that_one_spine_takes_are_refused_with_their_number(lab: Fabric) -
 
 def test_a_share_that_is_not_a_whole_spine_is_refused(lab: Fabric) -> None:
     found = refused(lab, RolloutPolicy(spines=Share(percent=25)))
-    assert "25% of the 2 spines of plane 1 is not a whole device" in found.message
+    assert "25% of the 2 spines of plane 0 is not a whole device" in found.message
     assert "to 1 or to 50%" in found.fix
 
 
@@ -123,7 +123,7 @@ def test_a_lost_spine_holds_the_next_one_back(wide: Fabric) -> None:
         "two leaves keep 2 paths between them, and the floor is 3"
     )
     lost = WaveGate(wide, RolloutPolicy(), disruptive=spines(wide), out_of_service=["lab-spine2"])
-    assert message(lost, "lab-spine1") == ("2 of the 4 spines of plane 1 would be out of service, and 1 may be")
+    assert message(lost, "lab-spine1") == ("2 of the 4 spines of plane 0 would be out of service, and 1 may be")
     assert message(lost, "lab-leaf1") == ""
 
 
@@ -141,7 +141,7 @@ def test_a_plan_beside_a_lost_spine_is_refused_before_its_first_wave(wide: Fabri
     (found,) = conflicts(plan)
     assert found.code == "RW513"
     assert found.message == (
-        "the rollout policy cannot be met while lab-spine2 is out of service: 2 of the 4 spines of plane 1 would be out"
+        "the rollout policy cannot be met while lab-spine2 is out of service: 2 of the 4 spines of plane 0 would be out"
         " of service, and 1 may be"
     )
     assert found.devices == ("lab-spine1", "lab-spine3", "lab-spine4")
