@@ -147,16 +147,25 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
         yield counted(nodes, "node port")
 
 
+def unprotected(plan: Plan, names: Iterable[str]) -> str:
+    """Return what the removal of lossless markings from switches means to packets that carry these, empty where none
+    is removed. No switch is disrupted by it, so no disruption tells."""
+    codes = sorted({dscp for name in names for dscp in plan.devices[name].lossless_removed})
+    return f"packets of DSCP {listed([str(one) for one in codes])} may be dropped" if codes else ""
+
+
 def _touched(plan: Plan, running: Collection[str]) -> str:
     worst = max((one for name in running for one in plan.deltas[name].disruptions), key=DISRUPTION_RANK.__getitem__)
     disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
+    dropped = unprotected(plan, running)
     if worst is Disruption.NONE:
-        return f"{what} without disruption"
+        return f"{what} ({dropped})" if dropped else f"{what} without disruption"
     if not disruptive:
         return f"{what}, disrupting only links that are removed"
     meant = impact(worst, (change for name in running for change in plan.deltas[name]))
-    return f"{what} ({meant}{'' if len(disruptive) == len(running) else f' on {len(disruptive)}'})"
+    some = "" if len(disruptive) == len(running) else f" on {len(disruptive)}"
+    return f"{what} ({', '.join(one for one in (f'{meant}{some}', dropped) if one)})"
 
 
 def _moved(plan: Plan) -> Iterable[str]:

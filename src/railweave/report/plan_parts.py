@@ -9,7 +9,7 @@ from railweave.fabric.releases import release_warnings
 from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
-from railweave.plan.headline import impact
+from railweave.plan.headline import impact, unprotected
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method, Op
@@ -51,13 +51,19 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
             sum(len(changes[name]) for name in names),
             tuple(sorted({one for name in names for one in changes[name].methods})),
             fresh,
-            "first provisioning: no traffic yet"
-            if fresh
-            else impact(disruption, (change for name in names for change in changes[name])),
+            "first provisioning: no traffic yet" if fresh else _impact(plan, disruption, names),
         )
         for (role, disruption, fresh), names in gathered.items()
     ]
     return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
+
+
+def _impact(plan: Plan, worst: Disruption, names: Sequence[str]) -> str:
+    dropped = unprotected(plan, names)
+    if dropped and worst is Disruption.NONE:
+        return dropped
+    meant = impact(worst, (change for name in names for change in plan.deltas[name]))
+    return f"{meant}; {dropped}" if dropped else meant
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,8 @@ def test_a_change_of_the_intent_is_told_as_a_reviewer_asks(
 
 def test_a_change_of_a_class_is_a_change_of_qos(recolored: Plan) -> None:
     assert headline(recolored) == (
-        "lab: touches 2 leaves and 2 spines without disruption; moves no address; changes QoS on 2 leaves and 2 spines."
+        "lab: touches 2 leaves and 2 spines (packets of DSCP 26 may be dropped); moves no address;"
+        " changes QoS on 2 leaves and 2 spines."
     )
 
 

@@ -11,7 +11,7 @@ from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.capacity import capacity
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.grouping import first_provisioning, group_changes
-from railweave.plan.headline import headline
+from railweave.plan.headline import headline, unprotected
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import Rollout
@@ -147,7 +147,8 @@ def _planned(plan: Plan) -> dict[str, tuple[Mark, ...]]:
             elif device.disruptive:
                 mark = Mark(MarkKind.DISTURBED, f"{changes}{when}, out of service for a while")
             else:
-                mark = Mark(MarkKind.CHANGED, f"{changes}{when}, without disruption")
+                dropped = unprotected(plan, (name,))
+                mark = Mark(MarkKind.CHANGED, f"{changes}{when}, {dropped or 'without disruption'}")
             found[name] = (mark,)
     return found
 
