@@ -4,6 +4,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import combinations, permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -116,6 +117,7 @@ class Walked:
         down = {link for one in failed for link in one.down}
         alive = [link for link in fabric.links if link not in down and not out & {link.lower, link.upper}]
         access = [link for link in alive if link.is_access]
+        linked, reached = {link.lower for link in access}, {(link.lower, link.rail) for link in access}
         rails = {link.rail for link in fabric.links if link.is_access}
         shares = [share(fabric.links, alive, rail) for rail in rails]
         switched = [link for link in alive if link.level]
@@ -129,11 +131,8 @@ class Walked:
         return Cost(
             injection_percent=100 * len(access) / sum(link.is_access for link in fabric.links),
             rail_percent=min(shares),
-            nodes_cut_off=sum(all(link.lower != one.name for link in access) for one in fabric.hosts),
-            rails_out=max(
-                sum(all((link.lower, link.rail) != (one.name, rail) for link in access) for rail in rails)
-                for one in fabric.hosts
-            ),
+            nodes_cut_off=sum(one.name not in linked for one in fabric.hosts),
+            rails_out=max(sum((one.name, rail) not in reached for rail in rails) for one in fabric.hosts),
             uplink_percent=min((percent for percent, _ in left.values()), default=100),
             oversubscription=max((ratio for _, ratio in left.values()), default=None),
             pair_percent=min((100 * one for one, _ in pairs), default=100) if several else None,
@@ -141,8 +140,8 @@ class Walked:
         )
 
     def carried(self, switched: list[Link], pair: tuple[str, str], way: int) -> tuple[float, float]:
-        """Return flow and spread of a pair, walked once for the same links: many failures leave them as they are."""
-        place = (pair, *map(id, switched))
+        """Return flow and spread of a pair, walked once for as many links between every two switches."""
+        place = (pair, *Counter((link.lower, link.upper) for link in switched).items())
         if place not in self._carried:
             self._carried[place] = flow(switched, *pair, way), spread(switched, *pair, way)
         return self._carried[place]
@@ -245,6 +244,17 @@ def spread(links: Iterable[Link], one: str, other: str, level: int) -> float:
                 following[b] = following.get(b, 0) + part
         load = following
     return 1 / worst
+
+
+@pytest.mark.slow
+def test_all_pairs_of_the_worked_example_are_what_every_pair_alone_costs() -> None:
+    path = Path(__file__).resolve().parents[2] / "intent" / "pod-32.yml"
+    fabric = design(load_intent_text(path.read_text(encoding="utf-8"), path.name), CATALOG).fabric
+    assert fabric is not None
+    found = failures(fabric)
+    assert (found.singles, found.pairs) == (264, 34_716)
+    assert (len(found.of_order(1)), len(found.of_order(2))) == (4, 19)
+    assert counted(found) == one_by_one(fabric)
 
 
 @pytest.mark.parametrize("links", [1, 2])
