@@ -13,10 +13,16 @@ from railweave.bom.phases import BomPhase
 from railweave.bom.prices import priced, read_prices
 from railweave.bom.spares import read_spares, with_spares
 from railweave.catalog.load import load_catalog
-from railweave.design.growth import gpus_of, growing, grown
+from railweave.design.growth import (
+    gpus_of,
+    growing,
+    grown,
+    most_growing,
+    with_switches_of_pods,
+    without_switches_of_pods,
+)
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.intent.model import Intent
 from railweave.wording import counted
 
 
@@ -77,17 +83,20 @@ def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
         nodes = entry.count + max(0, more)
         if nodes > largest:
             when = "" if target.months is None else f" in {counted(target.months, 'month')}"
-            yield f"{target.gpus:,} GPUs{when}", _grown(intent, nodes)
+            yield f"{target.gpus:,} GPUs{when}", _grown(today, nodes)
             largest = nodes
-    limit = today.fabric.sizing.limits.nodes
-    fits = limit - sum(one.count for one in intent.nodes) + entry.count
+    fits = most_growing(intent, today.fabric)
     if fits > largest:
-        yield "all nodes that fit", _grown(intent, fits)
+        yield "all nodes that fit", _grown(today, fits)
 
 
-def _grown(intent: Intent, nodes: int) -> Designed:
+def _grown(today: Designed, nodes: int) -> Designed:
+    intent = today.intent
+    larger = grown(intent, nodes)
     try:
-        return design_intent(grown(intent, nodes))
+        if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
+            larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely).fabric)
+        return design_intent(larger)
     except RefusedError as refused:
         name = growing(intent).name
         found = [one._replace(message=f"with {nodes} nodes {name}: {one.message}") for one in refused.diagnostics]

@@ -1,8 +1,9 @@
 """An intent of more nodes: the same fabric as it grows, with everything that follows from their number."""
 
+from collections import Counter
 from dataclasses import replace
 
-from railweave.fabric.model import NodeRole
+from railweave.fabric.model import Fabric, NodeRole
 from railweave.intent.model import Intent, Nodes
 
 
@@ -15,6 +16,20 @@ def growing(intent: Intent) -> Nodes:
 def gpus_of(intent: Intent) -> int:
     """Return the GPUs of all nodes."""
     return sum(entry.count * entry.gpus for entry in intent.nodes)
+
+
+def most_growing(intent: Intent, fabric: Fabric) -> int:
+    """Return how many nodes of the entry that grows fit into ``fabric`` without moving a cable.
+
+    Where another entry begins behind it, its stripes end there; else it takes all room that the fabric has left.
+    """
+    entry = growing(intent)
+    behind = [one.first_stripe for one in intent.nodes if one.first_stripe > entry.first_stripe]
+    if not behind:
+        return fabric.sizing.limits.nodes - sum(one.count for one in intent.nodes) + entry.count
+    stripes = min(behind) - entry.first_stripe
+    full = Counter(host.stripe for host in fabric.hosts if host.kind == entry.name)
+    return stripes * (intent.topology.stripe or max(full.values()))
 
 
 def grown(intent: Intent, nodes: int) -> Intent:
@@ -31,3 +46,20 @@ def grown(intent: Intent, nodes: int) -> Intent:
         nodes=tuple(one.with_values(count=nodes) if one is entry else one for one in intent.nodes),
         topology=topology.with_values(leaf=leaf),
     )
+
+
+def without_switches_of_pods(intent: Intent, before: Fabric) -> Intent | None:
+    """Return the intent without the number of spines, where it states that of all pods of ``before`` together, to be
+    designed as far as its pods; None where nothing depends on their number."""
+    topology = intent.topology
+    if not before.sizing.super_spines or topology.spine.count is None:
+        return None
+    return replace(intent, topology=topology.with_values(spine=topology.spine.with_values(count=None)))
+
+
+def with_switches_of_pods(intent: Intent, before: Fabric, after: Fabric) -> Intent:
+    """Return the intent with the spines for the pods of ``after``, each with as many as those of ``before`` have."""
+    topology, stated = intent.topology, intent.topology.spine.count or 0
+    pods, more = (len({one.pod for one in fabric.switches if one.pod is not None}) for fabric in (before, after))
+    spine = topology.spine.with_values(count=stated // pods * more)
+    return replace(intent, topology=topology.with_values(spine=spine))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.bom.bill import Bill
+from railweave.bom.bill import Bill, PartKind
 from railweave.design.growth import grown
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent
@@ -61,6 +61,23 @@ def test_all_phases_together_are_the_bill_of_the_last(tmp_path: Path) -> None:
     )
     total = sum((pieces(one.bill) for one in phases), Counter[tuple[str, int | None]]())
     assert total == pieces(api.bom(api.open_project(larger)))
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "ordered"),
+    [
+        ("lab-pods", [8, 16], {"SONiC virtual switch": 8}),
+        ("generations", [8, 16], {"Nokia 7220 IXR-H4-64D": 4, "NVIDIA SN5600": 4}),
+        ("mixed-nodes", [8, 16], {"NVIDIA SN4700": 8}),
+    ],
+)
+def test_pods_bring_spines_of_their_own_and_other_kinds_of_nodes_end_the_room(
+    name: str, nodes: list[int], ordered: dict[str, int]
+) -> None:
+    phases = api.bom_phases(api.open_project(ROOT / "intent" / f"{name}.yml"))
+    assert [one.nodes for one in phases] == nodes
+    found = {one.part: one.quantity for one in phases[-1].bill.lines if one.kind is PartKind.SWITCH}
+    assert found == ordered
 
 
 def test_a_fabric_without_room_has_one_phase() -> None:
