@@ -34,7 +34,7 @@ class Prices(NamedTuple):
 
 def read_prices(path: Path) -> Prices:
     """Return the prices of a file; raises RefusedError with everything that is wrong in it."""
-    document = read_checked(path, _faults)
+    document = read_checked(path, _faults, "file of prices", "currency: EUR")
     listed = document.value["prices"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     places = {part: document.keys[child("prices", part)] for part in listed}

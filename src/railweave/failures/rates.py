@@ -55,7 +55,7 @@ class Rates(NamedTuple):
 
 def read_rates(path: Path) -> Rates:
     """Return the rates of a file; raises RefusedError with everything that is wrong in it."""
-    document = read_checked(path, _faults)
+    document = read_checked(path, _faults, "file of rates", "rates:")
     listed = document.value["rates"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     return Rates({str(kind): _rate(one) for kind, one in listed.items()})

@@ -75,7 +75,9 @@ def decode(data: bytes, file: str) -> str:
         return _refuse("RW002", message, Where(file, line, column), "save the file as UTF-8")
 
 
-def read_checked(path: Path, faults: Callable[[Document, str], Iterable[Diagnostic]]) -> Document:
+def read_checked(
+    path: Path, faults: Callable[[Document, str], Iterable[Diagnostic]], named: str, begins: str
+) -> Document:
     """Return the document in a file of the user's that is no intent; ``faults`` yields what is wrong in it.
 
     Raises RefusedError with everything that is wrong, RailweaveError where the file cannot be read.
@@ -84,22 +86,25 @@ def read_checked(path: Path, faults: Callable[[Document, str], Iterable[Diagnost
         data = path.read_bytes()
     except OSError as exc:
         raise RailweaveError(f"{path}: {exc.strerror}") from exc
-    document = read_document(decode(data, str(path)), str(path))
+    document = read_document(decode(data, str(path)), str(path), named, begins)
     if found := [*document.diagnostics, *faults(document, str(path))]:
         raise RefusedError(found)
     return document
 
 
-def read_document(text: str, file: str) -> Document:
-    """Return the document that ``text`` holds; raises RefusedError where there is none to be had."""
+def read_document(text: str, file: str, named: str = "intent", begins: str = "fabric: NAME") -> Document:
+    """Return the document that ``text`` holds; raises RefusedError where there is none to be had.
+
+    Messages call it ``named``, and advise one without keys to begin with ``begins``.
+    """
     _refuse_control_characters(text, file)
     reader = _Reader(file)
     root = reader.read(text)
     if root is None:
-        _refuse("RW009", "the intent is empty", Where(file, 1, 1), "begin with `fabric: NAME`")
+        _refuse("RW009", f"the {named} is empty", Where(file, 1, 1), f"begin with `{begins}`")
     if not isinstance(root.event, yaml.MappingStartEvent):
         kind = "a single value" if isinstance(root.event, yaml.ScalarEvent) else "a list"
-        reader.stop("RW009", f"the intent is {kind}, not a mapping of keys", root.event, "begin with `fabric: NAME`")
+        reader.stop("RW009", f"the {named} is {kind}, not a mapping of keys", root.event, f"begin with `{begins}`")
     return Document(reader.mapping(root, ""), reader.places, reader.keys, in_order(reader.diagnostics))
 
 

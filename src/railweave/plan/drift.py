@@ -217,7 +217,7 @@ def parse_rules(text: str, file: str) -> tuple[IgnoreRule, ...]:
     """Return the rules that ``text`` of ``file`` holds. Raises RefusedError with every error."""
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return ()
-    document = read_document(text, file)
+    document = read_document(text, file, "file of ignore rules", "ignore:")
     try:
         parsed = _Rules.model_validate(document.value)
     except ValidationError as exc:

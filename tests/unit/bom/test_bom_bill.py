@@ -244,6 +244,14 @@ def test_a_faulty_file_of_prices_is_refused_at_its_place(
     assert all(one.code == "RW018" and one.fix for one in found_at.values())
 
 
+@pytest.mark.parametrize(("text", "said"), [("", "is empty"), ("- 5\n", "is a list, not a mapping of keys")])
+def test_a_file_of_prices_without_a_key_is_not_called_an_intent(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as refused:
+        read_prices(prices(tmp_path, text))
+    [only] = refused.value.diagnostics
+    assert (only.message, only.fix) == (f"the file of prices {said}", "begin with `currency: EUR`")
+
+
 def test_a_file_of_prices_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RailweaveError, match="No such file or directory"):
         read_prices(tmp_path / "absent.yml")

@@ -140,6 +140,7 @@ def test_a_file_may_hold_no_rule(text: str) -> None:
         ("ignore:\n  - table: PORT\n    tabel: x\n    reason: why\n    until: 2026-12-31\n", "unknown key `tabel`", 3),
         ("ignroe: []\n", "unknown key `ignroe`", 1),
         ("ignore: {table: PORT}\n", "ignore", 1),
+        ("- table: PORT\n", "the file of ignore rules is a list, not a mapping of keys", 1),
     ],
 )
 def test_a_wrong_rule_is_refused_at_its_place(text: str, words: str, line: int) -> None:

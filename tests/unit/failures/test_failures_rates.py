@@ -54,6 +54,14 @@ def test_everything_else_is_refused_with_its_place(
     assert (only.where.line, only.where.column) == place
 
 
+@pytest.mark.parametrize(("text", "said"), [("", "is empty"), ("5", "is a single value, not a mapping of keys")])
+def test_a_file_of_rates_without_a_key_is_not_called_an_intent(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as refused:
+        read_rates(written(tmp_path, text))
+    [only] = refused.value.diagnostics
+    assert (only.message, only.fix) == (f"the file of rates {said}", "begin with `rates:`")
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(RailweaveError, match=r"absent\.yml: No such file or directory"):
         read_rates(tmp_path / "absent.yml")
