@@ -63,9 +63,11 @@ def report(
 
     ``plan`` is a file of `plan -o`, ``verification`` and ``drift`` are files that `verify --json` and `drift --json`
     printed, ``rollout`` is the name of a rollout, empty for the newest: what they tell is drawn on the topology. Raises
-    RefusedError with every error of the intent or of the plan, UsageError for files of another kind or fabric,
-    RailweaveError where the page cannot be written.
+    RefusedError with every error of the intent or of the plan, UsageError for another ending and for files of another
+    kind or fabric, RailweaveError where the page cannot be written.
     """
+    if out.suffix.lower() not in {".html", ".htm"}:
+        raise UsageError(f"a report is written as .html, not as `{out.name}`: name a file like fabric.html")
     gathered = gather(project.intent)
     if has_errors(gathered.diagnostics):
         raise RefusedError(gathered.diagnostics)

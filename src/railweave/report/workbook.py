@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.bom.bill import Bill
 from railweave.bom.phases import BomPhase
-from railweave.errors import RailweaveError
+from railweave.errors import RailweaveError, UsageError
 from railweave.files import write_private
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ _Cell = str | int | Decimal | None
 def write_workbook(bill: Bill, path: Path, phases: Sequence[BomPhase] = ()) -> None:
     """Write the bill and what phases of growth order into a workbook, which is replaced.
 
-    Raises RailweaveError where it cannot be written.
+    Raises UsageError for another ending than ``.xlsx``, RailweaveError where it cannot be written.
     """
+    if path.suffix.lower() != ".xlsx":
+        raise UsageError(f"a workbook is written as .xlsx, not as `{path.name}`: name a file like parts.xlsx")
     try:
         write_private(path, workbook(bill, phases), _READABLE)
     except OSError as exc:

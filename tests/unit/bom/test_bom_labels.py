@@ -25,7 +25,7 @@ from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.report.bom import bom_json
 from railweave.report.labels import labels_csv, labels_html, write_labels
-from railweave.report.workbook import workbook
+from railweave.report.workbook import workbook, write_workbook
 
 CATALOG = load_catalog()
 INTENT = """
@@ -201,6 +201,12 @@ def test_the_workbook_has_the_parts_with_formulas_of_their_prices_and_the_trays(
     assert f"SUM(H2:H{len(bought.lines) + 1})" in found["Parts"]
     assert found["Bundles"].count("<row ") == len(bom_json(bought)["racks"]["bundles"]) + 1
     assert list(sheets(workbook(bill(fabric(""), CATALOG)))) == ["Parts", "Remarks"]
+
+
+def test_a_workbook_is_not_written_into_a_file_of_another_ending(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=re.escape("a workbook is written as .xlsx, not as `parts.csv`")):
+        write_workbook(bill(fabric(""), CATALOG), tmp_path / "parts.csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_bill_gives_the_same_workbook() -> None:

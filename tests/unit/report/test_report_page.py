@@ -333,6 +333,14 @@ def test_an_intent_with_errors_has_no_report(tmp_path: Path) -> None:
     assert not (tmp_path / "fabric.html").exists()
 
 
+@pytest.mark.parametrize("name", ["fabric.pdf", "fabric"])
+def test_a_page_is_not_written_into_a_file_that_browsers_take_for_another_kind(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        api.report(api.open_project(LAB), tmp_path / name)
+    assert str(refused.value) == f"a report is written as .html, not as `{name}`: name a file like fabric.html"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     out = tmp_path / "absent" / "fabric.html"
     with pytest.raises(RailweaveError) as refused:
