@@ -14,7 +14,7 @@ from railweave.diagnostics import has_errors
 from railweave.drawing.marks import Mark, Marks
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
-from railweave.failures.analysis import single_failures
+from railweave.failures.analysis import lossless_classes, single_failures
 from railweave.files import write_private
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
@@ -84,7 +84,7 @@ def report(
         qos_section(fabric, buffers),
         diagnostics_section(gathered.diagnostics),
         *(() if fabric.racks is None else (racks_section(fabric, fabric.racks),)),
-        failures_section(single_failures(fabric)),
+        failures_section(single_failures(fabric), lossless_classes(fabric)),
         bill_section(bill(fabric, load_catalog())),
     )
     marked = listed(told) if told else ""

@@ -21,12 +21,14 @@ class FailureClass:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failures of a fabric: the numbers of single components and of pairs, and their classes, the worst first."""
+    """The failures of a fabric: the numbers of single components and of pairs, their classes, the worst first, and
+    ``lossless``, the names of the traffic classes that PFC protects."""
 
     fabric: str
     singles: int
     pairs: int
     classes: tuple[FailureClass, ...]
+    lossless: tuple[str, ...]
 
     def of_order(self, order: int) -> tuple[FailureClass, ...]:
         """Return the classes of one component (1) or of two (2)."""
@@ -49,7 +51,13 @@ def failures(fabric: Fabric) -> Failures:
         count,
         count * (count - 1) // 2,
         (*singles, *sorted(pairs, key=_order)),
+        lossless_classes(fabric),
     )
+
+
+def lossless_classes(fabric: Fabric) -> tuple[str, ...]:
+    """Return the names of the traffic classes that PFC protects."""
+    return tuple(one.name for one in fabric.policies.classes if one.lossless)
 
 
 def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:

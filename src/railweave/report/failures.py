@@ -1,6 +1,6 @@
 """What failures cost: tables of the single failures and of the worst pairs, and the JSON of all classes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import isinf
 from typing import Any
 
@@ -23,17 +23,13 @@ _ABOUT = Text(
     "switch; two leaves: the bandwidth of the worst pair, in parentheses what equal-cost routing carries of it",
     style="dim",
 )
-_LOSSLESS = Text(
-    "PFC stays free of cyclic buffer dependencies under each of them: routes go up, then down, whatever fails; "
-    "headroom depends on port speed and cable length only",
-    style="dim",
-)
 
 
 def failures_json(found: Failures, over_a_year: Availability | None = None) -> dict[str, Any]:
     """Return the document of ``railweave failures --json``; what they cost over a year is null without rates."""
     return {
         **members(found, "fabric", "singles", "pairs"),
+        "lossless": list(found.lossless),
         "classes": [_class_json(one) for one in found.classes],
         "availability": None if over_a_year is None else _availability_json(over_a_year),
     }
@@ -76,8 +72,18 @@ def failures_view(found: Failures, *, every: bool = False, over_a_year: Availabi
             _table(shown),
             *([Text(f"and {counted(rest, 'class')} that cost less; --all shows them")] if rest else []),
         ],
-        [_ABOUT, _LOSSLESS],
+        [_ABOUT, Text(lossless_text(found.lossless), style="dim")],
         *(() if over_a_year is None else _over_a_year(over_a_year)),
+    )
+
+
+def lossless_text(lossless: Sequence[str]) -> str:
+    """Return what failures mean for the lossless classes of these names."""
+    if not lossless:
+        return "no class is lossless: no failure makes PFC pause anything"
+    return (
+        f"lossless ({listed(lossless)}): PFC stays free of cyclic buffer dependencies under each of them: routes go "
+        "up, then down, whatever fails; headroom depends on port speed and cable length only"
     )
 
 

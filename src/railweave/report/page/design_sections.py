@@ -1,6 +1,6 @@
 """The sections about a design: sizes, the way of each class, diagnostics, what failures cost, what to buy."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from railweave.bom.bill import Bill
 from railweave.design.ratios import bandwidth_text
@@ -14,7 +14,7 @@ from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
 from railweave.report.bom import space_text
-from railweave.report.failures import cost_cells
+from railweave.report.failures import cost_cells, lossless_text
 from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words
 from railweave.report.sizing import sizing_rows
 from railweave.wording import command_line, compact, counted, first_few
@@ -124,8 +124,8 @@ def _diagnostic(one: Diagnostic) -> tuple[Cell, ...]:
     )
 
 
-def failures_section(found: tuple[FailureClass, ...]) -> Section:
-    """Return what each single failure costs, the worst first."""
+def failures_section(found: tuple[FailureClass, ...], lossless: Sequence[str]) -> Section:
+    """Return what each single failure costs, the worst first, and what all mean for the ``lossless`` classes."""
     columns = ("for example", "count", "nodes out", "rails out", "ports", "rail", "uplinks", "ratio", "two leaves")
     rows: list[tuple[Cell, ...]] = []
     for one in found:
@@ -142,8 +142,10 @@ def failures_section(found: tuple[FailureClass, ...]) -> Section:
         "of the worst switch, the bandwidth between the worst two leaves.",
         Tone.DIM,
     )
+    text = lossless_text(lossless)
+    safe = Words(f"{text[0].upper()}{text[1:]}.", Tone.DIM)
     grid = Grid("Every single failure, by classes of symmetry", columns, tuple(rows), frozenset(range(1, len(columns))))
-    return Section("failures", "What failures cost", (grid, Sentences((about,))))
+    return Section("failures", "What failures cost", (grid, Sentences((about, safe))))
 
 
 def bill_section(bill: Bill) -> Section:
