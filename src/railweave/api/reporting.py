@@ -1,6 +1,6 @@
 """The report of a fabric: one page with design, risk and cost, and what is to happen to it or was found on it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ from railweave.report.page.design_sections import (
 )
 from railweave.report.page.evidence import read_drifted, read_verified
 from railweave.report.page.page import Page, page_html
-from railweave.wording import command_line, listed
+from railweave.wording import command_line, first_few, listed
 
 _READABLE = 0o644
 
@@ -114,7 +114,9 @@ def _told(
         read = _of_fabric(_plan(plan), fabric, plan)
         found["the plan"] = plan_section(fabric, read, stored(read, plan))
     if verification is not None:
-        found["the verification"] = verification_section(fabric, read_verified(verification))
+        verified = read_verified(verification)
+        _demand_devices({check.device for check in verified.checks}, fabric, verification)
+        found["the verification"] = verification_section(fabric, verified)
     if drift is not None:
         drifted = read_drifted(drift)
         _demand_fabric(drifted.fabric, fabric, drift)
@@ -143,6 +145,12 @@ def _of_fabric(plan: Plan, fabric: Fabric, path: Path) -> Plan:
 def _demand_fabric(found: str, fabric: Fabric, path: Path) -> None:
     if found != fabric.name:
         raise UsageError(f"{path} is of fabric {found!r}, the intent is of {fabric.name!r}")
+
+
+def _demand_devices(found: Collection[str], fabric: Fabric, path: Path) -> None:
+    """Raise UsageError for a verification of another fabric, which has no name: none of its devices is of this one."""
+    if found and not any(name in fabric.ports_of for name in found):
+        raise UsageError(f"{path} is of {first_few(sorted(found))}, of which the fabric {fabric.name!r} has none")
 
 
 def _joined(told: Iterable[Told]) -> Marks:

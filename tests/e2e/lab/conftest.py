@@ -2,10 +2,10 @@
 
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
 it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of three
-tiers, two that share nodes, one of containers that behave as docker-sonic-vs does, one of containers that boot as
-virtual machines do, one that prints FRR's text as SONiC's builds do, one for the examples of the API, those that pages
-of the documentation start, and a single container for recorded commands. The tests of a lab run one after the other, in
-the order of ``FILES``; each begins and ends with the fabric as its intent says.
+tiers, two that share nodes, one of rails that are apart, one of containers that behave as docker-sonic-vs does, one of
+containers that boot as virtual machines do, one that prints FRR's text as SONiC's builds do, one for the examples of
+the API, those that pages of the documentation start, and a single container for recorded commands. The tests of a lab
+run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
 """
 
 import contextlib
@@ -39,6 +39,7 @@ FILES = (
     "ipv6",
     "pods",
     "fabrics",
+    "rails",
     "sonic_vs",
     "frr",
     "sonic_vm",
@@ -56,6 +57,7 @@ OTHER_LABS = {
     "phases": "unnumbered",
     "pods": "pods",
     "fabrics": "fabrics",
+    "rails": "rails",
     "sonic_vs": "sonic_vs",
     "sonic_vm": "sonic_vm",
     "frr": "frr",
@@ -305,6 +307,21 @@ def small_intent(name: str, *changes: tuple[str, str], more: str = "") -> Callab
         return f"{name}.yml"
 
     return write
+
+
+@pytest.fixture(scope="session")
+def rails_apart(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab of two rails that are apart, each with two leaves and a spine, bare."""
+    return start_lab(
+        small_intent(
+            "rails",
+            ("shape: rail-optimized", "shape: rail-only\n  tiers: 2"),
+            ("count: 4\n", "count: 2\n"),
+            ("stripe: 4 ", "stripe: 1 "),
+            ("sonic-vs, count: 2, down", "sonic-vs, down"),
+            ("{leaves: 4, spines: 4}", "{leaves: 4, spines: 2}"),
+        )
+    )
 
 
 @pytest.fixture(scope="session")

@@ -314,6 +314,12 @@ def test_a_file_that_is_not_there_is_named(given: str, tmp_path: Path) -> None:
             '{"version": 1, "fabric": "pod1", "target": "", "drift": false, "devices": {}, "changes": []}',
             "is of fabric 'pod1', the intent is of 'lab'",
         ),
+        (
+            "verification",
+            '{"version": 1, "ok": true, "checks": [{"device": "pod1-leaf1", "kind": "bgp", "subject": "x",'
+            ' "expected": "a", "actual": "a", "ok": true}]}',
+            "is of pod1-leaf1, of which the fabric 'lab' has none",
+        ),
     ],
 )
 def test_a_document_of_another_kind_is_refused(given: str, text: str, refusal: str, tmp_path: Path) -> None:
