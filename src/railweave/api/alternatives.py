@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from railweave.api.catalog import models
 from railweave.api.designing import Gathered, gather, gather_text
 from railweave.api.project import Project
@@ -20,7 +18,7 @@ from railweave.comparison.suggestion import Candidate, candidates, smallest
 from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.files import write_private
-from railweave.intent.reference import file_of
+from railweave.intent.load import document_of
 from railweave.report.page.compare_page import comparison_html
 
 _READABLE = 0o644
@@ -64,10 +62,8 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     into which their intents are written, ``suggestion-1.yml`` and so on. Raises RefusedError with what is wrong with
     the intent where no design carries it, RailweaveError where the folder cannot be written.
     """
-    if file_of(project.intent) != project.intent:
-        raise RailweaveError(f"{project.intent}: designs are suggested for an intent of one fabric")
     own = gather(project.intent)
-    document = yaml.safe_load(project.intent.read_text(encoding="utf-8"))
+    document = document_of(project.intent)
     found = candidates(own.intent, document, models(), load_catalog(), nics=nics)
     gathered: dict[str, Gathered] = {}
 

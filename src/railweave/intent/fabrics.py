@@ -169,14 +169,14 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
     entries = _nodes(document, name, made)
     whole = len(entries) == len(_entries(document))
     for key, value in document.value.items():
-        if key not in {"fabric", "fabrics", "nodes"} and key not in section:
+        if key == "nodes":
+            made.value[key] = entries or value
+        elif key not in {"fabric", "fabrics"} and key not in section:
             made.value[key] = made.take(value if whole else _partly(key, value), key, key)
     if "addressing" not in section:
         made.places["addressing"] = document.places[path]
     for key, value in section.items():
         made.value[key] = made.take(value, child(path, key), child("", key))
-    if "nodes" in document.value:
-        made.value["nodes"] = entries or document.value["nodes"]
     return Document(made.value, made.places, made.keys, document.diagnostics)
 
 

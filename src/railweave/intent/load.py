@@ -15,7 +15,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.intent.as_built import CODE, read_as_built
 from railweave.intent.fabrics import group_order, split_fabrics
-from railweave.intent.positions import MAX_BYTES, Document, decode, read_document
+from railweave.intent.positions import MAX_BYTES, Document, Value, decode, read_document
 from railweave.intent.reference import split_reference
 from railweave.wording import nearest
 
@@ -72,6 +72,20 @@ def fabrics_in(path: Path) -> tuple[str, ...]:
         return ()
     value = read_document(decode(_read(path), file), file).value.get("fabrics")
     return tuple(value) if isinstance(value, dict) else ()
+
+
+def document_of(path: Path) -> dict[str, Value]:
+    """Return the keys and values of the intent at ``path``, of the fabric that it names where the file has several.
+
+    Raises RefusedError where it is no YAML or cannot be divided, UsageError where no such fabric is in it.
+    """
+    file, name = split_reference(str(path))
+    documents, diagnostics = split_fabrics(read_document(decode(_read(Path(file)), file), file), file)
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    if name not in documents:
+        raise _no_fabric(tuple(documents), file, name)
+    return documents[name].value
 
 
 def _load(text: str, named: tuple[str, str], data: bytes, beside: Beside | None) -> "Intent":
@@ -139,12 +153,17 @@ def _chosen(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
         return replace(intents[name], others=tuple(one for known, one in intents.items() if known != name))
     if "" in intents:
         raise UsageError(f"{file} holds one fabric, `{intents[''].fabric}`: omit --fabric {name}")
-    known = ", ".join(intents)
+    raise _no_fabric(tuple(intents), file, name)
+
+
+def _no_fabric(known: Sequence[str], file: str, name: str) -> UsageError:
+    """Return why ``name`` is none of the fabrics of a file."""
+    listed = ", ".join(known)
     if not name:
-        raise UsageError(f"{file} holds {len(intents)} fabrics ({known}): name one with --fabric NAME")
-    guess = nearest(name, list(intents))
+        return UsageError(f"{file} holds {len(known)} fabrics ({listed}): name one with --fabric NAME")
+    guess = nearest(name, list(known))
     meant = f"; did you mean {guess}?" if guess else ""
-    raise UsageError(f"{file} has no fabric {name!r}{meant} (fabrics: {known})")
+    return UsageError(f"{file} has no fabric {name!r}{meant} (fabrics: {listed})")
 
 
 def _as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":
