@@ -33,6 +33,7 @@ MAY_NAME_TIERS = {
     "railweave/report/sizing.py": "prints sizes for people",
     "railweave/comparison/alternative.py": "prints sizes for people",
     "railweave/comparison/guidelines.py": "rules of thumb for people",
+    "railweave/comparison/reasons.py": "sentences for people",
     "railweave/comparison/suggestion.py": "the keys of the intent",
     "railweave/report/comparison.py": "the keys of `compare --json`",
     "railweave/plan/policy.py": "the keys of `rollout.max_unavailable`",

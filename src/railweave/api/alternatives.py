@@ -14,6 +14,7 @@ from railweave.catalog.load import load_catalog
 from railweave.comparison.alternative import Alternative, Comparison, worst_single
 from railweave.comparison.guidelines import guidelines
 from railweave.comparison.nic_choices import gpu_gbps
+from railweave.comparison.reasons import reasons
 from railweave.comparison.suggestion import Candidate, candidates, smallest
 from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -44,8 +45,9 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Pa
 
 
 class Suggested(NamedTuple):
-    """Designs that carry the same nodes, workload and growth as an intent: side by side, the intent itself first, and
-    their intents by name; ``tried`` counts the designs that were laid out."""
+    """Designs that carry the same nodes, workload and growth as an intent: side by side with their reasons, the intent
+    itself first, and their intents by name, which begin with the reasons; ``tried`` counts the designs that were laid
+    out."""
 
     comparison: Comparison
     texts: Mapping[str, str]
@@ -77,11 +79,18 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
             own.diagnostics or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)]
         )
     own_column = [] if has_errors(own.diagnostics) else [(str(project.intent), own)]
-    compared = _compared([*own_column, *((one.name, gathered[one.name]) for one in chosen)], None)
-    texts = {f"suggestion-{number}.yml": one.text for number, one in enumerate(chosen, start=1)}
+    compared = _compared([*own_column, *((one.name, gathered[one.name]) for one in chosen)], None).alternatives
+    shown, suggested = compared[: len(own_column)], compared[len(own_column) :]
+    growth = own.intent.workload.growth
+    gpus = None if growth is None else growth.gpus
+    suggested = tuple(one._replace(reasons=reasons(one, next(iter(shown), None), gpus)) for one in suggested)
+    texts = {
+        f"suggestion-{number}.yml": "".join(f"# {line}\n" for line in (one.name, *why.reasons)) + one.text
+        for number, (one, why) in enumerate(zip(chosen, suggested, strict=True), start=1)
+    }
     if out is not None:
         _write(out, texts)
-    return Suggested(compared, texts, found.tried)
+    return Suggested(Comparison((*shown, *suggested)), texts, found.tried)
 
 
 def _write(out: Path, texts: Mapping[str, str]) -> None:

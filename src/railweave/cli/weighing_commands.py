@@ -118,6 +118,9 @@ def compare(
         suggested = api.suggest(api.open_project(intents[0]), most=most, out=out, nics=nics)
         print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
         if not json:
+            for one in suggested.comparison.alternatives:
+                if one.reasons:
+                    print_view("\n".join((f"{one.intent}:", *(f"  - {reason}" for reason in one.reasons), "")))
             print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
             if out is not None:
                 print_view("\n".join(f"  {out / name}" for name in suggested.texts))

@@ -17,7 +17,7 @@ class Alternative(NamedTuple):
     """One of the designs: its ``intent`` by name, its sizes, its parts and its worst single failure; these two are None
     where switches have no model of the catalog. ``worst`` is also None in a fabric without any link.
     ``guidelines`` are the rules of thumb that it is measured by. ``gpu_gbps`` is what the NICs of a GPU node carry for
-    each of its GPUs, None without GPUs."""
+    each of its GPUs, None without GPUs. A suggested design has ``reasons``, and what speaks against it."""
 
     intent: str
     sizing: Sizing
@@ -25,6 +25,7 @@ class Alternative(NamedTuple):
     worst: FailureClass | None
     guidelines: tuple[Guideline, ...] = ()
     gpu_gbps: float | None = None
+    reasons: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal | None:

@@ -45,6 +45,7 @@ def _design(one: Alternative) -> dict[str, Any]:
         "total": amount(one.total),
         "unpriced": list(bill.unpriced) if bill else [],
         "guidelines": [members(each, *each._fields) for each in one.guidelines],
+        "reasons": list(one.reasons),
     }
 
 

@@ -13,6 +13,7 @@ from railweave.comparison.nic_choices import nic_choices
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
+from railweave.report.comparison import comparison_json
 
 pytestmark = pytest.mark.slow
 
@@ -126,3 +127,28 @@ def test_options_that_do_not_go_together_are_refused(
 ) -> None:
     assert main(["compare", *words]) != 0
     assert refusal in " ".join(capsys.readouterr().err.split())
+
+
+def test_every_suggestion_says_why_and_what_speaks_against_it() -> None:
+    path = INTENTS / "pod-32.yml"
+    found = api.suggest(api.open_project(path), most=1)
+    own, suggested = found.comparison.alternatives
+    assert not own.reasons
+    assert suggested.reasons == (
+        "6 switches in 2 tiers, 2 fewer than the original intent",
+        "32 ports down and 32 up on a leaf: 1:1",
+        "200 Gb/s for each GPU, on 1 plane",
+        "room for 32 nodes without moving a cable",
+        "with a spine lost, 2:1 on a leaf",
+        "the worst single failure, that of pod1-leaf1, leaves 0 % of a rail",
+        "rule of thumb not met: 4 spines or more a plane (2)",
+    )
+    assert found.texts["suggestion-1.yml"].startswith("# dell-z9664f\n# 6 switches in 2 tiers, 2 fewer than")
+    [of_document] = comparison_json(found.comparison)["designs"][1:]
+    assert of_document["reasons"] == list(suggested.reasons)
+
+
+def test_a_suggestion_names_the_growth_that_it_has_room_for() -> None:
+    grown = api.suggest(api.open_project(INTENTS / "pod-32-wide.yml"), most=1)
+    why = grown.comparison.alternatives[-1].reasons
+    assert "room for 64 nodes without moving a cable; `check` accepts the growth to 512 GPUs" in why
