@@ -3,10 +3,12 @@
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from graphlib import TopologicalSorter
 from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
+from frr_routes import routes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -78,6 +80,25 @@ def test_classes_are_what_every_failure_alone_costs(fabric: Fabric | None) -> No
     assert counted(failures(fabric)) == one_by_one(fabric)
 
 
+@given(fabrics(), st.data())
+def test_no_buffers_wait_in_a_ring_by_the_routes_that_are_left(fabric: Fabric | None, data: st.DataObject) -> None:
+    assume(fabric is not None)
+    assert fabric is not None
+    failed = data.draw(st.lists(st.sampled_from(components(fabric)), min_size=1, max_size=3))
+    out = {name for one in failed for name in one.out}
+    down = {link for one in failed for link in one.down}
+    found = routes(
+        fabric, tuple(link for link in fabric.fabric_links if link in down or out & {link.lower, link.upper})
+    )
+    waits: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for prefix in {prefix for table in found.ribs.values() for prefix in table}:
+        hops = {name: found.next_hops(name, prefix) for name in found.speakers}
+        for name, following in hops.items():
+            for hop in following:
+                waits.setdefault((name, hop), set()).update((hop, last) for last in hops.get(hop, ()))
+    assert list(TopologicalSorter(waits).static_order()) or not waits
+
+
 def counted(found: Failures) -> Counter[tuple[tuple[str, ...], tuple[object, ...]]]:
     counts: Counter[tuple[tuple[str, ...], tuple[object, ...]]] = Counter()
     for one in found.classes:
@@ -128,6 +149,11 @@ class Walked:
             if self.usual[pair] and (way := self.meeting[pair])
         ]
         several = bool(self.pairs(out))
+        between = {
+            pair: self.carried(switched, pair, way)[1] / self.usual[pair]
+            for pair in self.pairs(out)
+            if self.usual[pair] and (way := self.meeting[pair])
+        }
         return Cost(
             injection_percent=100 * len(access) / sum(link.is_access for link in fabric.links),
             rail_percent=min(shares),
@@ -137,7 +163,28 @@ class Walked:
             oversubscription=max((ratio for _, ratio in left.values()), default=None),
             pair_percent=min((100 * one for one, _ in pairs), default=100) if several else None,
             spread_percent=min((100 * one for _, one in pairs), default=100) if several else None,
+            node_pair_percent=self.node_pair(access, between),
         )
+
+    def node_pair(self, access: list[Link], between: dict[tuple[str, str], float]) -> float | None:
+        """Return what the worst two nodes with a link in service have left, port by port, of links of one speed."""
+        alive = frozenset(access)
+        alike: dict[tuple[object, ...], list[str]] = {}
+        for name in {link.lower: None for link in access}:
+            ports = self.fabric.uplinks_of[name]
+            alike.setdefault(tuple((port.upper, port in alive) for port in ports), []).append(name)
+        shares = []
+        for one, other in permutations([name for names in alike.values() for name in names[:2]], 2):
+            usual = left = 0.0
+            for a, b in zip(self.fabric.uplinks_of[one], self.fabric.uplinks_of[other], strict=True):
+                assert (a.plane, a.rail) == (b.plane, b.rail)
+                if a.upper == b.upper or self.usual[a.upper, b.upper]:
+                    usual += 1
+                    if a in alive and b in alive:
+                        left += 1 if a.upper == b.upper else between[a.upper, b.upper]
+            if usual:
+                shares.append(100 * left / usual)
+        return min(shares, default=None)
 
     def carried(self, switched: list[Link], pair: tuple[str, str], way: int) -> tuple[float, float]:
         """Return flow and spread of a pair, walked once for as many links between every two switches."""

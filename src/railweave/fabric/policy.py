@@ -239,6 +239,7 @@ class FailureFloor(NamedTuple):
     rail_percent: int | None = None
     uplinks_percent: int | None = None
     two_leaves_percent: int | None = None
+    two_nodes_percent: int | None = None
     nodes_out: int | None = None
 
 

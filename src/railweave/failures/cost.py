@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from railweave.fabric.model import Fabric
 from railweave.failures.components import Component
+from railweave.failures.node_pairs import NodePairs
 from railweave.failures.pairs import LeafPairs
 from railweave.failures.symmetry import Symmetry
 from railweave.plan.capacity import Service, lost_ports, rails_out
@@ -23,7 +24,8 @@ class Cost(NamedTuple):
     ``oversubscription`` the worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left, infinite
     without one, None in a fabric of one tier. ``pair_percent`` and ``spread_percent``: the bandwidth between the worst
     two leaves in service, as the links could carry it and as equal-cost routing spreads it; None where no network has
-    two leaves left.
+    two leaves left. ``node_pair_percent``: the bandwidth between the worst two GPU nodes with a link in service, rail
+    by rail, as equal-cost routing spreads it while all nodes of their leaves send; None where no two have a path.
     """
 
     injection_percent: float
@@ -34,12 +36,14 @@ class Cost(NamedTuple):
     oversubscription: float | None
     pair_percent: float | None
     spread_percent: float | None
+    node_pair_percent: float | None
 
     @property
     def severity(self) -> tuple[float, ...]:
         """Return what costs are sorted by, the worst first: nodes cut off, then the least that is left of anything."""
         pair = 100 if self.spread_percent is None else self.spread_percent
-        least = sorted((self.rail_percent, self.uplink_percent, pair, self.injection_percent))
+        nodes = 100 if self.node_pair_percent is None else self.node_pair_percent
+        least = sorted((self.rail_percent, self.uplink_percent, pair, nodes, self.injection_percent))
         return (-self.nodes_cut_off, *least, -self.rails_out)
 
 
@@ -50,6 +54,7 @@ class Costs:
         self._fabric = fabric
         self._service = Service(fabric)
         self._pairs = LeafPairs(fabric, symmetry.color_of_switch)
+        self._nodes = NodePairs(fabric, self._pairs)
         self._rail_gbps: Counter[int | None] = Counter()
         for link in fabric.links:
             if link.is_access:
@@ -66,11 +71,13 @@ class Costs:
         down = {link: None for one in failed for link in one.down}
         rails: Counter[int | None] = Counter()
         nodes: Counter[str] = Counter()
-        for link in lost_ports(self._fabric, out, down):
+        lost = lost_ports(self._fabric, out, down)
+        for link in lost:
             rails[link.rail] += link.speed_gbps
             nodes[link.lower] += 1
         total = sum(self._rail_gbps.values())
-        worst_pair = self._pairs.worst(out, [link for link in down if not link.is_access])
+        pairs_left = self._pairs.after(out, [link for link in down if not link.is_access])
+        worst_pair = pairs_left.worst()
         uplinks = self._service.uplinks_left(out, down)
         return Cost(
             injection_percent=_percent(total - sum(rails.values()), total),
@@ -83,6 +90,7 @@ class Costs:
             oversubscription=self._oversubscription(uplinks, out),
             pair_percent=worst_pair and worst_pair.flow_percent,
             spread_percent=worst_pair and worst_pair.spread_percent,
+            node_pair_percent=self._nodes.worst(pairs_left, lost),
         )
 
     def _oversubscription(self, uplinks: Mapping[str, float], out: Collection[str]) -> float | None:

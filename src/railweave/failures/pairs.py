@@ -4,7 +4,7 @@ Sets of leaves are bits of an integer. A failure touches the leaves whose ways u
 the same failures touch, in pods that are alike, have the same bandwidth: two of each such group represent it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link
@@ -19,87 +19,151 @@ class WorstPair(NamedTuple):
     spread_percent: float
 
 
+_WHOLE = WorstPair(100, 100)
+
+
 class LeafPairs:
     """The pairs of leaves of a fabric that no failure separates by design: those of one network."""
 
     def __init__(self, fabric: Fabric, color_of: Mapping[str, int]) -> None:
         """Prepare ``fabric``; ``color_of`` has the color of each leaf by its name."""
-        self._lowest = fabric.tier_switches[0]
+        self.lowest = fabric.tier_switches[0]
+        self.bit_of = {leaf.name: 1 << place for place, leaf in enumerate(self.lowest)}
+        """Each leaf as a bit, by its name."""
+        self.networks = list(_sets((fabric.network_of(leaf), self.bit_of[leaf.name]) for leaf in self.lowest))
+        self.colors = list(_sets((color_of[leaf.name], self.bit_of[leaf.name]) for leaf in self.lowest))
+        self.pods = list(_sets((leaf.pod, self.bit_of[leaf.name]) for leaf in self.lowest))
         self._wiring = Wiring(fabric)
         self._intact = Paths(self._wiring)
         self._usual: dict[tuple[str, str], float] = {}
-        self._own = {leaf.name: 1 << place for place, leaf in enumerate(self._lowest)}
         self._users = self._used_by()
-        self._networks = list(_sets((fabric.network_of(leaf), self._own[leaf.name]) for leaf in self._lowest))
-        self._colors = list(_sets((color_of[leaf.name], self._own[leaf.name]) for leaf in self._lowest))
-        self._pods = list(_sets((leaf.pod, self._own[leaf.name]) for leaf in self._lowest))
 
-    def worst(self, out: Collection[str], down: Collection[Link]) -> WorstPair | None:
-        """Return the worst pair of leaves without the switches ``out`` and the fabric links ``down``.
-
-        None where no network has two leaves left.
-        """
-        lost = sum(self._own.get(name, 0) for name in set(out))
+    def after(self, out: Collection[str], down: Collection[Link]) -> "PairsLeft":
+        """Return what the pairs have left without the switches ``out`` and the fabric links ``down``."""
+        lost = sum(self.bit_of.get(name, 0) for name in set(out))
         failed = {self._users[name] for name in out} | {self._users[link.lower] for link in down}
         touched = [leaves & ~lost for leaves in failed if leaves & ~lost]
-        paths, found = Paths(self._wiring, out, down), []
-        for network in self._networks:
-            leaves = network & ~lost
+        return PairsLeft(self, Paths(self._wiring, out, down), lost, touched)
+
+    def usual_gbps(self, one: str, other: str) -> float:
+        """Return the greatest flow from a leaf to another in the intact fabric, 0 where no path joins them."""
+        usual = self._usual.get((one, other))
+        if usual is None:
+            usual = self._usual[one, other] = self._intact.between(one, other).flow_gbps
+        return usual
+
+    def _used_by(self) -> Mapping[str, int]:
+        """Return the leaves whose ways up lead over each switch; a leaf's own are its own."""
+        users: dict[str, int] = dict.fromkeys(self._wiring.uplinks, 0) | self.bit_of
+        for lower, above in self._wiring.uplinks.items():  # tier by tier, as switches of a fabric are
+            for upper in above:
+                users[upper] |= users[lower]
+        return users
+
+
+class PairsLeft:
+    """What the pairs of leaves have left after one failure, which takes the leaves ``lost`` out of service and touches
+    those of ``touched``; sets of leaves are bits."""
+
+    def __init__(self, pairs: LeafPairs, paths: Paths, lost: int, touched: Sequence[int]) -> None:
+        self._pairs = pairs
+        self._paths = paths
+        self._lost = lost
+        self._touched = touched
+        self._reached = any_of(touched)
+        self._left: dict[tuple[object, object], WorstPair] = {}
+        self._cells: dict[str, tuple[object, ...]] = {}
+
+    @property
+    def in_service(self) -> int:
+        """Return the leaves in service."""
+        return any_of(self._pairs.networks) & ~self._lost
+
+    def names(self, leaves: int) -> Iterator[str]:
+        """Yield the names of a set of leaves."""
+        return (leaf.name for leaf in self._pairs.lowest if self._pairs.bit_of[leaf.name] & leaves)
+
+    def worst(self) -> WorstPair | None:
+        """Return the worst pair of leaves in service, None where no network has two."""
+        found = []
+        for network in self._pairs.networks:
+            leaves = network & ~self._lost
             if leaves.bit_count() > 1:
-                found.append(WorstPair(100, 100))
-                found += (self._left(paths, *pair) for pair in self._asked(leaves, touched))
+                found.append(_WHOLE)
+                found += (self.between(*pair) for pair in self._asked(leaves))
         if not found:
             return None
         return WorstPair(min(one.flow_percent for one in found), min(one.spread_percent for one in found))
 
-    def _left(self, paths: Paths, one: str, other: str) -> WorstPair:
-        usual = self._usual.get((one, other))
-        if usual is None:
-            usual = self._usual[one, other] = self._intact.between(one, other).flow_gbps
+    def between(self, one: str, other: str) -> WorstPair:
+        """Return what is left from a leaf to another, both in service."""
+        bits = self._pairs.bit_of
+        if one == other or not (bits[one] | bits[other]) & self._reached:
+            return _WHOLE
+        alike = self._cell(one), self._cell(other)
+        found = self._left.get(alike)
+        if found is None:
+            found = self._left[alike] = self._walked(one, other)
+        return found
+
+    def _cell(self, leaf: str) -> tuple[object, ...]:
+        """Return what a leaf has in common with those of its pod that the failure touches alike."""
+        found = self._cells.get(leaf)
+        if found is None:
+            bit = self._pairs.bit_of[leaf]
+            pod = next(number for number, leaves in enumerate(self._pairs.pods) if leaves & bit)
+            found = self._cells[leaf] = (pod, self.kind_of(leaf))
+        return found
+
+    def kind_of(self, leaf: str) -> tuple[int, ...]:
+        """Return what a leaf has in common with those that the failure touches alike: its color and the failed parts
+        that its ways up lead over; empty of one out of service."""
+        bit = self._pairs.bit_of[leaf]
+        if bit & self._lost:
+            return ()
+        color = next(number for number, leaves in enumerate(self._pairs.colors) if leaves & bit)
+        return (color, *(number for number, mask in enumerate(self._touched) if mask & bit))
+
+    def near_pods(self, leaves: int) -> list[int]:
+        """Return the pods of some leaves of which a failure touches leaves, where it touches not those of every pod."""
+        pods = [pod for pod in self._pairs.pods if pod & leaves]
+        near: dict[int, None] = {}
+        for mask in self._touched:
+            reached = [pod for pod in pods if pod & mask]
+            if len(reached) < len(pods):
+                near |= dict.fromkeys(reached)
+        return list(near)
+
+    def _walked(self, one: str, other: str) -> WorstPair:
+        usual = self._pairs.usual_gbps(one, other)
         if not usual:
-            return WorstPair(100, 100)
-        left = paths.between(one, other)
+            return _WHOLE
+        left = self._paths.between(one, other)
         return WorstPair(100 * left.flow_gbps / usual, 100 * left.spread_gbps / usual)
 
-    def _asked(self, leaves: int, touched: Collection[int]) -> Iterator[tuple[str, str]]:
+    def _asked(self, leaves: int) -> Iterator[tuple[str, str]]:
         """Yield the ordered pairs to ask, of which at least one leaf is touched."""
-        cells = [leaves & color for color in self._colors]
-        for mask in touched:
-            cells = [part for cell in cells for part in (cell & mask, cell & ~mask) if part]
-        if not any(map(leaves.__and__, touched)):
+        if not leaves & self._reached:
             return
-        cells = [cell & pod for cell in cells for pod in self._representative_pods(leaves, touched)]
-        reached = any_of(touched)
-        names = [(name, bool(self._own[name] & reached)) for cell in cells for name in self._first_two(cell)]
+        cells = [leaves & color for color in self._pairs.colors]
+        for mask in self._touched:
+            cells = [part for cell in cells for part in (cell & mask, cell & ~mask) if part]
+        near = self.near_pods(leaves)
+        others = [pod for pod in self._pairs.pods if pod & leaves and pod not in near]
+        cells = [cell & pod for cell in cells for pod in (*near, *others[:2])]
+        names = [(name, bool(self._pairs.bit_of[name] & self._reached)) for cell in cells for name in self._two(cell)]
         for one, is_touched in names:
             for other, other_is_touched in names:
                 if one != other and (is_touched or other_is_touched):
                     yield one, other
 
-    def _representative_pods(self, leaves: int, touched: Iterable[int]) -> list[int]:
-        """Return the pods of which a failure touches some leaves and not those of every pod, and two of the others."""
-        pods = [pod for pod in self._pods if pod & leaves]
-        near = set()
-        for mask in touched:
-            reached = [pod for pod in pods if pod & mask]
-            if len(reached) < len(pods):
-                near.update(reached)
-        return [*near, *[pod for pod in pods if pod not in near][:2]]
-
-    def _first_two(self, cell: int) -> Iterator[str]:
+    def _two(self, cell: int) -> Iterator[str]:
+        """Yield the first two leaves of a set."""
         for _ in range(2):
             if cell:
                 lowest = cell & -cell
-                yield self._lowest[lowest.bit_length() - 1].name
+                yield self._pairs.lowest[lowest.bit_length() - 1].name
                 cell ^= lowest
-
-    def _used_by(self) -> Mapping[str, int]:
-        """Return the leaves whose ways up lead over each switch; a leaf's own are its own."""
-        users: dict[str, int] = dict.fromkeys(self._wiring.uplinks, 0) | self._own
-        for lower, above in self._wiring.uplinks.items():  # tier by tier, as switches of a fabric are
-            for upper in above:
-                users[upper] |= users[lower]
-        return users
 
 
 def any_of(sets: Iterable[int]) -> int:

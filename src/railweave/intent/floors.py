@@ -16,13 +16,14 @@ class FloorKeys(Keys):
     rail: Percent = unset("bandwidth of the node ports of the worst rail")
     uplinks: Percent = unset("uplinks of the worst switch in service")
     two_leaves: Percent = unset("bandwidth between the worst two leaves in service, as equal-cost routing spreads it")
+    two_nodes: Percent = unset("bandwidth between the worst two GPU nodes with a link in service, rail by rail")
     nodes_out: Annotated[int | None, Whole(least=0, most=1_000_000)] = unset(
         "GPU nodes without a link in service, at most"
     )
 
     def floor(self) -> FailureFloor:
         """Return the floor."""
-        return FailureFloor(self.ports, self.rail, self.uplinks, self.two_leaves, self.nodes_out)
+        return FailureFloor(self.ports, self.rail, self.uplinks, self.two_leaves, self.two_nodes, self.nodes_out)
 
 
 class FailureKeys(Keys):

@@ -20,7 +20,9 @@ _WORST = 12
 
 _ABOUT = Text(
     "left, in percent of the intact fabric: all ports of GPU nodes, those of the worst rail, the uplinks of the worst "
-    "switch; two leaves: the bandwidth of the worst pair, in parentheses what equal-cost routing carries of it",
+    "switch; two leaves: the bandwidth of the worst pair, in parentheses what equal-cost routing carries of it; two "
+    "nodes: that of the worst pair of GPU nodes with a link in service, rail by rail, while all nodes of their leaves "
+    "send",
     style="dim",
 )
 
@@ -119,16 +121,23 @@ def _classes(found: tuple[FailureClass, ...]) -> str:
 
 
 def _table(found: Iterable[FailureClass]) -> RenderableType:
-    columns = ("for example", "count", "nodes out", "rails out", "ports", "rail", "uplinks", "ratio", "two leaves")
-    return table(*columns, rows=[(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found])
+    return table(*COST_COLUMNS, rows=[(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found])
 
 
 def _title(one: FailureClass) -> str:
     return ", ".join(each.name for each in one.example)
 
 
+COST_COLUMNS = (
+    *("for example", "count", "nodes\nout", "rails\nout", "ports", "rail", "uplinks", "ratio"),
+    *("two\nleaves", "two\nnodes"),
+)
+"""What a row says of a class: an example, their number, and the cells of its cost."""
+
+
 def cost_cells(cost: Cost) -> tuple[str, ...]:
-    """Return a cost as the cells of a row: nodes and rails out, ports, rail, uplinks, ratio, two leaves."""
+    """Return a cost as the cells of a row: nodes and rails out, ports, rail, uplinks, ratio, two leaves and
+    two nodes."""
     return (
         f"{cost.nodes_cut_off or '-'}",
         f"{cost.rails_out or '-'}",
@@ -137,6 +146,7 @@ def cost_cells(cost: Cost) -> tuple[str, ...]:
         percent_text(cost.uplink_percent),
         _ratio(cost.oversubscription),
         _pair(cost),
+        "-" if cost.node_pair_percent is None else percent_text(cost.node_pair_percent),
     )
 
 

@@ -70,7 +70,7 @@ def test_nodes_that_are_cut_off_are_counted() -> None:
     assert only.fix == "give the nodes NICs on several rails or planes, or set failures.single.nodes_out to 4"
 
 
-@given(key=st.sampled_from(["rail", "uplinks", "ports", "two_leaves"]), least=st.integers(0, 100))
+@given(key=st.sampled_from(["rail", "uplinks", "ports", "two_leaves", "two_nodes"]), least=st.integers(0, 100))
 def test_a_floor_is_broken_exactly_where_failures_says_that_less_is_left(key: str, least: int, lab: Failures) -> None:
     costs = [one.cost for one in lab.of_order(1)]
     left = {
@@ -78,6 +78,7 @@ def test_a_floor_is_broken_exactly_where_failures_says_that_less_is_left(key: st
         "uplinks": min(one.uplink_percent for one in costs),
         "ports": min(one.injection_percent for one in costs),
         "two_leaves": min(100.0 if one.spread_percent is None else one.spread_percent for one in costs),
+        "two_nodes": min(100.0 if one.node_pair_percent is None else one.node_pair_percent for one in costs),
     }[key]
     broken = found(LAB, f"{{single: {{{key}: {least}}}}}")
     assert bool(broken) == (left < least)

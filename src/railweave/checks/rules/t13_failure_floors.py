@@ -36,6 +36,11 @@ _PERCENTS = {
     "two_leaves": _Kept(
         "two_leaves", "of the bandwidth between the worst two leaves", "use more spines (topology.spine.count)"
     ),
+    "two_nodes": _Kept(
+        "two_nodes",
+        "of the bandwidth between the worst two nodes",
+        "give the nodes NICs on more rails or planes, or use more spines (topology.spine.count)",
+    ),
 }
 
 
@@ -58,6 +63,7 @@ def _below(path: str, floor: FailureFloor, classes: Iterable[FailureClass]) -> I
         "rail": floor.rail_percent,
         "uplinks": floor.uplinks_percent,
         "two_leaves": floor.two_leaves_percent,
+        "two_nodes": floor.two_nodes_percent,
     }
     for key, least in asked.items():
         under = [] if least is None else [(left, one) for one in every if (left := _left(one, key)) < least]
@@ -85,11 +91,13 @@ def _below(path: str, floor: FailureFloor, classes: Iterable[FailureClass]) -> I
 def _left(one: FailureClass, key: str) -> float:
     cost = one.cost
     spread = 100.0 if cost.spread_percent is None else cost.spread_percent
+    nodes = 100.0 if cost.node_pair_percent is None else cost.node_pair_percent
     return {
         "ports": cost.injection_percent,
         "rail": cost.rail_percent,
         "uplinks": cost.uplink_percent,
         "two_leaves": spread,
+        "two_nodes": nodes,
     }[key]
 
 

@@ -14,7 +14,7 @@ from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
 from railweave.report.bom import space_text
-from railweave.report.failures import cost_cells, lossless_text
+from railweave.report.failures import COST_COLUMNS, cost_cells, lossless_text
 from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words
 from railweave.report.sizing import sizing_rows
 from railweave.wording import command_line, compact, counted, first_few
@@ -126,7 +126,6 @@ def _diagnostic(one: Diagnostic) -> tuple[Cell, ...]:
 
 def failures_section(found: tuple[FailureClass, ...], lossless: Sequence[str]) -> Section:
     """Return what each single failure costs, the worst first, and what all mean for the ``lossless`` classes."""
-    columns = ("for example", "count", "nodes out", "rails out", "ports", "rail", "uplinks", "ratio", "two leaves")
     rows: list[tuple[Cell, ...]] = []
     for one in found:
         component = one.example[0]
@@ -139,12 +138,14 @@ def failures_section(found: tuple[FailureClass, ...], lossless: Sequence[str]) -
         )
     about = Words(
         "What is left, in percent of the intact fabric: all ports of GPU nodes, those of the worst rail, the uplinks "
-        "of the worst switch, the bandwidth between the worst two leaves.",
+        "of the worst switch, the bandwidth between the worst two leaves, and that between the worst two GPU nodes "
+        "with a link in service, rail by rail.",
         Tone.DIM,
     )
     text = lossless_text(lossless)
     safe = Words(f"{text[0].upper()}{text[1:]}.", Tone.DIM)
-    grid = Grid("Every single failure, by classes of symmetry", columns, tuple(rows), frozenset(range(1, len(columns))))
+    numbers = frozenset(range(1, len(COST_COLUMNS)))
+    grid = Grid("Every single failure, by classes of symmetry", COST_COLUMNS, tuple(rows), numbers)
     return Section("failures", "What failures cost", (grid, Sentences((about, safe))))
 
 

@@ -1,0 +1,111 @@
+"""The worst pair of GPU nodes after a failure; of nodes that are alike one is asked.
+
+Two nodes talk rail by rail, as collectives do: from a port to the one of the same rail and plane. Nodes on the same
+leaves whose ports are all in service are alike, and so are those on leaves that a failure touches alike, in pods that
+are alike: some of each represent them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from railweave.fabric.model import Fabric, Link
+from railweave.failures.pairs import LeafPairs, PairsLeft
+
+PortKey = tuple[int, int | None, int]
+"""What a port has in common with that of another node which it talks to: plane, rail and its number among these."""
+
+
+class _Attached(NamedTuple):
+    """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes."""
+
+    switches: Mapping[PortKey, str]
+    gbps: Mapping[PortKey, int]
+    nodes: tuple[str, ...]
+
+
+class _Node(NamedTuple):
+    """A node that stands for its like: where it is attached, its ports out of service, whether another is like it."""
+
+    at: _Attached
+    lost: frozenset[PortKey]
+    has_twin: bool
+
+
+class NodePairs:
+    """The pairs of GPU nodes of a fabric."""
+
+    def __init__(self, fabric: Fabric, pairs: LeafPairs) -> None:
+        self._pairs = pairs
+        self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
+        self._key_of: dict[Link, PortKey] = {}
+        found: dict[tuple[tuple[PortKey, str, int], ...], list[str]] = {}
+        for host in fabric.hosts:
+            numbers: Counter[tuple[int, int | None]] = Counter()
+            place = []
+            for link in fabric.uplinks_of[host.name]:
+                key = (link.plane, link.rail, numbers[link.plane, link.rail])
+                numbers[link.plane, link.rail] += 1
+                self._key_of[link] = key
+                place.append((key, link.upper, link.speed_gbps))
+            found.setdefault(tuple(place), []).append(host.name)
+        self._attached = [
+            _Attached({key: leaf for key, leaf, _ in place}, {key: gbps for key, _, gbps in place}, tuple(nodes))
+            for place, nodes in found.items()
+        ]
+        self._place_of = {name: place for place, at in enumerate(self._attached) for name in at.nodes}
+
+    def worst(self, left: PairsLeft, lost: Collection[Link]) -> float | None:
+        """Return what the worst two nodes have left of their bandwidth to each other, in percent, where the links of
+        nodes ``lost`` carry nothing: as equal-cost routing spreads it while all nodes of their leaves send. None where
+        no two nodes with a link in service have a path by design."""
+        lost_of: dict[str, set[PortKey]] = {}
+        for link in lost:
+            lost_of.setdefault(link.lower, set()).add(self._key_of[link])
+        affected: dict[int, list[frozenset[PortKey]]] = {}
+        for name, ports in lost_of.items():
+            affected.setdefault(self._place_of[name], []).append(frozenset(ports))
+        nodes = list(self._representatives(left, affected))
+        values = (self._left(left, one, other) for one, other in product(nodes, nodes) if one != other or one.has_twin)
+        return min((value for value in values if value is not None), default=None)
+
+    def _representatives(
+        self, left: PairsLeft, affected: Mapping[int, Sequence[frozenset[PortKey]]]
+    ) -> Iterator[_Node]:
+        """Yield the nodes to ask: of nodes that are alike those of two places in one pod, and of one in another."""
+        near = {leaf for pod in left.near_pods(left.in_service) for leaf in left.names(pod)}
+        seen: dict[tuple[object, ...], list[int | None]] = {}
+        kinds: dict[str, tuple[int, ...]] = {}
+        for place, at in enumerate(self._attached):
+            leaf = next(iter(at.switches.values()))
+            pod = self._pod_of[leaf]
+            alike: list[object] = [pod if leaf in near else None]
+            for key, name in at.switches.items():
+                if name not in kinds:
+                    kinds[name] = left.kind_of(name)
+                alike.append((key, at.gbps[key], kinds[name]))
+            for ports, count in self._states(at, affected.get(place, ())).items():
+                pods = seen.setdefault((*alike, ports), [])
+                if len(pods) < 2 or (len(set(pods)) < 2 and pod not in pods):
+                    pods.append(pod)
+                    yield _Node(at, ports, count > 1)
+
+    def _states(self, at: _Attached, affected: Sequence[frozenset[PortKey]]) -> Mapping[frozenset[PortKey], int]:
+        """Return the ports that nodes on the same leaves have lost, and of how many; none of a node that is cut off."""
+        states = Counter(ports for ports in affected if len(ports) < len(at.switches))
+        if len(affected) < len(at.nodes):
+            states[frozenset()] = len(at.nodes) - len(affected)
+        return states
+
+    def _left(self, left: PairsLeft, one: _Node, other: _Node) -> float | None:
+        usual = carried = 0.0
+        for key, leaf in one.at.switches.items():
+            far = other.at.switches.get(key)
+            if far is None or (far != leaf and not self._pairs.usual_gbps(leaf, far)):
+                continue
+            gbps = min(one.at.gbps[key], other.at.gbps[key])
+            usual += gbps
+            if key not in one.lost and key not in other.lost:
+                carried += gbps * left.between(leaf, far).spread_percent
+        return carried / usual if usual else None
