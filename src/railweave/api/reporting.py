@@ -7,7 +7,6 @@ from typing import NamedTuple
 from railweave.api.designing import gather
 from railweave.api.project import Project
 from railweave.api.rehearsals import stored
-from railweave.api.rollout import find
 from railweave.bom.bill import bill
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import has_errors
@@ -122,6 +121,8 @@ def _told(
         _demand_fabric(drifted.fabric, fabric, drift)
         found["drift"] = drift_section(drifted)
     if rollout is not None:
+        from railweave.api.rollout import find  # it brings the driver with it: most of the time of a small page
+
         told = find(rollout)
         _demand_fabric(told.fabric, fabric, told.path)
         found["the rollout"] = rollout_section(told)

@@ -15,7 +15,7 @@ from railweave.bom.trunks import trunked
 from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
 from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
-from railweave.catalog.model import Medium, SwitchModel
+from railweave.catalog.model import Medium, Pmd, SwitchModel
 from railweave.fabric.model import Fabric
 from railweave.wording import counted, natural_key
 
@@ -202,10 +202,14 @@ def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[Line, ...]:
 
 def _modules(cables: Iterable[Cable]) -> Iterable[tuple[_Part, str]]:
     """Yield the transceivers: one in every cage that ends fibers, with as many ports as the cage is broken out into."""
+    parts: dict[tuple[str, int, tuple[str, ...], Pmd], _Part] = {}
     seen = set()
     for cable in cables:
         for end in (cable.lower, cable.upper) if cable.medium.fiber else ():
-            part = _module(cable.medium, end)
+            alike = cable.medium.id, end.ports, end.form_factors, end.pmd
+            if alike not in parts:
+                parts[alike] = _module(cable.medium, end)
+            part = parts[alike]
             if (end.cage, part) not in seen:
                 seen.add((end.cage, part))
                 yield part, cable.link.kind

@@ -101,27 +101,33 @@ def lanes_of(end: CableEnd) -> int:
 
 def _assembly(links: tuple[Cable, ...]) -> Assembly:
     medium = links[0].medium
-    lower = Counter(_plug(medium, one.lower) for one in links)
-    upper = Counter(_plug(medium, one.upper) for one in links)
-    length_m = max(one.link.length_m for one in links)
+    length_m = max([one.link.length_m for one in links])
+    lower = _ends_by_plug(medium, [one.lower for one in links])
+    upper = _ends_by_plug(medium, [one.upper for one in links])
+    plugs = _title(medium, lower), _title(medium, upper)
     if len(lower) > 1 and len(upper) > 1:
-        return Assembly(medium, Shape.SHUFFLE, _titles(medium, links), length_m, links)
+        return Assembly(medium, Shape.SHUFFLE, plugs, length_m, links)
     shape = Shape.STRAIGHT if len(lower) == len(upper) else Shape.BREAKOUT
-    plugs = _titles(medium, links)
     # The end that is shared stands first.
     return Assembly(medium, shape, plugs if len(lower) == 1 else plugs[::-1], length_m, links)
 
 
-def _titles(medium: Medium, links: tuple[Cable, ...]) -> tuple[str, str]:
-    """Return the plugs of the lower and of the upper end in words, with how many there are of each."""
-    found = []
-    for ends in ([one.lower for one in links], [one.upper for one in links]):
-        plugs: dict[Hashable, list[CableEnd]] = {}
-        for end in ends:
-            plugs.setdefault(_plug(medium, end), []).append(end)
-        titles = Counter(plug_title(medium, together) for together in plugs.values())
-        found.append(", ".join(f"{count}x {title}" if count > 1 else title for title, count in sorted(titles.items())))
-    return found[0], found[1]
+def _ends_by_plug(medium: Medium, ends: list[CableEnd]) -> list[list[CableEnd]]:
+    """Return the ends of links on one side, those of each plug together."""
+    if len(ends) == 1:
+        return [ends]
+    plugs: dict[Hashable, list[CableEnd]] = {}
+    for end in ends:
+        plugs.setdefault(_plug(medium, end), []).append(end)
+    return list(plugs.values())
+
+
+def _title(medium: Medium, plugs: list[list[CableEnd]]) -> str:
+    """Return the plugs of one side in words, with how many there are of each."""
+    if len(plugs) == 1:
+        return plug_title(medium, plugs[0])
+    titles = Counter(plug_title(medium, together) for together in plugs)
+    return ", ".join(f"{count}x {title}" if count > 1 else title for title, count in sorted(titles.items()))
 
 
 def plug_title(medium: Medium, ends: list[CableEnd]) -> str:

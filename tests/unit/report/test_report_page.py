@@ -5,6 +5,8 @@ import gzip
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -352,3 +354,13 @@ def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(RailweaveError) as refused:
         api.report(api.open_project(LAB), out)
     assert str(refused.value) == f"{out} cannot be written: No such file or directory"
+
+
+def test_a_report_without_a_rollout_does_not_wait_for_the_driver(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from railweave import api;"
+        f"api.report(api.open_project(Path({str(LAB)!r})), Path('fabric.html'));"
+        "print([name for name in ('napalm', 'nornir', 'paramiko') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
