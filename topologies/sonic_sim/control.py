@@ -23,9 +23,8 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.kept import write_whole
 from sonic_sim.spec import SimSpec
 
-_START_S = 600.0
+_START_S = _ANSWER_S = 600.0
 """A simulator that dies is noticed at once; this bounds the wait for one that hangs, however slow the machine is."""
-_ANSWER_S = 120.0
 _STOP_S = 120.0
 
 
@@ -74,7 +73,7 @@ def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> End
     folder = state_dir.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        if _ask(folder, {"verb": "status"}) is None:
+        if _ask(folder, {"verb": "status"}, _ANSWER_S) is None:
             _start(folder, options or SimOptions())
         wanted = folder / "spec.json"
         write_whole(wanted, spec.to_json().encode())
@@ -105,7 +104,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
     with _alone(folder):
         process = _process(folder)
         was_there = process is not None or (folder / "fabric.json").exists()
-        if _ask(folder, {"verb": "down"}) is None and process is not None and _is_ours(process["pid"]):
+        if not _goes_down(folder) and process is not None and _is_ours(process["pid"]):
             os.kill(process["pid"], signal.SIGTERM)
         if process is not None:
             _wait_gone(process["pid"])
@@ -121,7 +120,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
 def status(state_dir: Path) -> dict[str, Any]:
     """Return the devices with addresses and faults, and the cables; ``{"running": False}`` where nothing runs."""
     folder = state_dir.resolve()
-    return _ask(folder, {"verb": "status"}) or {"running": False, "devices": {}, "cables": []}
+    return _ask(folder, {"verb": "status"}, _ANSWER_S) or {"running": False, "devices": {}, "cables": []}
 
 
 def fault(state_dir: Path, device: str, kind: str, **details: Any) -> list[dict[str, Any]]:
@@ -237,26 +236,41 @@ def _wait_gone(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def _ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the answer of the running simulator, None where none runs."""
+def _goes_down(folder: Path) -> bool:
+    """Ask a simulator to end; return whether it will."""
+    try:
+        return _ask(folder, {"verb": "down"}, _STOP_S) is not None
+    except SimulatorError:
+        return False
+
+
+def _ask(folder: Path, request: Mapping[str, Any], most_s: float) -> dict[str, Any] | None:
+    """Return the answer of the running simulator, None where none runs. Raises SimulatorError where it hangs."""
     process = _process(folder)
     if process is None:
         return None
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_ANSWER_S)
+            connection.settimeout(most_s)
             connection.connect(process["socket"])
             connection.sendall(json.dumps(request).encode() + b"\n")
             parts = []
             while part := connection.recv(65536):
                 parts.append(part)
         return dict(json.loads(b"".join(parts)))
+    except TimeoutError:
+        if not _is_ours(process["pid"]):
+            return None
+        raise SimulatorError(
+            f"the simulated fabric in {folder} did not answer within {most_s:g} s: it is too large for this machine,"
+            " or the machine too busy"
+        ) from None
     except (OSError, ValueError):
         return None
 
 
 def _must_ask(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
-    answer = _ask(folder, request)
+    answer = _ask(folder, request, _ANSWER_S)
     if answer is None:
         raise SimulatorError(f"no simulated fabric runs in {folder}; `sim up` starts one")
     if "error" in answer:
