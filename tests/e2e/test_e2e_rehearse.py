@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schemas import Draft202012Validator
+
+from railweave.report.documents import schema
 
 pytestmark = pytest.mark.e2e
 
@@ -31,7 +34,10 @@ def settle(project: Any) -> None:
 
 
 def rehearse(project: Any, *words: str, status: int = 0) -> Any:
-    return project.json("rehearse", *words, status=status)
+    """Rehearse; the document is one of the published schema."""
+    document = project.json("rehearse", *words, status=status)
+    assert [one.message for one in Draft202012Validator(schema("rehearse")).iter_errors(document)] == []
+    return document
 
 
 def ending(document: Any) -> Any:
@@ -62,7 +68,7 @@ def test_what_a_switch_refuses_is_met_in_the_rehearsal_already(deployed_lab: Any
     project.edit(WIDER)
     settle(project)
     done = rehearse(project, "--discard-newer", "--fault", "lab-spine2=unreachable", status=1)
-    assert done["faults"] == [{"device": "lab-spine2", "kind": "unreachable", "port": "", "wave": 2}]
+    assert done["faults"] == [{"device": "lab-spine2", "kind": "unreachable", "port": "", "wave": 2, "missed": ""}]
     project.run("sim", "fault", "lab-spine2", "unreachable")
     left = project.plan(status=1)
     assert left["devices"]["lab-spine2"]["state"] == "unreachable"
@@ -85,6 +91,69 @@ def test_a_switch_that_does_not_come_back_from_its_reload_stops_the_rollout(depl
     lost = rehearse(project, "--provision", "--discard-newer", "--fault", f"{LEAF}=no-return", status=1)
     assert (lost["result"], lost["devices"][LEAF]["outcome"]) == ("stopped", "unreachable")
     assert held(project) == before
+
+
+@pytest.mark.parametrize(
+    ("fault", "missed", "ok"),
+    [
+        ("unreachable", "", False),
+        ("slow", "", True),
+        ("refuse-commit", "", False),
+        ("drop-session", "", True),
+        ("lose-config", "", False),
+        ("power-cycle", "", False),
+        ("link-down", "", False),
+        ("no-return", "the switch was not reloaded after that", True),
+        ("bgp-down", "", False),
+        ("silent", "", False),
+        ("wrong-host-key", "", False),
+    ],
+)
+def test_every_fault_has_an_effect_or_says_why_it_has_none(
+    deployed_lab: Any, fault: str, missed: str, ok: bool
+) -> None:
+    project = deployed_lab
+    (project.folder / "before.yml").write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    project.edit(WIDER)
+    done = rehearse(project, "--running", "before.yml", "--fault", f"lab-spine2={fault}", status=0 if ok else 1)
+    assert [one["missed"] for one in done["faults"]] == [missed]
+    assert (" with 1 fault (1 without effect): " in done["line"]) == bool(missed)
+    assert done["waves"][-1]["switch_s"] < 60, "no fault makes minutes of a switch's own time"
+
+
+@pytest.mark.parametrize(
+    ("intent", "fault"),
+    [
+        ("lab-pods.yml", "labpods-spine29=power-cycle"),
+        ("generations.yml", ""),
+        ("mixed-nodes.yml", ""),
+        ("lab-dual.yml", ""),
+    ],
+)
+def test_rehearsals_of_other_shapes_are_documents_of_the_schema(new_project: Any, intent: str, fault: str) -> None:
+    project = new_project(intent)
+    before = project.folder / "before.yml"
+    before.write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    text = project.intent.read_text(encoding="utf-8")
+    project.intent.write_text(f"{text}bgp: {{keepalive: 5, hold: 15}}\n", encoding="utf-8")
+    done = rehearse(
+        project, "--running", "before.yml", *(["--fault", fault] if fault else []), status=1 if fault else 0
+    )
+    assert done["ok"] is not bool(fault)
+
+
+def test_a_fault_of_a_wave_that_never_came_says_so(deployed_lab: Any) -> None:
+    project = deployed_lab
+    (project.folder / "before.yml").write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    asked = ("--running", "before.yml", "--fault", "lab-leaf1=slow")
+    assert [one["missed"] for one in rehearse(project, *asked)["faults"]] == ["the plan has no wave"]
+    project.edit(WIDER)
+    stopped = rehearse(project, *asked, "--fault", "lab-spine1=unreachable", status=1)
+    assert [one["missed"] for one in stopped["faults"]] == ["wave 3 was not started", ""]
+    last = rehearse(project, *asked[:2], "--fault", "lab-spine1=refuse-commit@4")
+    assert [one["missed"] for one in last["faults"]] == ["nothing was committed on the switch after that"]
+    refused = project.run("rehearse", *asked[:2], "--fault", "lab-leaf1=errors", status=64).stderr
+    assert "--fault lab-leaf1=errors: no fault 'errors' in a rehearsal; there are unreachable, slow, " in refused
 
 
 def test_a_switch_that_does_not_answer_does_not_answer_in_the_rehearsal(deployed_lab: Any) -> None:

@@ -25,6 +25,12 @@ class FaultKind(StrEnum):
 
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE})
 """Faults that happen when they are asked for and leave nothing armed."""
+OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN})
+"""Faults that can be of one port."""
+OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT
+"""Faults of a whole switch alone."""
+AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN})
+"""Faults that show only once the switch does something; all others are there as soon as they are armed."""
 
 
 @dataclass(slots=True)
@@ -35,7 +41,7 @@ class Fault:
     commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
     ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
     ``port``: of errors and link-down, the port (empty: all); ``rate``: of errors, how many errors and discards a port
-    counts a second; ``since``: when it was armed, in seconds since 1970.
+    counts a second; ``since``: when it was armed, in seconds since 1970; ``struck``: how often it struck so far.
     ``no-return`` strikes at the next reload or restart: the switch is unreachable from then on, and its links are down.
     """
 
@@ -48,6 +54,7 @@ class Fault:
     port: str = ""
     rate: float = 100.0
     since: float = 0.0
+    struck: int = 0
 
 
 _DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1, FaultKind.NO_RETURN: 1}
@@ -108,6 +115,7 @@ class Faults:
             if fault.after > 0:
                 fault.after -= 1
                 continue
+            fault.struck += 1
             if fault.times == 1:
                 self.armed.remove(fault)
             elif fault.times > 1:

@@ -16,7 +16,7 @@ from sonic_sim.addresses import device_address, free_port, is_free
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
 from sonic_sim.errors import SimulatorError
-from sonic_sim.faults import AT_ONCE, FaultKind
+from sonic_sim.faults import AT_ONCE, OF_A_SWITCH, FaultKind
 from sonic_sim.kept import Keeper, write_whole
 from sonic_sim.line_editor import use_frugal_line_editor
 from sonic_sim.network import end_of
@@ -231,6 +231,8 @@ class Simulation:
         """Let a switch have a fault. Raises SimulatorError."""
         device = self.device(name)
         if details.get("port"):
+            if kind in OF_A_SWITCH:
+                raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
             self._check_port(device, str(details["port"]))
         if kind in AT_ONCE:
             device.lose_power(with_configuration=kind == FaultKind.LOSE_CONFIG)

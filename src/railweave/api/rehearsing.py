@@ -35,8 +35,9 @@ from railweave.plan.rehearsed_waves import Judge, LinkMoment, RolloutMoment
 from railweave.plan.resumption import check_binding
 from railweave.plan.rollout_step import Step
 from railweave.wording import compact, counted, first_few
+from sonic_sim.faults import FaultKind
 
-_UNREACHABLE, _LINK_DOWN = "unreachable", "link-down"
+_UNREACHABLE, _LINK_DOWN = FaultKind.UNREACHABLE, FaultKind.LINK_DOWN
 
 
 def rehearse(
@@ -82,6 +83,7 @@ def rehearse(
         run = _Run(made, plan, options, injected)
         refused = run.deploy(str(project.intent))
         waves = judge.waves(run.moments, run.link_moments(), task.target.rollout.workers)
+        injected = run.told_faults()
     if run.result is not None and run.result.interrupted:
         raise KeyboardInterrupt
     rehearsal = Rehearsal(
@@ -190,6 +192,13 @@ def _settled(made: Twin, task: _Task, options: DeployOptions, dark: Sequence[tup
     return plan
 
 
+_NEVER_CAME: Mapping[str, str] = {
+    FaultKind.NO_RETURN: "the switch was not reloaded after that",
+    FaultKind.REFUSE_COMMIT: "nothing was committed on the switch after that",
+}
+"""Why a fault that waits for something to happen did not show, where that is not any command."""
+
+
 @dataclass(slots=True)
 class _Run:
     """The plan on its way through the twin: what the rollout did when, and how it ended (None where refused)."""
@@ -200,6 +209,7 @@ class _Run:
     faults: Sequence[InjectedFault]
     moments: list[RolloutMoment] = field(default_factory=list)
     result: DeployResult | None = None
+    _injected: set[InjectedFault] = field(default_factory=set)
     _not_injected: str = ""
 
     def deploy(self, intent: str) -> tuple[Diagnostic, ...]:
@@ -243,7 +253,19 @@ class _Run:
                     self.twin.fault(one.device, one.kind, **({"port": one.port} if one.port else {}))
                 except RailweaveError as refused:
                     self._not_injected = f"--fault {one}: {refused}"
+                self._injected.add(one)
         self.twin.live.shown(event)
+
+    def told_faults(self) -> tuple[InjectedFault, ...]:
+        """Return the faults, those that had no effect with the reason."""
+        return tuple(one._replace(missed=self._missed(one)) for one in self.faults)
+
+    def _missed(self, one: InjectedFault) -> str:
+        if one not in self._injected:
+            return f"wave {one.wave} was not started" if self.plan.waves else "the plan has no wave"
+        if one.kind in self.twin.unstruck(one.device):
+            return _NEVER_CAME.get(one.kind, f"{one.device} ran no command after that")
+        return ""
 
     def link_moments(self) -> tuple[LinkMoment, ...]:
         """Return what the twin's record says of its cables."""

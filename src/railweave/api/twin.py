@@ -25,16 +25,18 @@ from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect
 from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
+from sonic_sim.clock import NEARLY_NOTHING
 from sonic_sim.control import Endpoints, SimOptions
-from sonic_sim.faults import FaultKind
+from sonic_sim.faults import AT_A_COMMAND, OF_A_PORT, FaultKind
 from sonic_sim.spec import SimSpec, SimState
 
-FAULTS = tuple(str(kind) for kind in FaultKind)
-"""The kinds of faults that can be injected."""
+FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind is not FaultKind.ERRORS}
+"""The kinds of faults that can be injected, and whether of one port. Errors count in the soak, which is left out."""
 
 _PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.1
 """What is down on simulated switches after so long stays down: their own waits take a thousandth of the real time, and
 one process serves all of them, so that the size of the fabric counts and the target's own times do not."""
+_COMMAND_S = Timeouts().command_s
 _TIMER_PATIENCES = 3
 """The revert timer of a twin covers a wave and its verification, and a lost switch is waited for until it expires."""
 _POLL_S = 0.2
@@ -66,9 +68,20 @@ class Twin:
             return control.watched(self.folder)
 
     def fault(self, device: str, kind: str, **details: Any) -> None:
-        """Inject a fault; raises RailweaveError for an unknown kind or port."""
+        """Inject a fault; raises RailweaveError for an unknown kind or port.
+
+        A slow switch takes a second longer by its own clock, as all that is said of its time.
+        """
+        if kind == FaultKind.SLOW:
+            details = {"seconds": NEARLY_NOTHING, **details}
         with simulator_errors():
             control.fault(self.folder, device, kind, **details)
+
+    def unstruck(self, device: str) -> frozenset[str]:
+        """Return the kinds of faults of a switch that wait for a command of it and were not met by one."""
+        with simulator_errors():
+            armed = control.status(self.folder)["devices"][device]["faults"]
+        return frozenset(one["kind"] for one in armed if one["kind"] in AT_A_COMMAND and not one["struck"])
 
 
 @contextmanager
@@ -148,7 +161,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
         ),
         devices={name: Address(one.address, one.port) for name, one in endpoints.devices.items()},
         options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
-        timeouts=Timeouts(connect_s=patience_s, reconnect_s=patience_s),
+        timeouts=Timeouts(connect_s=patience_s, command_s=max(_COMMAND_S, patience_s), reconnect_s=patience_s),
         rollout=twin_rollout(target.rollout, patience_s),
         skip_checks=target.skip_checks,
         secrets=target.secrets,

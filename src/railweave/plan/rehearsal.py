@@ -1,7 +1,7 @@
 """A rehearsal: a plan carried out on simulated switches that run what the target's switches run."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,20 +26,24 @@ _FAULT = re.compile(r"(?P<device>[^:=@]+)(:(?P<port>[^=@]+))?=(?P<kind>[a-z-]+)(
 
 class InjectedFault(NamedTuple):
     """A fault of a simulated switch: its kind as `sonic_sim.faults` names it, a port where it is of one, and the wave,
-    counted from 1, at whose beginning it is injected."""
+    counted from 1, at whose beginning it is injected. ``missed`` says why it had no effect, empty where it had one."""
 
     device: str
     kind: str
     port: str = ""
     wave: int = 1
+    missed: str = ""
 
     def __str__(self) -> str:
         """Return it as ``--fault`` takes it."""
         return f"{self.device}{':' if self.port else ''}{self.port}={self.kind}@{self.wave}"
 
 
-def parse_fault(text: str, fabric: Fabric, kinds: Collection[str]) -> InjectedFault:
-    """Return the fault ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 where none is named. Raises UsageError."""
+def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> InjectedFault:
+    """Return the fault ``DEVICE[:PORT]=KIND[@WAVE]``; its wave is 0 where none is named. Raises UsageError.
+
+    ``kinds`` are those that there are, and whether each can be of one port.
+    """
     found = _FAULT.fullmatch(text)
     if found is None:
         raise UsageError(f"--fault {text}: write DEVICE=KIND, DEVICE:PORT=KIND or either with @WAVE")
@@ -48,12 +52,23 @@ def parse_fault(text: str, fabric: Fabric, kinds: Collection[str]) -> InjectedFa
     if switch is None:
         raise UsageError(f"--fault {text}: no switch {device!r}; the fabric has {compact(fabric.switch_of)}")
     if kind not in kinds:
-        raise UsageError(f"--fault {text}: no fault {kind!r}; there are {listed(kinds)}")
+        raise UsageError(f"--fault {text}: no fault {kind!r} in a rehearsal; there are {listed(kinds)}")
+    if port and not kinds[kind]:
+        raise UsageError(f"--fault {text}: {kind} is a fault of the whole switch; write {device}={kind}")
     if port and port not in {one.name for one in switch.panel.ports}:
         raise UsageError(f"--fault {text}: {device} has no port {port}")
+    if port and port not in _cabled(device, fabric):
+        raise UsageError(f"--fault {text}: {device} has no cable at {port}")
     if found["wave"] and not wave:
         raise UsageError(f"--fault {text}: waves are counted from 1")
     return InjectedFault(device, kind, port, wave)
+
+
+def _cabled(device: str, fabric: Fabric) -> Iterator[str]:
+    """Yield the ports of a switch that have a cable."""
+    ports = fabric.switch_of[device].panel.ports
+    for link in fabric.links_of[device]:
+        yield ports[link.lower_port if link.lower == device else link.upper_port].name
 
 
 class Left(NamedTuple):
@@ -129,6 +144,8 @@ class Rehearsal:
         """Return the rehearsal in one line, as for a pull request."""
         where = f"rehearsed on {counted(self.switches, 'simulated switch')} in {self.elapsed_s:.0f} s"
         with_faults = f" with {counted(len(self.faults), 'fault')}" if self.faults else ""
+        if missed := sum(1 for one in self.faults if one.missed):
+            with_faults += f" ({missed} without effect)"
         return f"{where}{with_faults}: {self._ending}"
 
     @property

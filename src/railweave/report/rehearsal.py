@@ -98,7 +98,7 @@ def _left(left: Left) -> tuple[str, str, str]:
 def _wrong(found: Rehearsal) -> Iterator[str]:
     """Yield what a deployment would meet, a sentence each."""
     for fault in found.faults:
-        yield f"injected: {fault}"
+        yield f"no effect: {fault}: {fault.missed}" if fault.missed else f"injected: {fault}"
     if found.result is not None:
         yield from _of_devices(found.result)
         yield from _of_verification(found.result)

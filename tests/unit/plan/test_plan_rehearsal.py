@@ -22,7 +22,7 @@ from railweave.plan.rehearsal import (
 from railweave.plan.rehearsed_waves import Judge, LinkMoment, RolloutMoment, cable_of
 from railweave.plan.rollout_step import Step
 
-KINDS = ("unreachable", "link-down", "no-return")
+KINDS = {"unreachable": False, "link-down": True, "no-return": False}
 WHOLE = Left(100.0, 2, 0)
 
 
@@ -64,9 +64,18 @@ def test_a_fault_names_a_switch_a_port_a_kind_and_a_wave(lab: Fabric, text: str,
         ),
         (
             "lab-leaf1=slo",
-            "--fault lab-leaf1=slo: no fault 'slo'; there are unreachable, link-down and no-return",
+            "--fault lab-leaf1=slo: no fault 'slo' in a rehearsal; there are unreachable, link-down and no-return",
         ),
         ("lab-leaf1:Eth0=link-down", "--fault lab-leaf1:Eth0=link-down: lab-leaf1 has no port Eth0"),
+        (
+            "lab-leaf1:Ethernet0=no-return",
+            "--fault lab-leaf1:Ethernet0=no-return: no-return is a fault of the whole switch; "
+            "write lab-leaf1=no-return",
+        ),
+        (
+            "lab-leaf1:Ethernet64=link-down",
+            "--fault lab-leaf1:Ethernet64=link-down: lab-leaf1 has no cable at Ethernet64",
+        ),
         ("lab-leaf1=no-return@0", "--fault lab-leaf1=no-return@0: waves are counted from 1"),
     ],
 )

@@ -242,6 +242,7 @@ def test_a_slow_switch_takes_its_time(state: Path) -> None:
         ("leaf1", "clears", {}, "no-return; clear ends them$"),
         ("leaf1", "slow", {"color": 1}, "color"),
         ("leaf1", "errors", {"port": "Ethernet9"}, "leaf1 has no port Ethernet9; it has Ethernet0, Ethernet4"),
+        ("leaf1", "power-cycle", {"port": "Ethernet0"}, "power-cycle is a fault of the whole switch: omit the port"),
         ("leaf1", "drop-session", {"moment": "later"}, "moment 'later' is none of before, during, after"),
     ],
 )
@@ -250,6 +251,19 @@ def test_a_fault_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(control.SimulatorError, match=words):
         control.fault(state, device, kind, **details)
+
+
+def test_a_simulator_that_hangs_is_not_said_to_be_missing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = json.loads((state / "process.json").read_bytes())["pid"]
+    monkeypatch.setattr(control, "_ANSWER_S", 0.2)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(
+            control.SimulatorError, match=r"did not answer within 0\.2 s: it is too large for this machine"
+        ):
+            control.status(state)
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_cable_moves_and_stays_moved(state: Path) -> None:
