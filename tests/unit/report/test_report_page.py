@@ -25,7 +25,7 @@ from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
 from railweave.report.documents import versioned
 from railweave.report.page.change_sections import drift_section, plan_section, rollout_section, verification_section
-from railweave.report.page.content import Grid, Section, Sentences, Words
+from railweave.report.page.content import Drawing, Grid, Section, Sentences, Words
 from railweave.report.page.evidence import Drifted, Verified
 from railweave.report.verification import verify_json
 
@@ -173,6 +173,25 @@ def test_a_plan_is_told_wave_by_wave_and_drawn_on_what_it_changes(tmp_path: Path
         "lab-spine4": MarkKind.ADDED,
     }
     assert told.marks.cables["lab-spine3", "lab-leaf1"][0].kind is MarkKind.ADDED
+
+
+def test_the_waves_of_a_plan_are_drawn_as_long_as_they_took_in_a_rehearsal(tmp_path: Path) -> None:
+    plan = grown(tmp_path)
+    fabric = fabric_of(tmp_path / "after.yml")
+    took = [{"devices": list(wave), "elapsed_s": 10.0 * number} for number, wave in enumerate(plan.waves, start=1)]
+    rehearsed = {"line": "rehearsed: fine", "at": "2026-01-02", "waves": took}
+    other = {"line": "rehearsed: stopped", "at": "2026-01-02", "waves": took[:1]}
+    for documents, caption, seconds in (
+        ((), "Waves, in their order", ""),
+        ((other,), "Waves, in their order", ""),
+        ((other, rehearsed), "Waves, as long as each took on simulated switches", " 10 s"),
+    ):
+        [drawn] = [one for one in plan_section(fabric, plan, documents).section.parts if isinstance(one, Drawing)]
+        assert drawn.caption == caption
+        assert f">1:{seconds}<" in drawn.svg if seconds else ">1<" in drawn.svg
+        for number, wave in enumerate(plan.waves, start=1):
+            assert f'aria-label="wave {number}: ' in drawn.svg
+            assert len(wave) > 1 or f'href="#device-{wave[0]}"' in drawn.svg
 
 
 def test_a_switch_that_leaves_is_drawn_with_the_cables_that_it_loses(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """The sections about what happens to a fabric, each with its marks: a plan, a verification, drift, a rollout."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from railweave.drawing.leaving import Leaving
 from railweave.drawing.marks import Mark, MarkKind, Marks
+from railweave.drawing.timeline import WaveSlot, timeline
 from railweave.fabric.model import Fabric
 from railweave.plan.cables import CableChange, changed_cables
-from railweave.plan.capacity import capacity
+from railweave.plan.capacity import Capacity, capacity
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.grouping import first_provisioning, group_changes
 from railweave.plan.headline import headline, unprotected
@@ -16,7 +17,7 @@ from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import Rollout
 from railweave.report.changes import FIRST, GLYPHS, devices, effect, provisioned, subject
-from railweave.report.page.content import Cell, Grid, Part, Section, Sentences, Tone, Words, linked
+from railweave.report.page.content import Cell, Drawing, Grid, Part, Section, Sentences, Tone, Words, linked
 from railweave.report.page.evidence import Drifted, DriftedRow, FoundCheck, Verified
 from railweave.report.plan_parts import disruption_by_role, remarks
 from railweave.report.rollouts import IN_DOUBT
@@ -39,6 +40,7 @@ class Told(NamedTuple):
 
 def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Told:
     """Return what a plan does, wave by wave, with what the fabric has left meanwhile; ``rehearsals`` are documents."""
+    rehearsals, planned = tuple(rehearsals), _planned(plan)
     parts: list[Part] = [
         Sentences(
             (
@@ -49,13 +51,18 @@ def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, A
         )
     ]
     if plan.deltas:
-        parts += [_impact(plan), _waves(fabric, plan), *_changes(plan)]
+        parts += [
+            _impact(plan),
+            *_timeline(fabric, plan, Marks(planned), rehearsals),
+            _waves(fabric, plan),
+            *_changes(plan),
+        ]
     cables = changed_cables(plan)
     if cables:
         parts.append(_cables(cables))
     leaving = tuple(_ends(one) for one in cables if any(name not in fabric.ports_of for name in _ends(one)))
     gone = {name for pair in leaving for name in pair if name not in fabric.ports_of}
-    devices = _planned(plan) | dict.fromkeys(gone, (Mark(MarkKind.REMOVED, "no longer in the intent"),))
+    devices = planned | dict.fromkeys(gone, (Mark(MarkKind.REMOVED, "no longer in the intent"),))
     marks = Marks(devices, _planned_cables(fabric, cables))
     return Told(Section("plan", "Plan", tuple(parts)), marks, leaving)
 
@@ -75,11 +82,37 @@ def _impact(plan: Plan) -> Grid:
     return Grid("What is disturbed", columns, rows, frozenset({2}))
 
 
+def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Mapping[str, Any]]) -> Iterator[Drawing]:
+    """Yield the waves as a picture; a rehearsal that went through all of them says how long each took."""
+    if not plan.waves:
+        return
+    devices = [list(wave) for wave in plan.waves]
+    whole = (one["waves"] for one in rehearsals if [wave["devices"] for wave in one.get("waves", ())] == devices)
+    seconds = [wave["elapsed_s"] for wave in next(whole, ())] or [None] * len(devices)
+    slots = [
+        WaveSlot(wave, 100 if left is None else left.least_uplink_percent, took)
+        for wave, took in zip(plan.waves, seconds, strict=True)
+        for left in [_left(fabric, plan, wave)]
+    ]
+    by = "as long as each took on simulated switches" if seconds[0] is not None else "in their order"
+    yield Drawing(f"Waves, {by}", timeline(fabric, slots, marks))
+
+
+def _out(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> list[str]:
+    """Return the switches of a wave that are out of service for a while."""
+    return [name for name in wave if plan.devices[name].disruptive and name in fabric.switch_of]
+
+
+def _left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity | None:
+    """Return what the fabric has left while a wave is carried out, None where it loses nothing."""
+    out = _out(fabric, plan, wave)
+    return capacity(fabric, out, unprovisioned=plan.unprovisioned) if out else None
+
+
 def _waves(fabric: Fabric, plan: Plan) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for number, wave in enumerate(plan.waves, start=1):
-        out = [name for name in wave if plan.devices[name].disruptive and name in fabric.switch_of]
-        left = capacity(fabric, out, unprovisioned=plan.unprovisioned) if out else None
+        out, left = _out(fabric, plan, wave), _left(fabric, plan, wave)
         drained = [name for name in wave if plan.devices[name].drain == WHOLE]
         rows.append(
             (

@@ -68,7 +68,15 @@ class Chain(NamedTuple):
     kind: str = "chain"
 
 
-Part = Facts | Grid | Sentences | Chain
+class Drawing(NamedTuple):
+    """A picture, as an SVG element whose words are escaped; ``caption`` says what it shows."""
+
+    caption: str
+    svg: str
+    kind: str = "drawing"
+
+
+Part = Facts | Grid | Sentences | Chain | Drawing
 
 
 class Section(NamedTuple):
