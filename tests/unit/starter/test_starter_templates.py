@@ -9,6 +9,8 @@ import yaml
 from nornir_railweave.target.target_file import load_target
 from railweave.api.designing import design_text, load_designed
 from railweave.api.starter import INTENT, design_intent, init, starter_designs, starter_templates
+from railweave.bom.bill import bill
+from railweave.catalog.load import load_catalog
 from railweave.cli.main import main
 from railweave.diagnostics import Severity
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -101,6 +103,7 @@ def test_every_design_is_built_without_an_error_and_says_where_it_comes_from(des
     assert any(line.startswith("# Scale: ") for line in head)
     designed = load_designed(tmp_path / "new" / INTENT)
     assert {one.code for one in designed.diagnostics if one.severity is Severity.WARNING} <= {"RW209"}
+    assert bill(designed.fabric, load_catalog()).remarks == (), "all of it can be bought"
     # The example of a target names switches that every design with two tiers has.
     assert "pod1-leaf1" in designed.fabric.switch_of
 
