@@ -13,6 +13,9 @@ import pytest
 from browser import Browser, browser
 from intents import DENSE
 
+from railweave import api
+from railweave.api.starter import design_intent, starter_designs
+
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,6 +146,50 @@ def test_every_picture_opens_and_every_link_in_it_leads_somewhere(
         assert tab.run("document.getElementById('part').value") == key
         dead = tab.run(WALK.replace("HOME", json.dumps(key)))
         assert dead == []
+
+
+SECTIONS = """(async () => {
+  const dead = [], part = document.getElementById("part"), panel = document.getElementById("panel");
+  for (const one of document.querySelectorAll("nav a, a.skip, main section a")) {
+    if (one.closest("#stage")) continue;
+    const name = one.getAttribute("href").slice(1);
+    if (document.getElementById(name) || location.hash.slice(1) === name) continue;
+    await new Promise((done) => {
+      addEventListener("hashchange", () => setTimeout(done), { once: true });
+      location.hash = name;
+    });
+    if (panel.hidden && part.value !== name) dead.push(name);
+  }
+  return dead;
+})()"""
+"""Follows the links of all sections; returns those that opened nothing."""
+
+CHASSIS = """
+fabric: big
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 128, gpus: 8, nics: {count: 8, speed: 400G, model: connectx-7}}
+topology:
+  leaf: {model: nvidia-sn5600, downlink_speed: 400G, uplink_speed: 400G}
+  spine: {model: arista-7808r3a-36d2}
+"""
+KINDS = {**{name: design_intent(name) for name in starter_designs()}, "chassis": CHASSIS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_link_of_any_kind_of_fabric_is_dead(kind: str, tab: Browser, tmp_path: Path) -> None:
+    intent = tmp_path / "fabric.yml"
+    intent.write_text(KINDS[kind], encoding="utf-8")
+    page = tmp_path / "fabric.html"
+    api.report(api.open_project(intent), page)
+    opened(tab, page)
+    assert tab.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    keys = tab.run("[...document.querySelectorAll('#part option')].map(one => one.value)")
+    for key in dict.fromkeys(keys[:2] + keys[-1:]):
+        if key != keys[0]:
+            go(tab, key)
+        assert tab.run(WALK.replace("HOME", json.dumps(key))) == []
+    assert tab.run(SECTIONS) == []
 
 
 def test_a_switch_shows_its_ports_and_a_cable_its_row(pages: dict[int, Path], tab: Browser) -> None:

@@ -97,6 +97,8 @@ def browser(profile: Path) -> Iterator[Browser]:
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
+        # A test opens more places of a page in ten seconds than a person does; the browser would ignore some of them.
+        "--disable-ipc-flooding-protection",
         "--remote-debugging-pipe",
         f"--user-data-dir={profile}",
     )

@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from railweave import api
+from railweave.drawing.layout import lay_out
 from railweave.drawing.leaving import with_leaving
 from railweave.drawing.marks import MarkKind
 from railweave.drawing.views import FABRIC, scene_of
@@ -217,6 +219,58 @@ def test_a_switch_that_leaves_is_drawn_with_the_cables_that_it_loses(tmp_path: P
     gone = [(one.upper, one.lower, one.title) for one in scene.bundles if one.upper.startswith("leaving")]
     assert len(gone) == 4
     assert {title for _, _, title in gone} == {"1 cable"}
+
+
+STRIPES = """
+fabric: rows
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: COUNT, gpus: 2, nics: {count: 2, speed: 100G, model: connectx-6, pcie: gen4x16}}
+topology:
+  rails: 2
+  stripe: 2
+  links_per_pair: 1
+  oversubscription: "1:1"
+  leaf: {model: sonic-vs, count: COUNT, downlink_speed: 100G, uplink_speed: 100G}
+  spine: {model: sonic-vs, count: 2}
+"""
+PODS = (INTENTS / "lab-pods.yml").read_text(encoding="utf-8")
+FEWER = (("count: 8", "count: 6"), ("sonic-vs, count: 4}", "sonic-vs, count: 2}"), ("2:1", "4:1"))
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "columns"),
+    [
+        # A spine less in each pod, and two nodes of one pod.
+        (PODS, FEWER, {"labpods-spine2": "pod 0", "labpods-spine30": "pod 1", "gpu7": "pod 1", "gpu8": "pod 1"}),
+        # A stripe: only the spines, which belong to all stripes, were neighbors of its leaves and are still there.
+        (
+            STRIPES.replace("COUNT", "6"),
+            (("count: 6", "count: 4"),),
+            {"rows-leaf5": "no longer in the intent", "rows-leaf6": "no longer in the intent"},
+        ),
+    ],
+    ids=["pods", "stripes"],
+)
+def test_devices_that_leave_cover_no_others(
+    before: str, changes: tuple[tuple[str, str], ...], columns: dict[str, str], tmp_path: Path
+) -> None:
+    base, file = tmp_path / "before.yml", tmp_path / "after.yml"
+    after = before
+    for old, new in changes:
+        after = after.replace(old, new)
+    base.write_text(before, encoding="utf-8")
+    file.write_text(after, encoding="utf-8")
+    fabric = fabric_of(file)
+    told = plan_section(fabric, api.diff(api.open_project(file), str(base)), ())
+    picture = lay_out(with_leaving(scene_of(fabric, FABRIC), fabric, told.leaving))
+    titles = picture.scene.columns
+    gone = [one for one in picture.scene.blocks if one.key.startswith("leaving-")]
+    assert {one.devices[0]: titles[one.column] for one in gone if one.column is not None} == columns
+    assert [frame.title for frame in picture.frames] == list(titles)
+    for one, other in combinations(picture.boxes, 2):
+        beside = one.x + one.width <= other.x or other.x + other.width <= one.x
+        assert beside or one.y + one.height <= other.y or other.y + other.height <= one.y, (one, other)
 
 
 def test_a_disruptive_wave_says_what_is_left(tmp_path: Path) -> None:
