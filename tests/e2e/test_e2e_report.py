@@ -192,6 +192,23 @@ def test_no_link_of_any_kind_of_fabric_is_dead(kind: str, tab: Browser, tmp_path
     assert tab.run(SECTIONS) == []
 
 
+def test_markup_of_others_is_shown_and_runs_nothing(tab: Browser, tmp_path: Path) -> None:
+    evil = """<script>document.title="owned"</script>"><img src=x onerror="document.title='owned'">]]></style>"""
+    row = {"table": evil, "key": evil, "field": evil, "before": evil, "after": evil, "disruption": evil, "op": "update"}
+    document = {
+        **{"version": 1, "fabric": "pod1", "target": evil, "drift": True, "changes": [{"device": "pod1-leaf1", **row}]},
+        "devices": {"pod1-leaf1": {"state": "changed"}, "pod1-leaf2": {"state": "unreachable", "error": evil}},
+    }
+    drift, page = tmp_path / "drift.json", tmp_path / "fabric.html"
+    drift.write_text(json.dumps(document), encoding="utf-8")
+    api.report(api.open_project(ROOT / "intent" / "pod-32.yml"), page, drift=drift)
+    opened(tab, page, "#device-pod1-leaf2")
+    assert evil in tab.run("document.getElementById('panel').textContent")
+    assert evil in tab.run("document.getElementById('drift').textContent")
+    assert tab.run("document.title") == "pod1 – fabric report"
+    assert tab.run("document.images.length") == 0
+
+
 def test_a_switch_shows_its_ports_and_a_cable_its_row(pages: dict[int, Path], tab: Browser) -> None:
     opened(tab, pages[8], "#device-pod1-leaf2")
     assert panel(tab) == "pod1-leaf2"

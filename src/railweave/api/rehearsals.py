@@ -38,7 +38,7 @@ def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
 def stored(plan: Plan, *beside: Path) -> tuple[dict[str, Any], ...]:
     """Return the documents of the last rehearsals of exactly ``plan``: without faults, then with faults.
 
-    One of another plan, or of another version, is as good as none.
+    One of another plan, version or form is as good as none.
     """
     if not (_FOLDER.is_dir() or any(one.with_suffix(suffix).exists() for one in beside for suffix in _SUFFIXES)):
         return ()  # most plans: their digest is not worth its time
@@ -53,5 +53,15 @@ def _of(digest: str, suffix: str, beside: tuple[Path, ...]) -> Iterator[dict[str
             read = json.loads(path.read_bytes())
         except (OSError, ValueError):
             continue
-        if isinstance(read, dict) and (read.get("version"), read.get("plan_digest")) == (VERSION, digest):
+        if not isinstance(read, dict) or (read.get("version"), read.get("plan_digest")) != (VERSION, digest):
+            continue
+        if isinstance(read.get("waves"), list) and all(map(_is_wave, read["waves"])):
             yield read
+
+
+def _is_wave(value: object) -> bool:
+    """Tell whether a value is a wave with its devices and the seconds that it took."""
+    if not isinstance(value, dict) or not isinstance(value.get("devices"), list):
+        return False
+    took_s = value.get("elapsed_s")
+    return isinstance(took_s, int | float) and took_s >= 0
