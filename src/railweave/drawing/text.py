@@ -6,10 +6,12 @@ from itertools import pairwise
 from railweave.drawing.scene import Block, Bundle, Scene
 from railweave.wording import compact, counted
 
+MOST_WIDTH = 100
+"""Characters of a line of a picture."""
 _BAND_WIDTH = 14
 
 
-def text(scene: Scene, width: int = 100) -> str:
+def text(scene: Scene, width: int = MOST_WIDTH) -> str:
     """Return the scene in lines of at most ``width`` characters; a band that does not fit is one box that counts its
     devices."""
     rows = [[block for block in scene.blocks if block.band == band] for band in range(len(scene.bands))]

@@ -1,12 +1,13 @@
 """A picture of a fabric in the terminal, and its content as JSON."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from railweave.drawing.scene import Block, Scene
-from railweave.drawing.text import text
+from railweave.drawing.text import MOST_WIDTH, text
 from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs
 
@@ -25,7 +26,17 @@ def scene_json(scene: Scene) -> dict[str, Any]:
 
 def scene_view(scene: Scene) -> RenderableType:
     """Return the picture in text."""
-    return paragraphs([Text(scene.title, style="bold"), Text(scene.about, style="dim")], [Text(text(scene))])
+    return paragraphs([Text(scene.title, style="bold"), Text(scene.about, style="dim")], [_Boxes(scene)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """The boxes of a scene, as many beside each other as the terminal has room for."""
+
+    scene: Scene
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(text(self.scene, min(MOST_WIDTH, options.max_width)))
 
 
 def _block_json(block: Block) -> dict[str, Any]:

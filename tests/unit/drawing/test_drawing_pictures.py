@@ -7,6 +7,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from railweave import api
 from railweave.drawing.drawio import drawio
@@ -18,7 +19,9 @@ from railweave.drawing.palette import DARK, LIGHT, mark_color
 from railweave.drawing.png import png
 from railweave.drawing.scene import Scene
 from railweave.drawing.svg import svg, svg_element
+from railweave.drawing.text import text
 from railweave.errors import RailweaveError, UsageError
+from railweave.report.drawing import scene_view
 
 INTENTS = Path(__file__).resolve().parents[3] / "intent"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -173,3 +176,16 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(RailweaveError) as refused:
         api.draw(api.open_project(INTENTS / "lab-4.yml"), out=out)
     assert str(refused.value) == f"{out} cannot be written: No such file or directory"
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 160])
+@pytest.mark.parametrize("intent", ["lab-4", "pod-32", "mixed-nodes", "pods-512"])
+def test_no_line_of_a_terminals_picture_breaks(intent: str, columns: int) -> None:
+    screen = Console(width=columns, file=io.StringIO(), highlight=False)
+    with screen.capture() as captured:
+        screen.print(scene_view(scene(intent)))
+    _, _, shown = captured.get().partition("\n\n")
+    assert {line.rstrip() for line in shown.splitlines()} == {
+        *text(scene(intent), min(columns, 100)).splitlines(),
+    }
+    assert max(map(len, shown.splitlines())) <= columns
