@@ -48,6 +48,8 @@ class Times:
     swss_up: float = 0.0
     management_up: float = 0.0
     frr_up: float = 0.0
+    unanswered: int = 0
+    """How many connections are not answered after that, however late they come."""
 
 
 @dataclass(slots=True)
@@ -240,15 +242,26 @@ class Device:
         self.load_files(CONFIG_FILE)
         self.start_services()
 
-    def lose_power(self, *, with_configuration: bool = False) -> None:
-        """Boot again; with the loss of its configuration, as from the factory."""
+    def lose_power(self, *, with_configuration: bool = False, unanswered: int = 0) -> None:
+        """Boot again; with the loss of its configuration, as from the factory.
+
+        A boot here is so short that a busy client may not notice it: ``unanswered`` connections meet the switch away.
+        """
         if with_configuration:
             for path in (CONFIG_FILE, FRR_FILE):
                 if self.files.exists(path):
                     self.files.remove(path)
         self.boot()
+        self.times.unanswered = unanswered
         self.emit(Effect.TIMER)
         self.emit(Effect.DROP_SESSIONS)
+
+    def answers(self) -> bool:
+        """Tell whether a connection that is made now is answered, and count it where it is not."""
+        if self.times.unanswered:
+            self.times.unanswered -= 1
+            return False
+        return self.clock.now() >= self.times.management_up
 
     def load_files(self, path: str) -> None:
         """Fill CONFIG_DB with ``init_cfg.json`` and a file, and migrate it. Raises ValueError, OSError."""

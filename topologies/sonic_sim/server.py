@@ -64,7 +64,7 @@ class _Login(asyncssh.SSHServer):
         """Count the connection, or cut it while the management port is down."""
         self._connection = conn
         self._listener.connections.add(conn)
-        if self._listener.device.clock.now() < self._listener.device.times.management_up:
+        if not self._listener.device.answers():
             conn.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:

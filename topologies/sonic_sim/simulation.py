@@ -235,7 +235,9 @@ class Simulation:
                 raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
             self._check_port(device, str(details["port"]))
         if kind in AT_ONCE:
-            device.lose_power(with_configuration=kind == FaultKind.LOSE_CONFIG)
+            device.lose_power(
+                with_configuration=kind == FaultKind.LOSE_CONFIG, unanswered=int(details.get("unanswered", 0))
+            )
         else:
             try:
                 device.faults.add(kind, **{"since": device.clock.now(), **details})

@@ -27,7 +27,7 @@ from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.clock import NEARLY_NOTHING
 from sonic_sim.control import Endpoints, SimOptions
-from sonic_sim.faults import AT_A_COMMAND, OF_A_PORT, FaultKind
+from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, FaultKind
 from sonic_sim.spec import SimSpec, SimState
 
 FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind is not FaultKind.ERRORS}
@@ -70,10 +70,13 @@ class Twin:
     def fault(self, device: str, kind: str, **details: Any) -> None:
         """Inject a fault; raises RailweaveError for an unknown kind or port.
 
-        A slow switch takes a second longer by its own clock, as all that is said of its time.
+        A slow switch takes a second longer by its own clock, as all that is said of its time. One that boots is met
+        away by the next connection, as one that takes minutes to boot.
         """
         if kind == FaultKind.SLOW:
             details = {"seconds": NEARLY_NOTHING, **details}
+        if kind in AT_ONCE:
+            details = {"unanswered": 1, **details}
         with simulator_errors():
             control.fault(self.folder, device, kind, **details)
 

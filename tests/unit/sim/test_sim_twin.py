@@ -48,6 +48,12 @@ def test_a_switch_takes_over_what_another_runs_and_would_boot(switch: Device) ->
     assert switch.hostname == "older"
 
 
+def test_a_client_that_is_slow_meets_a_switch_that_lost_power_away(switch: Device) -> None:
+    switch.lose_power(unanswered=1)
+    switch.clock.advance(3600)
+    assert [switch.answers() for _ in range(3)] == [False, True, True]
+
+
 def test_frr_that_does_not_run_does_not_run_afterwards(switch: Device) -> None:
     switch.take_over(SimState(STATE.running, None, STATE.startup))
     assert not switch.frr.running
