@@ -29,6 +29,7 @@ from railweave.report.page.design_sections import (
     bill_section,
     diagnostics_section,
     failures_section,
+    management_section,
     qos_section,
     racks_section,
     sizing_section,
@@ -83,6 +84,7 @@ def report(
         qos_section(fabric, buffers),
         diagnostics_section(gathered.diagnostics),
         *(() if fabric.racks is None else (racks_section(fabric, fabric.racks),)),
+        *(() if fabric.management is None else (management_section(fabric.management),)),
         failures_section(single_failures(fabric), lossless_classes(fabric)),
         bill_section(bill(fabric, load_catalog())),
     )

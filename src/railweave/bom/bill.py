@@ -16,6 +16,7 @@ from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_facto
 from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium, Pmd, SwitchModel
+from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric
 from railweave.wording import counted, natural_key
 
@@ -29,6 +30,7 @@ class PartKind(StrEnum):
     MODULE = "module"
     CABLE = "cable"
     FIBER = "fiber"
+    MANAGEMENT = "management"
 
 
 class Line(NamedTuple):
@@ -148,6 +150,8 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
         counts[part, where] += 1
     for one in run.parts:
         counts[_Part(PartKind.FIBER, one.part, one.description, one.length_m), one.where] += one.quantity
+    for part, where, quantity in () if fabric.management is None else _management(fabric.management):
+        counts[part, where] += quantity
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
     return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, run))
 
@@ -155,6 +159,15 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
 def _switch(model: SwitchModel, hwsku: str) -> _Part:
     units, power_w = (None, None) if model.housing is None else model.housing[:2]
     return _Part(PartKind.SWITCH, model.title, f"HWSKU {hwsku}", None, units, power_w)
+
+
+def _management(planned: Management) -> Iterable[tuple[_Part, str, int]]:
+    """Yield the switches of the management network, and its cables."""
+    where = PartKind.MANAGEMENT.value
+    ports = f"{planned.switch_ports} management ports"
+    yield _Part(PartKind.MANAGEMENT, planned.model, ports), where, len(planned.switches)
+    cable = _Part(PartKind.MANAGEMENT, "RJ45 to RJ45", "twisted pair, Cat 5e or better", planned.length_m)
+    yield cable, where, len(planned.ports)
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:

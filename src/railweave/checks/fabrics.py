@@ -11,7 +11,7 @@ from railweave.checks.registry import Breach
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic
 from railweave.fabric.model import Fabric
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, pool_path
 
 _CODE = "RW127"
 
@@ -40,7 +40,7 @@ def _pools_met(intent: Intent, other: Intent) -> Iterator[Breach]:
                     f"the pool of {key} ({pool}) of {intent.fabric} overlaps"
                     f" that of {theirs} ({their_pool}) of {other.fabric}"
                 )
-                yield Breach(f"addressing.{key}", message, f"state another `addressing.{key}` for one of the fabrics")
+                yield Breach(pool_path(key), message, f"state another `{pool_path(key)}` for one of the fabrics")
 
 
 def _numbers_met(intent: Intent) -> Iterator[Breach]:

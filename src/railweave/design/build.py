@@ -12,6 +12,7 @@ from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import TierHardware, choose_hardware, choose_leaves, choose_media
 from railweave.design.layout import Layout
 from railweave.design.lengths import with_racks
+from railweave.design.management import with_management
 from railweave.design.nodes import distribute_ports
 from railweave.design.room import Designed
 from railweave.design.sizing import size
@@ -70,6 +71,9 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     if intent.as_built and unique and not has_errors(found):
         fabric, length_diagnostics = with_as_built(fabric, intent.as_built, catalog)
         found = in_order((*found, *length_diagnostics))
+    if intent.management is not None and unique and not has_errors(found):
+        fabric, management_diagnostics = with_management(intent, intent.management, fabric)
+        found = in_order((*found, *management_diagnostics))
     if found != sizing.diagnostics:
         fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))
     return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)

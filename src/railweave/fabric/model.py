@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers
+from railweave.fabric.management import Management
 from railweave.fabric.policy import Policies
 from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
@@ -240,9 +241,9 @@ class Fabric:
 
     ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
     ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
-    ``rail_only`` tells that no switch joins two rails, ``racks`` are None where the intent has none. Of an intent with
-    several fabrics ``part`` is the name of this one and ``rdma_beside`` those of the others that carry RDMA. What is
-    asked of the graph is computed once, when it is asked for the first time.
+    ``rail_only`` tells that no switch joins two rails, ``racks`` and ``management`` are None where the intent has none.
+    Of an intent with several fabrics ``part`` is the name of this one and ``rdma_beside`` are those of the others that
+    carry RDMA. What is asked of the graph is computed once, when it is asked for the first time.
     """
 
     name: str
@@ -260,6 +261,7 @@ class Fabric:
     racks: Racks | None = None
     part: str = ""
     rdma_beside: tuple[str, ...] = ()
+    management: Management | None = None
 
     @property
     def interfaces(self) -> str:

@@ -20,6 +20,7 @@ from railweave.fabric.policy import Policies, Pool
 from railweave.intent.as_built import AsBuilt
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import Ratio, Speed, Text, Whole, Word
+from railweave.intent.management import ManagementKeys
 from railweave.intent.paths import parent
 from railweave.intent.racks import Racks
 
@@ -300,6 +301,15 @@ class Cabling(Keys):
         return {"host": self.host, "leaf_spine": self.leaf_spine, "spine_super_spine": self.spine_super_spine}
 
 
+MANAGEMENT = "management"
+"""The key of the management network's pool among those of an intent, which stands in a section of its own."""
+
+
+def pool_path(name: str) -> str:
+    """Return the intent path of an address pool by its key in ``Intent.pools``."""
+    return f"{MANAGEMENT}.pool" if name == MANAGEMENT else f"addressing.{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """What one of several fabrics in a file is: its name there, and by entry of nodes how many NIC ports the groups
@@ -326,6 +336,7 @@ class Intent:
     file: str
     sha256: str
     racks: Racks | None = None
+    management: ManagementKeys | None = None
     as_built: tuple[AsBuilt, ...] = ()
     part: Part | None = None
     others: tuple["Intent", ...] = field(default=(), repr=False)
@@ -340,7 +351,8 @@ class Intent:
         """Return the address pools that are in use, or would be with the third tier that is asked for, by key."""
         addressing = self.policies.addressing
         core = {"core": addressing.core} if self.topology.asks_for_pods and not addressing.unnumbered else {}
-        return addressing.pools | core
+        management = {} if self.management is None else {MANAGEMENT: self.management.pool}
+        return addressing.pools | core | management
 
     def where(self, path: str) -> Where:
         """Return the place of ``path``, or of its nearest parent that stands in the file, by the file's own path."""

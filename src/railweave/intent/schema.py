@@ -38,6 +38,7 @@ from railweave.intent.fabric_keys import with_fabrics
 from railweave.intent.floors import FailureKeys
 from railweave.intent.keys import Keys, default, key, section, unset
 from railweave.intent.kinds import CodePoints, Entry, FieldValue, Flag, Ipv6Prefix, Prefix, Release, Text, Whole, Word
+from railweave.intent.management import ManagementKeys
 from railweave.intent.model import Cabling, ClassName, FabricName, Intent, Nodes, Topology, Workload
 from railweave.intent.presets import PresetName, marking_of, preset_classes
 from railweave.intent.racks import Racks
@@ -276,6 +277,7 @@ class IntentKeys(Keys):
     cabling: Cabling = section(Cabling, "lengths and media of the cables")
     failures: FailureKeys = section(FailureKeys, "what has to be left whatever fails")
     racks: Racks | None = unset("where nodes and switches stand; gives each cable a length of its own")
+    management: ManagementKeys | None = unset("the out-of-band management network: addresses and cables of its ports")
     hosts: HostsKeys = section(HostsKeys, "how the GPU nodes are set up")
     overrides: Mapping[str, ScopeRows] = Field(
         default={}, description="CONFIG_DB rows that railweave does not know, by role (leaf, spine) or device name"
@@ -327,6 +329,7 @@ class IntentKeys(Keys):
             file,
             sha256,
             self.racks,
+            self.management,
         )
 
 

@@ -1,4 +1,4 @@
-"""Writing every artifact of a fabric: ``fabric.json``, ``cables.csv``, each switch and each GPU node.
+"""Writing every artifact of a fabric: ``fabric.json``, the tables of cables, each switch and each GPU node.
 
 Devices are configured and written one by one, so memory holds the fabric and one device. Above some hundred devices
 the work is shared by forked processes, which inherit the fabric without copying it.
@@ -124,7 +124,8 @@ def write_artifacts(
             _write_fabric(fabric, folder)
         else:
             _write_shared(maker, folder, count, with_hosts * len(fabric.hosts))
-    return 2 + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
+    tables = 2 if fabric.management is None else 3
+    return tables + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
 
 
 _fragments: WeakKeyDictionary[Block, bytes] = WeakKeyDictionary()
@@ -161,6 +162,10 @@ def _write_fabric(fabric: Fabric, folder: Path) -> None:
 
     (folder / "fabric.json").write_bytes(orjson.dumps(fabric_json(fabric), option=_JSON))
     (folder / "cables.csv").write_bytes(cables_csv(fabric))
+    if fabric.management is not None:
+        from railweave.cabling.management import management_csv
+
+        (folder / "management.csv").write_bytes(management_csv(fabric.management))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, pool_path
 
 RULE = rule(
     "B-3",
@@ -18,7 +18,7 @@ def apart(intent: Intent) -> Breaches:
     """Look for pools that overlap; the one in the file is named, the other may be a default."""
     for (one, first), (other, second) in combinations(intent.pools.items(), 2):
         if first.meets(second):
-            paths = [f"addressing.{name}" for name in (other, one)]
+            paths = [pool_path(name) for name in (other, one)]
             path = next((path for path in paths if path in intent.places), paths[0])
             message = f"the pools of {one} ({first}) and {other} ({second}) overlap"
             yield Breach(path, message, "choose pools apart from each other; an address would be given twice")

@@ -2,7 +2,7 @@
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.fabric.policy import Pool, parse_pool
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, pool_path
 
 _UNUSABLE = (
     (parse_pool("0.0.0.0/8"), "this network"),
@@ -26,7 +26,7 @@ def usable(intent: Intent) -> Breaches:
         if blocks := unusable_blocks(pool):
             message = f"the pool of {name} {pool} holds addresses that cannot be used: {', '.join(blocks)}"
             private = "10.0.0.0/8" if pool.bits == 32 else "fd00::/8"
-            yield Breach(f"addressing.{name}", message, f"choose a private pool, like {private} or a part of it")
+            yield Breach(pool_path(name), message, f"choose a private pool, like {private} or a part of it")
 
 
 def unusable_blocks(pool: Pool) -> list[str]:

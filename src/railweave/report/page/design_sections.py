@@ -7,6 +7,7 @@ from railweave.design.ratios import bandwidth_text
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.drawing.elevation import RACKS, described
 from railweave.fabric.buffers import SwitchBuffers
+from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import TrafficClass
 from railweave.fabric.racks import Racks
@@ -15,8 +16,9 @@ from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
 from railweave.report.bom import space_text
 from railweave.report.failures import COST_COLUMNS, cost_cells, lossless_text
-from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words
+from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words, linked
 from railweave.report.sizing import sizing_rows
+from railweave.units import ipv4_text
 from railweave.wording import command_line, compact, counted, first_few
 
 _MOST_PARTS = 200
@@ -181,6 +183,22 @@ def racks_section(fabric: Fabric, racks: Racks) -> Section:
     columns = ("rack", "row", "devices from the top", "free units")
     seen = Words("See them from the front", opens=RACKS)
     return Section("rack-list", "Racks", (Sentences((seen,)), Grid("What stands where", columns, rows, frozenset({3}))))
+
+
+def management_section(planned: Management) -> Section:
+    """Return the address and the cable of every management port."""
+    facts = Facts(
+        (
+            ("addresses", f"{planned.pool}, the gateway's is {ipv4_text(planned.gateway)}"),
+            ("switches", f"{len(planned.switches):,} x {planned.model}"),
+            ("cables", f"{len(planned.ports):,} of {planned.length_m} m"),
+        )
+    )
+    rows = tuple(
+        (linked(one.device), one.name, ipv4_text(one.address), one.switch, str(one.port)) for one in planned.ports
+    )
+    columns = ("device", "port", "address", "management switch", "its port")
+    return Section("management", "Management network", (facts, Grid("Management ports", columns, rows)))
 
 
 def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
