@@ -135,7 +135,12 @@ def _too_small(intent: Intent, keys: ManagementKeys, need: _Need) -> Diagnostic:
         f"the pool of management {keys.pool} has {keys.pool.size:,} addresses; {', '.join(parts)} with the reserve"
         f" need a pool of {need.pool_size:,}"
     )
-    return error(_CODE, message, intent.where("management.pool"), fix=f"use a /{length} or larger pool")
+    return error(
+        _CODE,
+        message,
+        intent.where("management.pool"),
+        fix=f"use a /{length} or larger pool, or a smaller topology.reserve",
+    )
 
 
 class _Place(NamedTuple):

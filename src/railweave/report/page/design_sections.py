@@ -189,7 +189,7 @@ def management_section(planned: Management) -> Section:
     """Return the address and the cable of every management port."""
     facts = Facts(
         (
-            ("addresses", f"{planned.pool}, the gateway's is {ipv4_text(planned.gateway)}"),
+            ("addresses", f"{planned.pool}, gateway {ipv4_text(planned.gateway)}"),
             ("switches", f"{len(planned.switches):,} x {planned.model}"),
             ("cables", f"{len(planned.ports):,} of {planned.length_m} m"),
         )
