@@ -117,7 +117,8 @@ def test_spares_differ_by_kind_of_part_in_percent_or_pieces(reference: Callable[
         ("-1", "`-1` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1"),
         (
             "modul=2",
-            "there is no kind of part `modul`: did you mean `module`? write switch, card, nic, module, cable, fiber or management",
+            "there is no kind of part `modul`: did you mean `module`? write switch, card, nic, module,"
+            " cable, fiber or management",
         ),
     ],
 )
