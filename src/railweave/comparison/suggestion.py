@@ -13,8 +13,7 @@ import yaml
 from railweave.catalog.load import Catalog
 from railweave.checks.capability import Models
 from railweave.comparison.nic_choices import nic_choices
-from railweave.design.build import design
-from railweave.diagnostics import has_errors
+from railweave.design.build import calculate
 from railweave.errors import UsageError
 from railweave.fabric.sizing import Sizing
 from railweave.intent.load import load_intent_text
@@ -101,10 +100,9 @@ def candidates(
 def _made(variant: _Variant, leaf: str, spine: str, catalog: Catalog) -> Candidate | None:
     for tiers in (2, 3):
         text = _text(variant, leaf, spine, super_spine=tiers > 2)
-        outcome = design(load_intent_text(text, "suggestion.yml"), catalog)
-        built = outcome.sizing is not None and outcome.fabric is not None and not has_errors(outcome.diagnostics)
-        if built and outcome.sizing is not None and outcome.sizing.tiers <= tiers:
-            return Candidate(leaf, spine, variant.planes, text, outcome.sizing, variant.nics)
+        sizing = calculate(load_intent_text(text, "suggestion.yml"), catalog)
+        if sizing is not None and sizing.tiers <= tiers:
+            return Candidate(leaf, spine, variant.planes, text, sizing, variant.nics)
     return None
 
 

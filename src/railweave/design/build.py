@@ -9,7 +9,7 @@ from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
 from railweave.design.graph import Panels, build_fabric
-from railweave.design.hardware import TierHardware, choose_hardware, choose_leaves, choose_media
+from railweave.design.hardware import Media, TierHardware, choose_hardware, choose_leaves, choose_media
 from railweave.design.layout import Layout
 from railweave.design.lengths import with_racks
 from railweave.design.management import with_management
@@ -36,33 +36,26 @@ class Design(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
+class _Basis(NamedTuple):
+    """What a fabric is built of, once its numbers come together."""
+
+    layout: Layout
+    panels: Panels
+    media: Media
+    sizing: Sizing
+
+
 def design(intent: Intent, catalog: Catalog) -> Design:
     """Return the fabric of ``intent`` with its sizing and everything found on the way.
 
     Faults that need no design (unknown ids, NIC ports that do not divide, a tier without a model) are reported once, by
     ``checks.intent.check_intent``: one of them prevents a fabric, and is not reported again.
     """
-    node_ports = distribute_ports(intent)
-    hardware, diagnostics = choose_hardware(intent, catalog)
-    if not hardware or node_ports is None:
-        return Design(None, None, in_order(diagnostics))
-    own, diagnostics = choose_leaves(intent, hardware[0], catalog)
-    if own is None:
-        return Design(None, None, in_order(diagnostics))
-    node_ports = tuple(one._replace(leaf=leaf) for one, leaf in zip(node_ports, own, strict=True))
-    layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
-    built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
-    media, media_diagnostics = choose_media(intent, built, own, catalog)
-    diagnostics = (*media_diagnostics, *layout_diagnostics)
-    if layout is None:
-        return Design(None, None, in_order(diagnostics))
-    panels, panel_diagnostics = _panels(intent, layout, built)
-    sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
-    found = in_order(sizing.diagnostics)
-    sizing = sizing._replace(diagnostics=found)
-    if has_errors(found) or media is None or panels is None:
-        return Design(None, sizing, found)
-    fabric = build_fabric(intent, layout, panels, media, sizing)
+    basis, outcome = _calculate(intent, catalog)
+    if basis is None:
+        return outcome
+    sizing, found = basis.sizing, outcome.diagnostics
+    fabric = build_fabric(intent, basis.layout, basis.panels, basis.media, sizing)
     # A graph needs names that mean one device; check_intent reports nodes that are named like switches.
     unique = fabric.switch_of.keys().isdisjoint(fabric.host_of)
     if intent.racks is not None and unique:
@@ -77,6 +70,39 @@ def design(intent: Intent, catalog: Catalog) -> Design:
     if found != sizing.diagnostics:
         fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))
     return Design(None if has_errors(found) or not unique else fabric, sizing._replace(diagnostics=found), found)
+
+
+def calculate(intent: Intent, catalog: Catalog) -> Sizing | None:
+    """Return the sizing of an intent whose numbers come together and whose tiers are models of the catalog, None of any
+    other. It builds no graph, which is most of the time of ``design``; that one looks at racks and names as well."""
+    basis, _ = _calculate(intent, catalog)
+    return None if basis is None else basis.sizing
+
+
+def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]:
+    """Return what a fabric can be built of, None where an error was found, and the outcome as far as it goes."""
+    node_ports = distribute_ports(intent)
+    hardware, diagnostics = choose_hardware(intent, catalog)
+    if not hardware or node_ports is None:
+        return None, Design(None, None, in_order(diagnostics))
+    own, diagnostics = choose_leaves(intent, hardware[0], catalog)
+    if own is None:
+        return None, Design(None, None, in_order(diagnostics))
+    node_ports = tuple(one._replace(leaf=leaf) for one, leaf in zip(node_ports, own, strict=True))
+    layout, layout_diagnostics = lay_out(intent, node_ports, hardware)
+    built = hardware[: len(layout.tiers) if layout else intent.topology.tiers or 2]
+    media, media_diagnostics = choose_media(intent, built, own, catalog)
+    diagnostics = (*media_diagnostics, *layout_diagnostics)
+    if layout is None:
+        return None, Design(None, None, in_order(diagnostics))
+    panels, panel_diagnostics = _panels(intent, layout, built)
+    sizing = size(Designed(intent, node_ports, hardware, layout), in_order((*diagnostics, *panel_diagnostics)))
+    found = in_order(sizing.diagnostics)
+    sizing = sizing._replace(diagnostics=found)
+    outcome = Design(None, sizing, found)
+    if has_errors(found) or media is None or panels is None:
+        return None, outcome
+    return _Basis(layout, panels, media, sizing), outcome
 
 
 def _panels(
