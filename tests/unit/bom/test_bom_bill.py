@@ -156,17 +156,18 @@ def test_lanes_that_share_a_connector_are_joined_by_a_breakout_fiber() -> None:
     assert parts(found, PartKind.MODULE)["QSFP-DD 4x100G-DR1"] == 64
 
 
-def test_a_superpod_of_four_units_takes_its_published_cables() -> None:
-    """NVIDIA DGX SuperPOD (docs.nvidia.com, scalable-infrastructure-b200): four units of 32 nodes take 32 leaves and 16
-    spines, 1,024 cables to the nodes and 1,024 between switches."""
-    found = bill(built(nodes=128), CATALOG)
-    assert parts(found, PartKind.SWITCH) == {"Nokia 7220 IXR-H4-64D": 48}
-    lengths = {20: 0, 30: 0}
-    for line in found.lines:
-        if line.length_m is not None:
-            lengths[line.length_m] += line.quantity
-    assert lengths == {20: 1024, 30: 1024}
-    assert found.quantity(PartKind.NIC) == 1024
+@pytest.mark.parametrize(
+    ("units", "leaves", "spines", "cables"), [(2, 16, 8, 512), (4, 32, 16, 1024), (8, 64, 32, 2048)]
+)
+def test_a_superpod_takes_its_published_switches_and_cables(units: int, leaves: int, spines: int, cables: int) -> None:
+    """NVIDIA DGX SuperPOD (docs.nvidia.com, scalable-infrastructure-b200): units of 32 nodes; each layer takes as many
+    cables. Every cable here is a fiber with a module at both ends."""
+    found = bill(built(nodes=32 * units, access="dr", between="dr"), CATALOG)
+    assert parts(found, PartKind.SWITCH) == {"Nokia 7220 IXR-H4-64D": leaves + spines}
+    fibers = {line.length_m: line.quantity for line in found.lines if line.kind is PartKind.FIBER}
+    assert fibers == {20: cables, 30: cables}
+    assert found.quantity(PartKind.NIC) == cables
+    assert found.quantity(PartKind.MODULE) == 4 * cables
 
 
 def test_copper_that_would_have_to_join_cages_crosswise_is_a_remark() -> None:

@@ -13,7 +13,14 @@ PORTS_64 = "{ports: 64, speed: 400G}"
 
 @pytest.mark.parametrize(
     ("units", "tiers", "leaves", "spines", "super_spines", "links"),
-    [(2, 2, 16, 8, 0, 512), (4, 2, 32, 16, 0, 1024), (8, 2, 64, 32, 0, 2048), (16, 3, 128, 128, 64, 4096)],
+    [
+        (2, 2, 16, 8, 0, 512),
+        (4, 2, 32, 16, 0, 1024),
+        (8, 2, 64, 32, 0, 2048),
+        (16, 3, 128, 128, 64, 4096),
+        (32, 3, 256, 256, 128, 8192),
+        (64, 3, 512, 512, 256, 16_384),
+    ],
 )
 def test_a_dgx_superpod_of_b200(
     designed: Designer, units: int, tiers: int, leaves: int, spines: int, super_spines: int, links: int
@@ -27,6 +34,54 @@ def test_a_dgx_superpod_of_b200(
     assert (sizing.tiers, sizing.leaves, sizing.spines, sizing.super_spines) == (tiers, leaves, spines, super_spines)
     assert (sizing.links.host_leaf, sizing.links.leaf_spine) == (links, links)
     assert sizing.links.spine_super_spine == (links if tiers == 3 else 0)
+
+
+@pytest.mark.parametrize(
+    ("units", "shape", "leaves", "spines", "links"),
+    [
+        (1, "rail-optimized", 16, 8, 512),
+        (2, "rail-optimized", 32, 16, 1024),
+        (4, "rail-optimized", 64, 32, 2048),
+        # Two tiers of 64 ports join no more than 2,048: spines serve the leaves of some rails alone.
+        (8, "rail-only", 128, 64, 4096),
+        (16, "rail-only", 256, 128, 8192),
+    ],
+)
+def test_a_dgx_superpod_of_b300(
+    designed: Designer, units: int, shape: str, leaves: int, spines: int, links: int
+) -> None:
+    """NVIDIA DGX SuperPOD reference architecture (docs.nvidia.com, scalable-infrastructure-b300, table 3): a scalable
+    unit is 64 nodes of 8 × 800G, non-blocking, every switch has 64 ports."""
+    port = "{ports: 64, speed: 800G}"
+    sizing = designed(
+        nodes=64 * units,
+        nics="{count: 8, speed: 800G}",
+        leaf=port,
+        spine=port,
+        shape=shape,
+        topology="tiers: 2",
+    ).sizing
+    assert sizing is not None
+    assert (sizing.leaves, sizing.spines, sizing.super_spines) == (leaves, spines, 0)
+    assert (sizing.links.host_leaf, sizing.links.leaf_spine) == (links, links)
+
+
+def test_two_stripes_of_juniper(designed: Designer) -> None:
+    """Juniper's validated design jvd-ai-dc-qpp-bgp-dpf: two stripes of eight leaves and eight nodes, four spines, one
+    link of 400G between each leaf and spine, 25.6 Tb/s to the nodes of both stripes and as much to the spines."""
+    port = "{ports: 128, speed: 400G}"
+    sizing = designed(
+        nodes=8,
+        nics="{count: 8, speed: 400G}",
+        leaf=port,
+        spine=port.replace("}", ", count: 4}"),
+        topology="stripe: 4\nlinks_per_pair: 1",
+    ).sizing
+    assert sizing is not None
+    assert (sizing.leaves, sizing.spines) == (16, 4)
+    assert (sizing.links.host_leaf, sizing.links.leaf_spine) == (64, 64)
+    assert 400 * sizing.links.leaf_spine == 25_600
+    assert sizing.oversubscription.leaf == 1
 
 
 def test_a_pod_of_alibaba_hpn_with_a_third_tier_at_15_to_1(designed: Designer) -> None:
