@@ -36,6 +36,13 @@ class DatabaseError(Exception):
     """A database does not answer, or is being filled."""
 
 
+NOT_FILLED = (
+    "CONFIG_DB is not filled, CONFIG_DB_INITIALIZED is not set: try again once SONiC has started; where that does not"
+    " help, `sudo sonic-db-cli CONFIG_DB SET CONFIG_DB_INITIALIZED 1` and then `sudo config reload -y -f` on the switch"
+)
+"""Until the key is set, ``sonic-cfggen -d`` and every ``config`` command wait without end, ``config reload`` too."""
+
+
 @dataclass(frozen=True)
 class Done:
     """What a command left: exit status, stdout and stderr."""

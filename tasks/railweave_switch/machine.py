@@ -19,6 +19,7 @@ from typing import Any
 from railweave_switch import main
 from railweave_switch.host import (
     LOCK_FILE,
+    NOT_FILLED,
     SESSION_LOCK_FILE,
     BusyError,
     CommandError,
@@ -134,7 +135,7 @@ class Machine(Host):
         """Return the rows of a database; CONFIG_DB only when it is filled: until then every reader would err."""
         with Redis(database, self.sockets) as redis:
             if database == "CONFIG_DB" and redis.call("GET", "CONFIG_DB_INITIALIZED") != "1":
-                raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
+                raise DatabaseError(NOT_FILLED)
             return redis.rows(pattern)
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:

@@ -1,6 +1,7 @@
 """The driver against simulated switches: SONiC's own texts, refusals, waits and session losses, over real SSH."""
 
 import json
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import paramiko
 import pytest
 from napalm.base.exceptions import (
+    CommandErrorException,
     CommitConfirmException,
     CommitError,
     ConnectionClosedException,
@@ -493,6 +495,19 @@ def test_a_state_of_a_later_version_is_refused_and_ends_when_what_runs_is_accept
     assert leaf.revert_timer.recover().outcome == "refused"
     assert leaf.revert_timer.recover(accept_running=True).outcome == "accepted"
     leaf.commit_config()
+
+
+def test_a_database_that_is_not_filled_is_named_with_what_fills_it(leaf: SonicDriver) -> None:
+    """Every `config` command of SONiC would wait for the key without end."""
+    leaf.cli(["sudo -n sonic-db-cli CONFIG_DB DEL CONFIG_DB_INITIALIZED"])
+    load(leaf, CHANGE)
+    with pytest.raises(CommandErrorException, match=r"CONFIG_DB is not filled, CONFIG_DB_INITIALIZED is n") as caught:
+        leaf.commit_config()
+    fix = re.search(r"`(sudo sonic-db-cli [^`]*)` and then `sudo config reload -y -f`", str(caught.value))
+    assert fix is not None, caught.value
+    leaf.cli([fix[1].replace("sudo", "sudo -n", 1)])
+    leaf.commit_config()
+    assert "renamed" in str(running(leaf))
 
 
 def test_rollback_of_a_pending_commit_reverts_at_once(leaf: SonicDriver) -> None:

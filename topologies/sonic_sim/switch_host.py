@@ -12,6 +12,7 @@ from railweave_switch import main
 from railweave_switch.guard import Guard
 from railweave_switch.host import (
     LOCK_FILE,
+    NOT_FILLED,
     SESSION_LOCK_FILE,
     BusyError,
     CommandError,
@@ -103,7 +104,7 @@ class SimulatedHost(Host):
         elif self.device.initialized:
             found = {key: dict(row) for key, row in self.device.db.rows.items()}
         else:
-            raise DatabaseError("CONFIG_DB is being filled: CONFIG_DB_INITIALIZED is not set")
+            raise DatabaseError(NOT_FILLED)
         if pattern == "*":
             return dict(found)
         return {key: row for key, row in found.items() if fnmatch.fnmatchcase(key, pattern)}
