@@ -69,8 +69,9 @@ class Bill(NamedTuple):
     """All parts of the fabric of that name; ``remarks`` say in sentences what cannot be bought as designed.
 
     With ``against``, the revision or file of an earlier intent, quantities are what is bought more than for that,
-    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``racks`` sums up the
-    racks and the cables between them, None where the intent has none.
+    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``shares_cages`` tells that
+    ports of a NIC share cages. ``racks`` sums up the racks and the cables between them, None where the intent has
+    none.
     """
 
     fabric: str
@@ -78,6 +79,7 @@ class Bill(NamedTuple):
     remarks: tuple[str, ...]
     against: str = ""
     currency: str = ""
+    shares_cages: bool = False
     racks: RackSummary | None = None
 
     @property
@@ -153,7 +155,8 @@ def bill(fabric: Fabric, catalog: Catalog) -> Bill:
     for part, where, quantity in () if fabric.management is None else _management(fabric.management):
         counts[part, where] += quantity
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
-    return Bill(fabric.name, _lines(counts), remarks, racks=summarize_racks(fabric, run))
+    shares = any(one.lower.ports > 1 for one in cables if one.link.is_access)
+    return Bill(fabric.name, _lines(counts), remarks, shares_cages=shares, racks=summarize_racks(fabric, run))
 
 
 def _switch(model: SwitchModel, hwsku: str) -> _Part:

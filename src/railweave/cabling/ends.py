@@ -101,13 +101,17 @@ def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
 
 
 def _host_ports(catalog: Catalog, host: Host) -> list[DevicePort]:
-    """Return a node's ports, a cage each: the catalog does not say which NICs have two ports in one cage."""
+    """Return a node's ports; a cage has the name of its first one."""
     nic = catalog.find_nic(host.nic_model)
     assert nic is not None, host.nic_model  # noqa: S101  the design looked it up
     of_nic = Counter(port.nic for port in host.ports)
+    of_cage: dict[tuple[int, int], list[str]] = {}
+    for port in host.ports:
+        of_cage.setdefault((port.nic, port.cage), []).append(port.name)
     found = []
     for port in host.ports:
-        end = nic_end(nic, of_nic[port.nic], port.speed_gbps)
+        together = of_cage[port.nic, port.cage]
+        end = nic_end(nic, of_nic[port.nic], port.speed_gbps, len(together))
         assert isinstance(end, LaneEnd), end  # noqa: S101  the design checked it
-        found.append(DevicePort(Cage(host.name, port.name), 0, 1, end))
+        found.append(DevicePort(Cage(host.name, together[0]), together.index(port.name), len(together), end))
     return found

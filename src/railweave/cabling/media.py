@@ -56,12 +56,31 @@ def switch_end(model: SwitchModel, speed_gbps: int) -> LaneEnd | Blocker:
     return LaneEnd(model.title, speed_gbps, rates, (cage.form_factor,))
 
 
-def nic_end(nic: NicModel, ports: int, speed_gbps: int) -> LaneEnd | Blocker:
-    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed."""
+_EIGHT_LANES = ("OSFP", "QSFP-DD")
+"""Form factors of eight lanes (OSFP MSA, QSFP-DD MSA); all QSFP have four."""
+
+
+def nic_end(nic: NicModel, ports: int, speed_gbps: int, ports_of_a_cage: int = 1) -> LaneEnd | Blocker:
+    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed, some of which share a cage: it is
+    of a form factor with lanes for all of them."""
     use = nic.find(ports, speed_gbps)
-    if use is not None:
+    if use is None:
+        return nic.refusal(ports, speed_gbps)
+    if ports_of_a_cage == 1:
         return LaneEnd(nic.title, speed_gbps, use.lane_gbps, nic.form_factors)
-    return nic.refusal(ports, speed_gbps)
+    fewest = ports_of_a_cage * -(-speed_gbps // max(use.lane_gbps))
+    cages = tuple(one for one in nic.form_factors if _lanes(one) >= fewest)
+    if not cages:
+        shared = f"{ports_of_a_cage} ports of {format_speed(speed_gbps)}"
+        reason = f"{shared} take {fewest} lanes, and {nic.title} comes with {' or '.join(nic.form_factors)}"
+        return Blocker(reason, "state more cages, or leave `cages` out")
+    most = max(map(_lanes, cages))
+    rates = tuple(rate for rate in use.lane_gbps if ports_of_a_cage * speed_gbps <= most * rate)
+    return LaneEnd(nic.title, speed_gbps, rates, cages)
+
+
+def _lanes(form_factor: str) -> int:
+    return 8 if form_factor.startswith(_EIGHT_LANES) else 4
 
 
 def choose_medium(

@@ -191,7 +191,7 @@ def choose_media(
     leaf_uplinks: dict[str, str | Diagnostic | None] = {}
     for entry, leaf in zip(intent.nodes, leaves, strict=True):
         nic = catalog.find_nic(entry.nics.model)
-        end = None if nic is None else nic_end(nic, entry.nics.ports, entry.nics.speed_gbps)
+        end = None if nic is None else nic_end(nic, entry.nics.ports, entry.nics.speed_gbps, entry.nics.ports_of_a_cage)
         far = switch_end(leaf.model, leaf.down.speed_gbps) if leaf and leaf.model else down[0]
         access[entry.name] = _choose(intent, end, far, host, catalog)
         if leaf and leaf.model and up:

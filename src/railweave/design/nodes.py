@@ -61,6 +61,7 @@ def host_ports(entry: Nodes, rails: int, planes: int, interfaces: str = RAIL) ->
             # The ports of a NIC are the functions of its PCI device.
             pci=f"{pci[:-1]}{port}" if (pci := _at(entry.nics.pci_addresses, nic)) else "",
             rdma=_at(entry.nics.rdma_devices, nic * entry.nics.ports + port),
+            cage=port // entry.nics.ports_of_a_cage,
         )
         for nic in range(entry.nics.count)
         for port in range(entry.nics.ports)

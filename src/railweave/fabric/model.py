@@ -143,7 +143,7 @@ class HostPort(NamedTuple):
     """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
     ``rail0p1``; ``storage0`` in one of several fabrics); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address
     that pins the name and ``rdma`` the kernel's name of the RDMA device, both empty where the intent does not state
-    them."""
+    them. ``cage`` counts the NIC's cages from 0; ports that share one have the same."""
 
     name: str
     nic: int
@@ -153,6 +153,7 @@ class HostPort(NamedTuple):
     speed_gbps: int
     pci: str = ""
     rdma: str = ""
+    cage: int = 0
 
 
 class NodeRole(StrEnum):

@@ -100,12 +100,20 @@ class Nics(Keys):
     count: Annotated[int, Whole(least=1, most=64)] = key("fabric NICs of a node")
     speed_gbps: Annotated[int, Speed()] = key("speed of one port of the NIC, like 400G", "speed")
     ports: Annotated[int, Whole(least=1, most=8)] = default(1, "ports of one NIC")
+    cages: Annotated[int | None, Whole(least=1, most=8, auto=True)] = default(
+        "auto", "cages of one NIC, which its ports share evenly; auto is one a port"
+    )
     model: NicId = unset("NIC model of the catalog, like connectx-7; for sizing only it may be left out")
     pcie: PcieId = unset("PCIe slot that carries the NIC; by default the best that the NIC model is made for")
     pci_addresses: tuple[PciAddress, ...] = default([], "PCI addresses of the NICs, one each; they pin interface names")
     rdma_devices: tuple[RdmaDevice, ...] = default(
         [], "RDMA devices of the ports, NIC by NIC; by default the vendor's names from 0 on, like mlx5_0"
     )
+
+    @property
+    def ports_of_a_cage(self) -> int:
+        """Return how many ports share a cage; P-2 refuses a number of cages that does not divide them."""
+        return max(1, self.ports // (self.cages or self.ports))
 
 
 class NodeLeaf(Keys):

@@ -91,7 +91,9 @@ def bom_view(bill: Bill) -> RenderableType:
     money = ("price",) if bill.currency else ()
     spares = ("spares",) if any(line.spares for line in bill.lines) else ()
     columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
-    notes = (_ONE_LENGTH if bill.racks is None else _BY_RACKS) + _NO_PARTS_OF_NODES + _CAGES
+    notes = (
+        (_ONE_LENGTH if bill.racks is None else _BY_RACKS) + _NO_PARTS_OF_NODES + ("" if bill.shares_cages else _CAGES)
+    )
     parts = (
         table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
     )

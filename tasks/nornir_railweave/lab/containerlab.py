@@ -1,6 +1,6 @@
 """Containerlab's command line as typed calls: deploy, inspect, exec, destroy.
 
-Run with version 0.69.3, read in the sources from 0.45 to 0.79. A failing command inside a node does not fail
+Run with versions 0.69.3 and 0.79.0, read in the sources from 0.45 on. A failing command inside a node does not fail
 ``containerlab exec``: its exit status stands in the JSON. Faults that people meet (no Docker, no root, no image, a name
 or port in use) have messages.
 """
@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from railweave.errors import RailweaveError
 from railweave.wording import command_line
 
-CHECKED_VERSION = "0.69.3"
+CHECKED_VERSION = "0.69.3 and 0.79.0"
 OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
 """By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm."""
 _FILLS_IN_MAC = (0, 79, 0)
@@ -50,6 +50,10 @@ _FAULTS: tuple[tuple[str, str], ...] = (
     (
         r"CPU virtualization support is required",
         "a virtual machine needs a processor with virtualization (KVM), which this machine lacks: use docker-sonic-vs",
+    ),
+    (
+        r"requires API version [0-9.]+, but the Docker daemon API version",
+        "this Containerlab needs a newer Docker than the one that runs: upgrade Docker, see below for its API version",
     ),
     (
         r"port is already allocated|address already in use",
@@ -162,7 +166,8 @@ class Containerlab:
     def inspect(self) -> tuple[ContainerNode, ...]:
         """Return the running nodes; none where the lab does not run."""
         try:
-            answer = self._run("inspect", "--name", self.lab, "-f", "json", timeout_s=_READ_S)
+            # All labs: asked for one by its name, Containerlab 0.79 fails where that lab does not run.
+            answer = self._run("inspect", "--all", "-f", "json", timeout_s=_READ_S)
         except ContainerlabError as fault:
             if "no containers found" in str(fault):
                 return ()

@@ -170,6 +170,37 @@ def test_a_superpod_takes_its_published_switches_and_cables(units: int, leaves: 
     assert found.quantity(PartKind.MODULE) == 4 * cables
 
 
+PLANES = """
+fabric: f
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 32, gpus: 8, nics: {count: 8, speed: 200G, ports: 4, cages: 1, model: connectx-8}}
+topology:
+  planes: 4
+  leaf: {model: nvidia-sn5600, downlink_speed: 200G, uplink_speed: 800G}
+  spine: {model: nvidia-sn5600}
+  oversubscription: "1:1"
+cabling:
+  host: {media: dr}
+"""
+
+
+def test_planes_of_one_cage_are_joined_by_shuffles() -> None:
+    """256 NICs with an OSFP cage of four ports, leaves with as many ports in a cage: each connector of 4 lanes carries
+    two ports, to two planes at the NIC and to two nodes at the leaf."""
+    found = bill(fabric_of(PLANES), CATALOG)
+    assert parts(found, PartKind.MODULE) == {"OSFP 4x200G-DR2": 256 + 256}
+    assert parts(found, PartKind.FIBER) == {"OS2 shuffle 2x MPO-12 to 2x MPO-12": 256}
+    apart = bill(fabric_of(PLANES.replace("cages: 1, ", "")), CATALOG)
+    assert parts(apart, PartKind.MODULE) == {"OSFP 4x200G-DR2": 256, "OSFP or QSFP112 200G-DR2": 1024}
+    assert (found.shares_cages, apart.shares_cages) == (True, False)
+
+
+def test_two_cages_have_the_form_factor_with_lanes_for_their_ports() -> None:
+    two = bill(fabric_of(PLANES.replace("cages: 1", "cages: 2")), CATALOG)
+    assert parts(two, PartKind.MODULE) == {"OSFP 4x200G-DR2": 256, "OSFP or QSFP112 2x200G-DR2": 512}
+
+
 def test_copper_that_would_have_to_join_cages_crosswise_is_a_remark() -> None:
     fabric = built(leaf="nvidia-sn5600", spine="nvidia-sn5600", nodes=64, far=2, between="dac")
     found = bill(fabric, CATALOG)

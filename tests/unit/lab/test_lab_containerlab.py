@@ -38,7 +38,7 @@ def calls(tmp_path: Path) -> list[list[str]]:
 def test_a_deployed_lab_is_read_back_by_inspecting_it(lab: Any, tmp_path: Path) -> None:
     assert lab(inspect=(0, json.dumps(INSPECTED), "")).deploy() == NODES
     topology = str(tmp_path / "topology.clab.yml")
-    assert calls(tmp_path) == [["deploy", "-t", topology], ["inspect", "--name", "pod", "-f", "json"]]
+    assert calls(tmp_path) == [["deploy", "-t", topology], ["inspect", "--all", "-f", "json"]]
 
 
 def test_the_program_never_asks_the_network_for_newer_versions(lab: Any, tmp_path: Path) -> None:
@@ -149,6 +149,10 @@ def test_a_missing_program_is_told_with_the_way_out(tmp_path: Path) -> None:
         ("Error response from daemon: pull access denied for sonic, repository does not exist", "an image"),
         ("Error: No such image: docker-sonic-vs:latest", "an image"),
         ("Bind for 127.0.0.1:22001 failed: port is already allocated", "a port"),
+        (
+            '"specify mac-address per network" requires API version 1.44, but the Docker daemon API version is 1.41',
+            "this Containerlab needs a newer Docker",
+        ),
         ('Error: CPU virtualization support is required for node "pod-leaf1" (sonic-vm)', "a virtual machine needs"),
         ("Conflict. The container name \"/clab-pod-gpu1\" is already in use by container", "runs already"),
         ("invalid pool request: Pool overlaps with other one on this address space", "overlaps"),

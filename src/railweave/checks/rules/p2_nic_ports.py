@@ -1,8 +1,9 @@
 """A NIC is built for certain numbers of ports at certain speeds, and some share one chip's bandwidth."""
 
+from railweave.cabling.media import nic_end
 from railweave.catalog.load import load_catalog
 from railweave.checks.registry import Breach, Breaches, rule
-from railweave.diagnostics import Severity
+from railweave.diagnostics import Blocker, Severity
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 
@@ -21,10 +22,17 @@ def ports(intent: Intent) -> Breaches:
         nics, nic = entry.nics, load_catalog().find_nic(entry.nics.model)
         if nic is None:
             continue
+        if nics.ports % (nics.cages or nics.ports):
+            message = f"{nics.ports} ports of a NIC do not share {nics.cages} cages evenly"
+            fix = f"write a number that divides {nics.ports}, or leave `cages` out"
+            yield Breach(f"nodes[{index}].nics.cages", message, fix)
+            continue
         asked, use = f"{nics.ports}x{format_speed(nics.speed_gbps)}", nic.find(nics.ports, nics.speed_gbps)
         if use is None:
             refused = nic.refusal(nics.ports, nics.speed_gbps)
             yield Breach(f"nodes[{index}].nics.speed", refused.message, refused.fix)
+        elif isinstance(end := nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage), Blocker):
+            yield Breach(f"nodes[{index}].nics.cages", end.message, end.fix)
         elif (total_gbps := nic.total_gbps(nics.ports, nics.speed_gbps)) < nics.ports * nics.speed_gbps:
             message = f"the {asked} ports of {nic.title} share {format_speed(total_gbps)}"
             fix = "count on the shared bandwidth, or use one port"
