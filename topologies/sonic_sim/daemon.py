@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from sonic_sim.simulation import Simulation
 from sonic_sim.spec import spec_from_json
 
 _LINE_LIMIT = 1 << 20
+_BUSY_S = 5.0
+"""How long a fabric without its owner may take to end by itself; one that calculates routes of thousands of switches
+hears of nothing meanwhile, and is ended."""
 
 
 class Daemon:
@@ -34,6 +38,8 @@ class Daemon:
         self.ended = asyncio.Event()
         self.owned = owned
         self._lost = False
+        self._stopped = threading.Event()
+        self._sockets = ""
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks. Raises SimulatorError."""
@@ -92,11 +98,11 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.ended.set)
         if self.owned:
-            loop.add_reader(sys.stdin, self._lose_owner)
+            threading.Thread(target=self._watch_owner, args=(loop,), daemon=True).start()
         await self.simulation.start()
         # a socket path holds about a hundred characters: it lives in an own short folder
         with tempfile.TemporaryDirectory(prefix="sonic-sim-") as short:
-            path = f"{short}/control"
+            self._sockets, path = short, f"{short}/control"
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
             process = {"pid": os.getpid(), "socket": path}
             write_whole(self.folder / "process.json", json.dumps(process).encode())
@@ -111,12 +117,20 @@ class Daemon:
             (self.folder / "process.json").unlink()
         if self._lost:
             shutil.rmtree(self.folder, ignore_errors=True)
+        self._stopped.set()
 
-    def _lose_owner(self) -> None:
-        """End: nobody is left who would stop the fabric and remove its folder."""
-        asyncio.get_running_loop().remove_reader(sys.stdin)
+    def _watch_owner(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait in a thread of its own until the owner is gone, then end: nobody is left who would stop the fabric and
+        remove its folder."""
+        while os.read(sys.stdin.fileno(), 1):
+            pass
         self._lost = True
-        self.ended.set()
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(self.ended.set)
+        if not self._stopped.wait(_BUSY_S):
+            for folder in (self.folder, self._sockets):
+                shutil.rmtree(folder, ignore_errors=True)
+            os._exit(1)
 
 
 def main() -> int:

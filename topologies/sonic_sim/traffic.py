@@ -84,26 +84,62 @@ def used_ports(net: Fabric) -> Used:
 def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
     """Follow the traffic to each switch with hosts from all others."""
     targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib)) and _host_ports(net, name)}
-    paths = {name: equal_paths(rib) for name, rib in ribs.items()}
+    wanted = frozenset(targets.values())
+    paths = {name: _paths(net, rib, wanted, ribs) for name, rib in ribs.items()}
     used: dict[str, set[str]] = {name: set() for name in ribs}
+    taken: set[_Hops] = set()
     for target, prefix in targets.items():
-        ahead = [name for name in targets if name != target]
-        seen = set(ahead)
+        seen = {name for name in targets if name != target}
+        ahead = list(seen)
         while ahead:
-            name = ahead.pop()
-            for peer, port in paths[name].get(prefix, ()):
-                used[name].add(port)
-                remote = ribs[name].sessions[peer].remote
-                far = net.far_end(net.devices[name], port)
-                if far is not None and remote in used:
-                    used[remote].add(far.port)
-                if remote in paths and remote not in seen:
-                    seen.add(remote)
-                    ahead.append(remote)
+            hops = paths[ahead.pop()].get(prefix)
+            if hops is not None:
+                taken.add(hops)
+                further = hops.remotes - seen
+                seen |= further
+                ahead += further
+    for hops in taken:
+        for name, port in hops.ends:
+            used[name].add(port)
     for name in targets:
         if used[name]:
             used[name] |= _host_ports(net, name)
     return {name: frozenset(ports) for name, ports in used.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hops:
+    """Where a switch sends what it has several equal paths to: the ports at both ends, and the next switches. All
+    prefixes with the same paths share one, as most have in a large fabric."""
+
+    ends: tuple[tuple[str, str], ...]
+    remotes: frozenset[str]
+
+
+def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]) -> dict[str, _Hops]:
+    """Return the paths of a switch to prefixes."""
+    made: dict[tuple[tuple[str, str], ...], _Hops] = {}
+    found = {}
+    for prefix, hops in equal_paths(rib, prefixes).items():
+        key = tuple(hops)
+        if key not in made:
+            made[key] = _hops(net, rib, key, ribs)
+        found[prefix] = made[key]
+    return found
+
+
+def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[str, Rib]) -> _Hops:
+    ends: list[tuple[str, str]] = []
+    remotes: set[str] = set()
+    for peer, port in hops:
+        session = rib.sessions[peer]
+        ends.append((session.device, port))
+        far = net.far_end(net.devices[session.device], port)
+        if session.remote in ribs:
+            remotes.add(session.remote)
+            if far is not None:
+                ends.append((session.remote, far.port))
+    return _Hops(tuple(ends), frozenset(remotes))
 
 
 def _host_network(rib: Rib) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sonic_sim.bgp.sessions import sessions_of
 from sonic_sim.device import Device, Fabric
+from sonic_sim.traffic import used_ports
 
 _AGAIN_S = 0.02
 
@@ -31,7 +32,9 @@ class Watch:
     _waiting: set[str] = field(default_factory=set)
 
     def begin(self) -> list[tuple[str, str]]:
-        """Begin the record; return the cables that carry BGP now."""
+        """Begin the record once routes have converged; return the cables that carry BGP now."""
+        # In a large fabric that takes minutes, for which no command of a switch waits.
+        used_ports(self.network)
         self.active = True
         self.moments.clear()
         self._carrying.clear()

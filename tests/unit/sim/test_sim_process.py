@@ -9,6 +9,8 @@ import select
 import shlex
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -390,6 +392,34 @@ def test_a_fabric_ends_with_its_owner_and_leaves_no_folder(tmp_path: Path) -> No
     assert select.select([handle], [], [], 60)[0]
     os.close(handle)
     assert not folder.exists()
+
+
+_BUSY = """
+import sys, time
+from sonic_sim import daemon, simulation
+daemon._BUSY_S = 0.2
+simulation.Simulation.status = lambda self: time.sleep(60)
+sys.exit(daemon.main())
+"""
+
+
+def test_a_fabric_that_hears_of_nothing_ends_with_its_owner_too(tmp_path: Path) -> None:
+    """As one that calculates the routes of thousands of switches: its event loop does nothing else meanwhile."""
+    folder = tmp_path / "owned"
+    folder.mkdir()
+    words = [sys.executable, "-c", _BUSY, str(folder), "0.001", "owned"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as daemon:
+        assert daemon.stdin is not None
+        assert daemon.stdout is not None
+        assert daemon.stdout.readline() == b"ready\n"
+        process = json.loads((folder / "process.json").read_text(encoding="utf-8"))
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(process["socket"])
+            asking.sendall(b'{"verb": "status"}\n')
+            daemon.stdin.close()
+            assert daemon.wait(30) == 1
+    assert not folder.exists()
+    assert not Path(process["socket"]).parent.exists()
 
 
 def test_a_specification_travels_as_json() -> None:

@@ -1,8 +1,8 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import FAMILIES, Exchange, Instance, Neighbor
@@ -18,7 +18,7 @@ _REST = 4.0
 @dataclass(slots=True)
 class Rib:
     """The routes of one switch: received ones by peer, the best by prefix with the peer (empty: own). ``sent`` counts
-    routes by peer and IP version."""
+    routes by peer and IP version, ``order`` is the place of each peer in the configuration."""
 
     instance: Instance
     policies: Policies
@@ -26,6 +26,7 @@ class Rib:
     received: dict[str, dict[str, Route]] = field(default_factory=dict)
     best: dict[str, tuple[Route, str]] = field(default_factory=dict)
     sent: dict[tuple[str, int], int] = field(default_factory=dict)
+    order: dict[str, int] = field(default_factory=dict)
 
 
 def version_of(prefix: str) -> int:
@@ -42,6 +43,8 @@ class _Memory:
 
 
 _NOTHING: Mapping[str, Route] = {}
+_UNSEEN = Route("")
+"""Stands for what filters made of a route that they have not seen."""
 
 _memories: WeakKeyDictionary[Fabric, _Memory] = WeakKeyDictionary()
 
@@ -151,13 +154,17 @@ def _adapt(ribs: dict[str, Rib], device: Device) -> tuple[set[str], set[str]]:
     rib = ribs.setdefault(device.name, Rib(instance, policies, {}))
     known = rib.instance is instance and rib.policies is policies
     peers = {peer for peer, one in sessions.items() if not known or rib.sessions.get(peer) != one}
+    moved = [peer for peer in rib.sessions if peer in sessions] != [peer for peer in sessions if peer in rib.sessions]
     rib.instance, rib.policies, rib.sessions = instance, policies, sessions
+    rib.order = {peer: place for place, peer in enumerate(sessions)}
     changed = {
         prefix
         for peer in rib.received.keys() - sessions.keys()
         for prefix in rib.received.pop(peer)
         if _choose(rib, prefix)
     }
+    if moved:
+        changed |= {prefix for prefix in tuple(rib.best) if _choose(rib, prefix)}
     own = dict.fromkeys(originated(device, instance))
     for prefix in [prefix for prefix, (_, source) in rib.best.items() if not source and prefix not in own]:
         del rib.best[prefix]
@@ -220,18 +227,19 @@ def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collec
             export, taking = _export(rib, one.neighbor, version), back.neighbor.exchanges[version]
             if export not in sent:
                 sent[export] = _outgoing(rib, export, own)
+            offers, taken = sent[export], _taking(remote, rib, taking)
             for prefix in own:
-                offered = sent[export].get(prefix)
+                offered = offers.get(prefix)
                 # a route is not sent back to where it came from
                 came_back = offered is not None and rib.best[prefix][1] == peer
-                route = None if offered is None or came_back else _taken(remote, rib, taking, offered)
+                route = None if offered is None or came_back else taken(offered)
                 if table.get(prefix) == route:
                     continue
                 if route is None:
                     del table[prefix]
                 else:
                     table[prefix] = route
-                if _choose(remote, prefix):
+                if _choose_again(remote, prefix, one.remote_peer, route):
                     changed.setdefault(one.remote, set()).add(prefix)
     return changed
 
@@ -243,22 +251,30 @@ def _by_version(prefixes: Iterable[str]) -> dict[int, list[str]]:
     return found
 
 
-def _taken(remote: Rib, sender: Rib, back: Exchange, route: Route) -> Route | None:
-    """Return a route as the far end keeps it, or None where it does not."""
-    own = remote.instance.asn
-    if not back.active or route.path.count(own) > back.allow_own_as:
-        return None
-    if own != sender.instance.asn and remote.instance.policy_required and not (back.map_in or back.list_in):
-        return None
-    taken = remote.policies.through(back.map_in, back.list_in, route)
-    return taken if taken is None or own == sender.instance.asn else _shut_down(remote, taken)
+def _taking(remote: Rib, sender: Rib, back: Exchange) -> Callable[[Route], Route | None]:
+    """Return what makes of a route what the far end keeps, None where it does not keep it."""
+    own, instance = remote.instance.asn, remote.instance
+    external = own != sender.instance.asn
+    if not back.active or (external and instance.policy_required and not (back.map_in or back.list_in)):
+        return lambda _: None
+    judged, allowed = remote.policies.judged(back.map_in, back.list_in), back.allow_own_as
+
+    def taken(route: Route) -> Route | None:
+        if own in route.path and route.path.count(own) > allowed:
+            return None
+        kept = judged.get(route, _UNSEEN)
+        if kept is _UNSEEN:
+            kept = remote.policies.through(back.map_in, back.list_in, route)
+        return kept if kept is None or not external else _shut_down(remote, kept)
+
+    return taken
 
 
 def _shut_down(remote: Rib, route: Route) -> Route:
     """Return a route of another AS as RFC 8326 wants it: the last choice where either end is being shut down."""
     if remote.instance.graceful_shutdown:
-        route = replace(route, communities=route.communities | {GRACEFUL_SHUTDOWN})
-    return replace(route, local_preference=0) if GRACEFUL_SHUTDOWN in route.communities else route
+        route = route._replace(communities=route.communities | {GRACEFUL_SHUTDOWN})
+    return route._replace(local_preference=0) if GRACEFUL_SHUTDOWN in route.communities else route
 
 
 Export = tuple[int, bool, bool, str, str, int]
@@ -292,22 +308,27 @@ def _outgoing(rib: Rib, export: Export, prefixes: Iterable[str]) -> dict[str, Ro
 def _sent(rib: Rib, route: Route, number: int) -> Route:
     """Return a route as it leaves to another AS: our number in front, no preference, marked while we are drained."""
     shut_down = {GRACEFUL_SHUTDOWN} if rib.instance.graceful_shutdown else frozenset()
-    return replace(
-        route, path=(number, *route.path), local_preference=PREFERENCE, communities=route.communities | shut_down
+    return route._replace(
+        path=(number, *route.path), local_preference=PREFERENCE, communities=route.communities | shut_down
     )
 
 
-def equal_paths(rib: Rib) -> dict[str, list[tuple[str, str]]]:
-    """Return the equally good peers of every received prefix, in the order of the configuration: (peer, port)."""
-    hops: dict[str, list[tuple[str, str]]] = {}
-    for prefix, (best, source) in rib.best.items():
-        if source:
-            wanted = best.local_preference, len(best.path)
-            for peer, one in rib.sessions.items():
-                route = rib.received.get(peer, _NOTHING).get(prefix)
-                if route is not None and (route.local_preference, len(route.path)) == wanted:
-                    hops.setdefault(prefix, []).append((peer, one.port))
-    return hops
+def equal_paths(rib: Rib, prefixes: Collection[str] | None = None) -> dict[str, list[tuple[str, str]]]:
+    """Return the equally good peers of every received prefix, in the order of the configuration: (peer, port). With
+    ``prefixes`` only those are looked at."""
+    wanted = {
+        prefix: (best.local_preference, len(best.path))
+        for prefix, (best, source) in rib.best.items()
+        if source and (prefixes is None or prefix in prefixes)
+    }
+    hops: dict[str, list[tuple[str, str]]] = {prefix: [] for prefix in wanted}
+    for peer, one in rib.sessions.items():
+        received = rib.received.get(peer, _NOTHING)
+        for prefix, rank in wanted.items():
+            route = received.get(prefix)
+            if route is not None and (route.local_preference, len(route.path)) == rank:
+                hops[prefix].append((peer, one.port))
+    return {prefix: paths for prefix, paths in hops.items() if paths}
 
 
 def _count_sent(rib: Rib) -> None:
@@ -336,8 +357,31 @@ def _count_sent(rib: Rib) -> None:
         rib.sent[peer, version] = len(leaving[export]) - sum(1 for prefix in alone if prefix in leaving[export])
 
 
+def _choose_again(rib: Rib, prefix: str, peer: str, route: Route | None) -> bool:
+    """Choose the best route again after ``route`` came from ``peer`` (None: it withdrew its own); return whether what
+    is announced changed. All others are looked at only where the best one may have become worse."""
+    old = rib.best.get(prefix)
+    if old is None:
+        if route is not None:
+            rib.best[prefix] = (route, peer)
+        return route is not None
+    best, source = old
+    if source == "":
+        return False
+    if route is None:
+        return source == peer and _choose(rib, prefix)
+    rank = -route.local_preference, len(route.path)
+    best_rank = -best.local_preference, len(best.path)
+    if source == peer and rank > best_rank:
+        return _choose(rib, prefix)
+    if source != peer and (rank, rib.order[peer]) > (best_rank, rib.order[source]):
+        return False
+    rib.best[prefix] = (route, peer)
+    return old != rib.best[prefix]
+
+
 def _choose(rib: Rib, prefix: str) -> bool:
-    """Choose the best route again; return whether what is announced changed."""
+    """Choose the best route among all again; return whether what is announced changed."""
     old = rib.best.get(prefix)
     if old is not None and old[1] == "":
         return False
