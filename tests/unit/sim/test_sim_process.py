@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 
 import paramiko
 import pytest
@@ -398,7 +399,7 @@ _BUSY = """
 import sys, time
 from sonic_sim import daemon, simulation
 daemon._BUSY_S = 0.2
-simulation.Simulation.status = lambda self: time.sleep(60)
+simulation.Simulation.status = lambda self: (sys.stderr.write("busy\\n"), time.sleep(60))
 sys.exit(daemon.main())
 """
 
@@ -408,14 +409,16 @@ def test_a_fabric_that_hears_of_nothing_ends_with_its_owner_too(tmp_path: Path) 
     folder = tmp_path / "owned"
     folder.mkdir()
     words = [sys.executable, "-c", _BUSY, str(folder), "0.001", "owned"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as daemon:
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE, stderr=PIPE) as daemon:
         assert daemon.stdin is not None
         assert daemon.stdout is not None
+        assert daemon.stderr is not None
         assert daemon.stdout.readline() == b"ready\n"
         process = json.loads((folder / "process.json").read_text(encoding="utf-8"))
         with socket.socket(socket.AF_UNIX) as asking:
             asking.connect(process["socket"])
             asking.sendall(b'{"verb": "status"}\n')
+            assert daemon.stderr.readline() == b"busy\n"
             daemon.stdin.close()
             assert daemon.wait(30) == 1
     assert not folder.exists()
