@@ -108,6 +108,7 @@ def down(state_dir: Path, *, keep_state: bool = False) -> bool:
             os.kill(process["pid"], signal.SIGTERM)
         if process is not None:
             _wait_gone(process["pid"])
+        _forget_process(folder)
         if not keep_state:
             remove_state(folder)
     if not keep_state:
@@ -183,6 +184,17 @@ def _process(folder: Path) -> dict[str, Any] | None:
         return None
 
 
+def _forget_process(folder: Path) -> None:
+    """Remove what a simulator that was killed has left: the file that names it, and its socket."""
+    process = _process(folder)
+    if process is not None:
+        control = Path(process["socket"])
+        control.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            control.parent.rmdir()
+    (folder / "process.json").unlink(missing_ok=True)
+
+
 def _is_ours(pid: int) -> bool:
     """Tell whether a process id still is a simulator: numbers are used again after a crash."""
     try:
@@ -192,7 +204,7 @@ def _is_ours(pid: int) -> bool:
 
 
 def _start(folder: Path, options: SimOptions) -> None:
-    (folder / "process.json").unlink(missing_ok=True)
+    _forget_process(folder)
     with (folder / "simulator.log").open("ab") as log:
         owned = options.owner is not None
         command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]

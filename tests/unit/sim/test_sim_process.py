@@ -343,8 +343,10 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
         stdin.channel.shutdown_write()
         assert json.loads(out.read())["outcome"] == "applied"
     pid = control.endpoints(state).pid
+    socket_of_it = Path(json.loads((state / "process.json").read_text(encoding="utf-8"))["socket"])
     os.kill(pid, signal.SIGKILL)
     found = control.up(state, SPEC)
+    assert not socket_of_it.parent.exists()
     assert found.pid != pid
     assert found.added == ()
     assert [one["kind"] for one in control.status(state)["devices"]["leaf1"]["faults"]] == ["bgp-down"]
