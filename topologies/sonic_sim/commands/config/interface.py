@@ -22,6 +22,7 @@ from sonic_sim.commands.config.names import (
     vrf_exists,
 )
 from sonic_sim.commands.config.root import config, not_simulated
+from sonic_sim.configdb import ConfigDb
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.shell.programs import ProgramError, Result
 
@@ -42,7 +43,6 @@ not_simulated(
     interface,
     """
     dhcp-mitigation-rate  Set interface DHCP rate limit attribute
-    storm-control         Configure storm-control
     transceiver           SFP transceiver configuration
     vrrp                  Vrrp configuration
     vrrp6                 Vrrpv6 configuration
@@ -238,18 +238,22 @@ disable = ipv6.branch("disable", "Disble IPv6 processing on interface", cls=Plai
 
 @enable.leaf("use-link-local-only", "Enable IPv6 link local address on interface", name_argument)
 def enable_link_local(one: Run, interface_name: str) -> None:
-    key = _link_local_key(one, interface_name)
-    one.db.set_fields(key, {"ipv6_use_link_local_only": "enable"})
+    set_link_local(one.db, _link_local_key(one, interface_name), "enable")
 
 
 @disable.leaf("use-link-local-only", "Disable IPv6 link local address on interface", name_argument)
 def disable_link_local(one: Run, interface_name: str) -> None:
-    db, key = one.db, _link_local_key(one, interface_name)
+    set_link_local(one.db, _link_local_key(one, interface_name), "disable")
+
+
+def set_link_local(db: ConfigDb, key: str, mode: str) -> None:
+    """Enable or disable IPv6 by link-local addresses alone on the interface of a row; one that then says nothing more
+    is removed."""
     row = db.get(key)
-    if row.get("ipv6_use_link_local_only", "disable") == "disable":
+    if row.get("ipv6_use_link_local_only", "disable") == mode:
         return
-    if row.get("vrf_name") or addresses_of(db, interface_name):
-        db.set_fields(key, {"ipv6_use_link_local_only": "disable"})
+    if mode == "enable" or row.get("vrf_name") or addresses_of(db, key.partition("|")[2]):
+        db.set_fields(key, {"ipv6_use_link_local_only": mode})
     else:
         db.delete(key)
 

@@ -62,7 +62,6 @@ not_simulated(
     fg-nhg-prefix             FG_NHG_PREFIX part of config_db.json
     flowcnt-route             Route flow counter related configuration tasks
     interface_naming_mode     Modify interface naming mode for interacting with SONiC CLI
-    ipv6                      IPv6 configuration
     kubernetes                kubernetes command line
     ldap
     ldap-server
