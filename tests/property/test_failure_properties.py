@@ -6,6 +6,7 @@ from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from frr_routes import routes
@@ -47,9 +48,23 @@ MOST_COMPONENTS = 60
 """What brute force walks in a moment: 1,830 failures."""
 
 
+class Drawn(NamedTuple):
+    """A drawn intent and the cages of a line card, 0 without line cards: what a failing example is named by."""
+
+    text: str
+    cages: int
+
+    def fabric(self) -> Fabric:
+        """Return its fabric; an intent that the design refuses is no example."""
+        fabric = design(load_intent_text(self.text, "small.yml"), CATALOG).fabric
+        assume(fabric is not None)
+        assert fabric is not None
+        return replace(fabric, switches=tuple(of_cards(switch, self.cages) for switch in fabric.switches))
+
+
 @st.composite
-def fabrics(draw: st.DrawFn) -> Fabric | None:
-    """Draw a fabric of two or three tiers with few components; None where the design refuses it."""
+def fabrics(draw: st.DrawFn) -> Drawn:
+    """Draw a fabric of two or three tiers with few components."""
     stripe = draw(st.integers(1, 3))
     pods = draw(st.sampled_from([1, 1, 2]))
     groups = draw(st.sampled_from([1, 2, 3]) if pods == 1 else st.sampled_from([1, 2]))
@@ -63,9 +78,7 @@ def fabrics(draw: st.DrawFn) -> Fabric | None:
         spines=groups * pods,
         pods=PODS.format(supers=groups * draw(st.integers(1, 2))) if pods > 1 else "",
     )
-    fabric = design(load_intent_text(text, "small.yml"), CATALOG).fabric
-    cages = draw(st.sampled_from([0, 0, 1, 2, 3]))
-    return fabric and replace(fabric, switches=tuple(of_cards(switch, cages) for switch in fabric.switches))
+    return Drawn(text, draw(st.sampled_from([0, 0, 1, 2, 3])))
 
 
 def of_cards(switch: Switch, cages: int) -> Switch:
@@ -74,17 +87,18 @@ def of_cards(switch: Switch, cages: int) -> Switch:
 
 
 @given(fabrics())
-def test_classes_are_what_every_failure_alone_costs(fabric: Fabric | None) -> None:
-    assume(fabric is not None and len(components(fabric)) <= MOST_COMPONENTS)
-    assert fabric is not None
+def test_classes_are_what_every_failure_alone_costs(drawn: Drawn) -> None:
+    fabric = drawn.fabric()
+    assume(len(components(fabric)) <= MOST_COMPONENTS)
     assert counted(failures(fabric)) == one_by_one(fabric)
 
 
 @given(fabrics(), st.data())
-def test_no_buffers_wait_in_a_ring_by_the_routes_that_are_left(fabric: Fabric | None, data: st.DataObject) -> None:
-    assume(fabric is not None)
-    assert fabric is not None
-    failed = data.draw(st.lists(st.sampled_from(components(fabric)), min_size=1, max_size=3))
+def test_no_buffers_wait_in_a_ring_by_the_routes_that_are_left(drawn: Drawn, data: st.DataObject) -> None:
+    fabric = drawn.fabric()
+    places = range(len(components(fabric)))
+    chosen = data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=3))
+    failed = [components(fabric)[place] for place in chosen]
     out = {name for one in failed for name in one.out}
     down = {link for one in failed for link in one.down}
     found = routes(

@@ -1,7 +1,8 @@
 """What can fail in a fabric: links, line cards, switches, and whole planes and pods where there are several."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from railweave.fabric.model import LINK_KINDS, Fabric, Link, Switch
@@ -14,13 +15,18 @@ class Block(NamedTuple):
     key: tuple[str | int | None, ...]
 
 
+NO_COUNTS: Mapping[Block, int] = MappingProxyType({})
+"""Of a component that belongs to each of its blocks once."""
+
+
 class Component(NamedTuple):
     """What fails as a whole; the ``name`` of a link is its lower end, its ``title`` both ends.
 
     ``device`` is the one to look at: the lower end of a link, the switch of a line card, empty of several.
     ``out`` are the switches that it takes out of service, ``down`` the link, or the links of a line card.
 
-    ``blocks`` are what it belongs to: the devices that it touches, their rail, stripe, pod, group and plane.
+    ``blocks`` are what it belongs to: the devices that it touches, their rail, stripe, pod, group and plane;
+    ``counts`` says of a line card by how many of its links it belongs to each.
     """
 
     kind: str
@@ -30,6 +36,7 @@ class Component(NamedTuple):
     out: tuple[str, ...]
     down: tuple[Link, ...]
     blocks: frozenset[Block]
+    counts: Mapping[Block, int] = NO_COUNTS
 
     @property
     def speed_gbps(self) -> int:
@@ -49,18 +56,23 @@ def components(fabric: Fabric) -> tuple[Component, ...]:
 
 
 def _links(fabric: Fabric) -> Iterator[Component]:
-    places = {one.name: _places(one) for one in fabric.switches}
+    places = _places_by_switch(fabric)
     for link in fabric.links:
-        upper = link.upper
-        own = [Block(DEVICE, (upper,)), *places[upper]]
-        if link.is_access:
-            own += [Block(NODE, (link.lower,)), Block(RAIL, (link.rail,))]
-        else:
-            own += [Block(DEVICE, (link.lower,)), Block(BUNDLE, (link.lower, upper)), *places[link.lower]]
-        own += [Block(CARD, card) for card in cards_of(fabric, link)]
         name = _port(fabric, link.lower, link.lower_port)
-        title = f"{name} — {_port(fabric, upper, link.upper_port)}"
-        yield Component(LINK_KINDS[link.level], name, title, link.lower, (), (link,), frozenset(own))
+        title = f"{name} — {_port(fabric, link.upper, link.upper_port)}"
+        blocks = frozenset(_blocks_of_link(fabric, link, places))
+        yield Component(LINK_KINDS[link.level], name, title, link.lower, (), (link,), blocks)
+
+
+def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[Block]]) -> list[Block]:
+    """Return what a link belongs to: both of its ends, the line cards there, and the parts of the fabric they are in."""
+    upper = link.upper
+    own = [Block(DEVICE, (upper,)), *places[upper]]
+    if link.is_access:
+        own += [Block(NODE, (link.lower,)), Block(RAIL, (link.rail,))]
+    else:
+        own += [Block(DEVICE, (link.lower,)), Block(BUNDLE, (link.lower, upper)), *places[link.lower]]
+    return [*own, *(Block(CARD, card) for card in cards_of(fabric, link))]
 
 
 def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
@@ -72,28 +84,18 @@ def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
             yield device, card
 
 
-def _ends(fabric: Fabric, link: Link) -> tuple[str | int, ...]:
-    """Return the line cards of both ends, as far as these are on one."""
-    return tuple(part for card in cards_of(fabric, link) for part in card)
-
-
 def _cards(fabric: Fabric) -> Iterator[Component]:
-    """Yield the line cards with a link; cards that reach a device by as many links have that in common."""
+    """Yield the line cards with a link: each belongs to what its links belong to, as often as these do."""
+    places = _places_by_switch(fabric)
     links: dict[tuple[str, int], list[Link]] = {}
     if any(switch.panel.card_cages for switch in fabric.switches):
         for link in fabric.links:
             for card in cards_of(fabric, link):
                 links.setdefault(card, []).append(link)
     for (name, number), down in links.items():
-        switch = fabric.switch_of[name]
-        far = Counter(link.lower if link.upper == name else link.upper for link in down)
-        kinds = {one: DEVICE if one in fabric.switch_of else NODE for one in far}
-        own = [Block(DEVICE, (name,)), Block(CARD, (name, number)), *_places(switch)]
-        own += [Block(kinds[one], (one,)) for one in far]
-        own += [Block(CARD, (one, count)) for one, count in far.items()]
-        own += [Block(CARD, ends) for link in down if len(ends := _ends(fabric, link)) > 2]
+        counts = Counter(block for link in down for block in set(_blocks_of_link(fabric, link, places)))
         title = f"{name} line card {number}"
-        yield Component(CARD, title, title, name, (), tuple(down), frozenset(own))
+        yield Component(CARD, title, title, name, (), tuple(down), frozenset(counts), counts)
 
 
 def _port(fabric: Fabric, device: str, index: int) -> str:
@@ -105,6 +107,10 @@ def _switches(fabric: Fabric) -> Iterator[Component]:
         nodes = (Block(NODE, (name,)) for name in fabric.nodes_on(switch.name))
         blocks = frozenset((Block(DEVICE, (switch.name,)), *_places(switch), *nodes))
         yield Component(switch.tier.name, switch.name, switch.name, switch.name, (switch.name,), (), blocks)
+
+
+def _places_by_switch(fabric: Fabric) -> Mapping[str, list[Block]]:
+    return {one.name: _places(one) for one in fabric.switches}
 
 
 def _places(switch: Switch) -> list[Block]:

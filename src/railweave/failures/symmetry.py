@@ -4,7 +4,7 @@ A fabric of 45,000 components has a thousand million pairs, but few that differ.
 kind, then again and again by the colors of what they belong to (their blocks), and blocks by the colors of what they
 hold, until no color divides any more (the Weisfeiler–Leman refinement of dimension one). Components of a color form a
 class. Two pairs are of a class where their components are and where they have blocks of the same colors in common, such
-as a leaf or a plane. One pair of each class stands for all of it.
+as a leaf or a plane, by as many links each. One pair of each class stands for all of it.
 """
 
 from collections import Counter
@@ -16,6 +16,10 @@ from railweave.failures.components import Block, Component
 
 Colors = tuple[int, ...]
 """The color of each component, by its place in the sequence of components."""
+
+
+Relation = tuple[tuple[str, int, int, int], ...]
+"""What two components share: kind and color of each block, and by how many links each of the two belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +80,45 @@ class Symmetry:
 
     def _partners(self, place: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield number, first and shared kinds of the alike partners of a component, of its own or a later color."""
-        own, blocks = self.colors[place], self._components[place].blocks
-        found: dict[tuple[int, tuple[tuple[str, int], ...]], list[int]] = {}
+        own, component = self.colors[place], self._components[place]
+        found: dict[tuple[int, Relation], list[int]] = {}
         for other, color in enumerate(self.colors):
             if color < own or other == place:
                 continue
-            shared = blocks & self._components[other].blocks
-            relation = tuple(sorted((one.kind, self.block_colors[one]) for one in shared))
-            entry = found.setdefault((color, relation), [0, other])
+            entry = found.setdefault((color, self._relation(component, self._components[other])), [0, other])
             entry[0] += 1
         for (_, relation), (count, first) in found.items():
-            yield count, first, tuple(sorted({kind for kind, _ in relation}))
+            yield count, first, tuple(sorted({kind for kind, *_ in relation}))
+
+    def _relation(self, one: Component, other: Component) -> Relation:
+        """Return what two components have in common, the same from either of them."""
+        shared = one.blocks & other.blocks
+        if not one.counts and not other.counts:
+            return tuple(sorted((block.kind, self.block_colors[block], 1, 1) for block in shared))
+        counted = [
+            (block.kind, self.block_colors[block], one.counts.get(block, 1), other.counts.get(block, 1))
+            for block in shared
+        ]
+        turned = ((kind, color, last, first) for kind, color, first, last in counted)
+        return min(tuple(sorted(counted)), tuple(sorted(turned)))
 
 
 def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[Block, int]]:
     """Return the colors of components, numbered in the order of their first ones, and of blocks."""
-    members: dict[Block, list[int]] = {}
+    members: dict[Block, list[tuple[int, int]]] = {}
     for place, one in enumerate(components):
         for block in one.blocks:
-            members.setdefault(block, []).append(place)
+            members.setdefault(block, []).append((place, one.counts.get(block, 1)))
     colors = _numbered([(one.kind, one.speed_gbps) for one in components])
     of_block = dict(zip(members, _numbered([one.kind for one in members]), strict=True))
     while True:
         held = [
-            (of_block[block], tuple(sorted(Counter(map(colors.__getitem__, own)).items())))
+            (of_block[block], tuple(sorted(Counter((colors[place], count) for place, count in own).items())))
             for block, own in members.items()
         ]
         finer_blocks = dict(zip(members, _numbered(held), strict=True))
         belongs = [
-            (color, tuple(sorted(finer_blocks[block] for block in one.blocks)))
+            (color, tuple(sorted((finer_blocks[block], one.counts.get(block, 1)) for block in one.blocks)))
             for color, one in zip(colors, components, strict=True)
         ]
         finer = _numbered(belongs)
