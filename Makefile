@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check lint types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -135,10 +135,12 @@ test: setup ## all tests that need only Python, except slow ones (`make check` r
 	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench and not slow'
 
 # mypy keeps one processor busy, the tests wait for processes now and then: side by side they end sooner.
-check: setup ## format, lint, types, and all tests with coverage
+check: lint ## format, lint, types, and all tests with coverage
+	@$(MAKE) --no-print-directory -j2 --output-sync types coverage
+
+lint: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(MAKE) --no-print-directory -j2 --output-sync types coverage
 
 types: setup
 	@$(BIN)/mypy
