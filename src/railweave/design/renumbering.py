@@ -94,7 +94,7 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
         ends = _ends(old, link)
         before, after = link.network, other.network
         yield Renumbered(ends.lower, f"address of {ends.lower_port}", ipv4_text(before + 1), ipv4_text(after + 1))
-        if (other.upper_port, _device(new, other.upper)) == (link.upper_port, _device(old, link.upper)):
+        if _upper_end(new, other) == _upper_end(old, link):
             yield Renumbered(ends.upper, f"address of {ends.upper_port}", ipv4_text(before), ipv4_text(after))
 
 
@@ -129,8 +129,11 @@ def _lower_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
     return _device(fabric, link.lower), link.lower_port
 
 
-def _upper_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
-    return _device(fabric, link.upper), link.upper_port
+def _upper_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], tuple[int, int]]:
+    """Return the upper device and its port by cage and place there: cages of another breakout before it are
+    more or fewer ports, and move none."""
+    port = fabric.switch_of[link.upper].panel.ports[link.upper_port]
+    return _device(fabric, link.upper), (port.panel, max(port.subport, 1))
 
 
 def _both_ends(fabric: Fabric, link: Link) -> tuple[object, object]:
