@@ -46,8 +46,8 @@ def unproven(
 
 
 def tier_path(tier: Tier) -> str:
-    """Return the intent path of a tier."""
-    return f"topology.{tier.name.replace('-', '_')}"
+    """Return the intent path of a tier, or of the leaves that an entry of nodes has for itself."""
+    return tier.path or f"topology.{tier.name.replace('-', '_')}"
 
 
 def lossless_names(policies: Policies) -> str:

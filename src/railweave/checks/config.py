@@ -58,11 +58,11 @@ def check_own(fabric: Fabric, where: Places = _unplaced, templates: Templates | 
 
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
-    for tier in fabric.tiers:
+    for tier in fabric.uplink_kinds:
         if tier.ports_up > MAXIMUM_PATHS:
             yield error(
                 "B-6",
-                f"{tier.plural} have {tier.ports_up} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route"
+                f"{tier.titled} have {tier.ports_up} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route"
                 " can have",
                 where(tier_path(tier)),
                 fix=f"use fewer, faster uplinks: {tier_path(tier)}.uplink_speed, or fewer topology.links_per_pair",
@@ -70,7 +70,7 @@ def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
         elif tier.ports_up > _PATHS_OF_EVERY_ASIC:
             yield warning(
                 "B-6",
-                f"{tier.plural} have {tier.ports_up} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in"
+                f"{tier.titled} have {tier.ports_up} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in"
                 " one ECMP group",
                 where(tier_path(tier)),
                 fix=f"look up the ECMP group width of the {tier.name}'s ASIC, or use fewer, faster uplinks",

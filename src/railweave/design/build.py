@@ -85,7 +85,7 @@ def _calculate(intent: Intent, catalog: Catalog) -> tuple[_Basis | None, Design]
     hardware, diagnostics = choose_hardware(intent, catalog)
     if not hardware or node_ports is None:
         return None, Design(None, None, in_order(diagnostics))
-    own, diagnostics = choose_leaves(intent, hardware[0], catalog)
+    own, diagnostics = choose_leaves(intent, hardware, catalog)
     if own is None:
         return None, Design(None, None, in_order(diagnostics))
     node_ports = tuple(one._replace(leaf=leaf) for one, leaf in zip(node_ports, own, strict=True))

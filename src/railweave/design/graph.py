@@ -1,7 +1,7 @@
 """From layout to fabric: every switch, GPU node and cable as a value, tier by tier."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from railweave.design.identity import (
     link_network,
     loopback,
 )
-from railweave.design.layout import Layout, NodeGroup, TierLayout
+from railweave.design.layout import Layout, NodeGroup, OwnLeaf, SpineBlock, TierLayout
 from railweave.design.nodes import host_ports
-from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch
+from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch, Tier
 from railweave.fabric.policy import ClassRole
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Part, Shape
@@ -38,6 +38,16 @@ class Uplink(NamedTuple):
         return self.base + self.step * index
 
 
+def wire_apart(block: SpineBlock, first: int, spines: int) -> tuple[Uplink, ...]:
+    """Return the uplinks of a leaf for which spines keep ports apart; they are its ports from ``first`` on."""
+    base = block.first - block.base * block.pair
+    return tuple(
+        Uplink(first + one * block.pair + link, one, base + link, block.pair)
+        for one in range(spines)
+        for link in range(block.pair)
+    )
+
+
 def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
     """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports."""
     block, count, uppers = lower.ports.block, lower.links_per_pair, upper.group_size
@@ -52,17 +62,40 @@ def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
 def count_moves(old: Layout, new: Layout) -> int:
     """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
     return old.planes * sum(
-        _moves(before, after) for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False)
+        _moves((old, before), (new, after))
+        for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False)
     )
 
 
-def _moves(old: tuple[TierLayout, TierLayout], new: tuple[TierLayout, TierLayout]) -> int:
-    after = {uplink.port: uplink for uplink in wire(*new)}
-    return sum(
-        before.port not in after or _upper_end(old, before, place) != _upper_end(new, after[before.port], place)
-        for before in wire(*old)
-        for place in old[0].places
-    )
+_Between = tuple[Layout, tuple[TierLayout, TierLayout]]
+"""A layout and two of its tiers that cables join."""
+
+
+def _moves(old: _Between, new: _Between) -> int:
+    moves = 0
+    for block, places in _by_block(old).items():
+        wires = (wire(*old[1]), wire(*new[1]))
+        if block is not None:
+            now = new[0].owner(places[0] // new[0].stripe_leaves).spine_block or block
+            wires = wire_apart(block, 0, old[1][1].group_size), wire_apart(now, 0, new[1][1].group_size)
+        after = {uplink.port: uplink for uplink in wires[1]}
+        moves += sum(
+            one.port not in after or _upper_end(old[1], one, place) != _upper_end(new[1], after[one.port], place)
+            for one in wires[0]
+            for place in places
+        )
+    return moves
+
+
+def _by_block(between: _Between) -> dict[SpineBlock | None, list[int]]:
+    """Return the places of the lower tier by the ports that the upper one keeps apart for them, None for none."""
+    layout, (lower, _) = between
+    if lower.level or not layout.spines.ports.apart:
+        return {None: [*lower.places]}
+    found: dict[SpineBlock | None, list[int]] = {}
+    for place in lower.places:
+        found.setdefault(layout.owner(place // layout.stripe_leaves).spine_block, []).append(place)
+    return found
 
 
 def _upper_end(tiers: tuple[TierLayout, TierLayout], uplink: Uplink, place: int) -> tuple[int, int]:
@@ -109,11 +142,12 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
 
 
 def _switches(intent: Intent, layout: Layout, own: TierLayout, panels: Panels) -> Iterator[Switch]:
-    addressing, tier = intent.policies.addressing, own.tier
+    addressing, tiers = intent.policies.addressing, _tiers_of_entries(layout, own)
     has_pods = layout.super_spines is not None
     for place in own.places:
         of_pod, _ = own.group_of(place)
         joined, _ = own.joins(place)
+        tier = tiers[layout.owner(place // layout.stripe_leaves).entry.name] if len(tiers) > 1 else tiers[""]
         panel = panels.of(layout, tier.level, place)
         for plane in range(layout.planes):
             number = device_number(place, plane, layout.planes)
@@ -131,6 +165,33 @@ def _switches(intent: Intent, layout: Layout, own: TierLayout, panels: Panels) -
                 pod=of_pod if has_pods and tier.level < 2 else None,
                 group=(of_pod if tier.level > 1 else joined) if has_pods and tier.level else None,
             )
+
+
+def _tiers_of_entries(layout: Layout, own: TierLayout) -> dict[str, Tier]:
+    """Return the tier by the name of the entry of nodes whose leaves have uplinks of their own; under "" that of all
+    others, which is alone where there are none."""
+    common = own.tier
+    apart = {group.entry.name: group for group in layout.groups if group.spine_block and not own.level}
+    if not apart:
+        return {"": common}
+    return (
+        {group.entry.name: common for group in layout.groups}
+        | {"": common}
+        | {
+            name: replace(
+                common,
+                ports_down=group.leaf.downlinks,
+                down_gbps=group.leaf.hardware.down.speed_gbps,
+                ports_up=layout.uplinks_of(group),
+                up_gbps=group.leaf.hardware.up.speed_gbps,
+                links_per_pair=group.leaf.block.pair,
+                entry=name,
+                path=f"{group.path}.leaf",
+            )
+            for name, group in apart.items()
+            if group.leaf and group.leaf.block
+        }
+    )
 
 
 def _rail(layout: Layout, own: TierLayout, place: int) -> int | None:
@@ -248,6 +309,16 @@ def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int], l
     return found
 
 
+class _Run(NamedTuple):
+    """The uplinks of a leaf of one kind, or of a switch of another tier: they lie ``further`` on than the ports by
+    which they have their addresses; their speed in Gb/s and their medium."""
+
+    wires: tuple[Uplink, ...]
+    further: int
+    speed_gbps: int
+    medium: str
+
+
 class _Uplinks:
     """The uplinks of any switch of a tier; what all of them share is computed once."""
 
@@ -262,9 +333,13 @@ class _Uplinks:
         self._addressing = intent.policies.addressing
         self._lower, self._above, self._level = *tiers, tiers[1].level
         self._length_m = (*intent.cabling.by_level.values(),)[self._level].length_m
-        self._medium, self._own_media = media.uplinks[self._lower.level], media.leaf_uplinks
-        self._layout, self._has_own = layout, not self._lower.level and any(group.leaf for group in layout.groups)
-        self._wires = wire(*tiers)
+        self._layout, lower = layout, self._lower
+        common = _Run(wire(*tiers), 0, lower.up.speed_gbps, media.uplinks[lower.level])
+        self._runs: dict[str | None, _Run] = {None: common} | {
+            group.entry.name: self._own(common, group.leaf, media.leaf_uplinks[group.entry.name])
+            for group in layout.groups
+            if group.leaf and not lower.level
+        }
         self._upper = {(one.plane, one.place): one.name for one in uppers}
 
     def of(self, switch: Switch) -> list[Link]:
@@ -273,8 +348,8 @@ class _Uplinks:
         zero = link_network(self._addressing, self._lower, switch.number, 0) if numbered else 0
         group, index = self._lower.joins(switch.place)
         step = 2 if numbered else 0
-        level, plane, name, speed_gbps = self._level, switch.plane, switch.name, self._lower.up.speed_gbps
-        further, medium = self._own(switch)
+        level, plane, name = self._level, switch.plane, switch.name
+        wires, further, speed_gbps, medium = self._run(switch)
         return [
             Link(
                 level,
@@ -289,13 +364,20 @@ class _Uplinks:
                 self._length_m,
                 medium,
             )
-            for uplink in self._wires
+            for uplink in wires
         ]
 
-    def _own(self, switch: Switch) -> tuple[int, str]:
-        """Return by how many ports the uplinks lie further on than on the common leaves, and their medium. Their
-        addresses are those of the same uplinks there, so that no leaf of an entry needs more of them."""
-        group = self._layout.owner(switch.stripe or 0) if self._has_own else None
-        if group is None or group.leaf is None:
-            return 0, self._medium
-        return group.leaf.ports.block - self._lower.ports.block, self._own_media[group.entry.name]
+    def _run(self, switch: Switch) -> _Run:
+        group = self._layout.owner(switch.stripe or 0) if len(self._runs) > 1 else None
+        return self._runs[group.entry.name if group and group.leaf else None]
+
+    def _own(self, common: _Run, leaf: OwnLeaf, medium: str) -> _Run:
+        """Return the uplinks of leaves that an entry of nodes has for itself.
+
+        Their addresses are those of the same uplinks of the common leaves, so that no leaf of an entry needs more of
+        them; where number or speed differ, those of the first ports that a leaf has addresses for.
+        """
+        if leaf.block is None:
+            return common._replace(further=leaf.ports.block - self._lower.ports.block, medium=medium)
+        wires = wire_apart(leaf.block, 0, self._above.group_size)
+        return _Run(wires, leaf.ports.block, leaf.hardware.up.speed_gbps, medium)

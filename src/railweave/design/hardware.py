@@ -21,13 +21,15 @@ _INLINE_PORTS_PER_CAGE = (1, 2, 4, 8)
 
 class TierHardware(NamedTuple):
     """The hardware of a tier. ``model`` is None for an inline one, which can only be sized; ``down`` and ``up`` are the
-    breakouts of each direction. ``name`` is the tier's."""
+    breakouts of each direction. ``name`` is the tier's. ``far`` is stated of leaves that an entry of nodes has for
+    itself: the breakout of the spines' cages that meet their uplinks."""
 
     name: str
     model: SwitchModel | None
     cages: int
     down: Breakout
     up: Breakout
+    far: Breakout = NO_UPLINKS
 
     @property
     def ports(self) -> int:
@@ -73,14 +75,16 @@ def choose_hardware(intent: Intent, catalog: Catalog) -> tuple[tuple[TierHardwar
 
 
 def choose_leaves(
-    intent: Intent, leaf: TierHardware, catalog: Catalog
+    intent: Intent, hardware: Sequence[TierHardware], catalog: Catalog
 ) -> tuple[tuple[TierHardware | None, ...] | None, tuple[Diagnostic, ...]]:
     """Return the leaves of every entry of nodes that has its own, None of one without; or none at all and why.
+    ``hardware`` is that of all tiers.
 
     A model that the catalog does not have is reported by check_intent.
     """
     found: list[TierHardware | None] = []
     diagnostics: list[Diagnostic] = []
+    leaf, spine = hardware[0], _model(intent.topology.spine, catalog)
     for index, entry in enumerate(intent.nodes):
         own, path = entry.leaf, f"nodes[{index}].leaf"
         if own is None:
@@ -90,14 +94,16 @@ def choose_leaves(
             diagnostics.append(_first_entry(intent))
             continue
         model = catalog.find_switch(own.model) if own.model else _model(intent.topology.leaf, catalog)
-        if model is None:
+        if model is None or spine is None:
             return None, tuple(diagnostics)
         key = "downlink_speed" if own.downlink_gbps else "model" if own.model else ""
         down, missing = _breakout(intent, model, own.downlink_gbps or entry.nics.speed_gbps, f"{path}.{key}".strip("."))
-        up, no_uplinks = _breakout(intent, model, leaf.up.speed_gbps, f"{path}.model")
-        diagnostics += (*missing, *no_uplinks)
-        if down and up:
-            found.append(_tier(leaf.name, model, down, up))
+        up_gbps, key = own.uplink_gbps or leaf.up.speed_gbps, "uplink_speed" if own.uplink_gbps else "model"
+        up, no_uplinks = _breakout(intent, model, up_gbps, f"{path}.{key}")
+        far, no_far = _breakout(intent, spine, up_gbps, f"{path}.{key}", "spines meet these uplinks: ")
+        diagnostics += (*missing, *no_uplinks, *no_far)
+        if down and up and far:
+            found.append(_tier(leaf.name, model, down, up)._replace(far=far))
     return (None if diagnostics else tuple(found)), tuple(diagnostics)
 
 
@@ -123,13 +129,13 @@ def _cages(model: SwitchModel | InlineModel) -> int:
 
 
 def _breakout(
-    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, path: str
+    intent: Intent, model: SwitchModel | InlineModel, speed_gbps: int, path: str, why: str = ""
 ) -> tuple[Breakout | None, tuple[Diagnostic, ...]]:
     per_cage = _per_cage(model, speed_gbps)
     if per_cage is not None:
         return Breakout(speed_gbps, per_cage), ()
     missing = _no_such_speed(model, speed_gbps) if isinstance(model, InlineModel) else no_such_speed(model, speed_gbps)
-    return None, (error("P-3", missing.message, intent.where(path), fix=missing.fix),)
+    return None, (error("P-3", f"{why}{missing.message}", intent.where(path), fix=missing.fix),)
 
 
 def _per_cage(model: SwitchModel | InlineModel, speed_gbps: int) -> int | None:
@@ -195,8 +201,8 @@ def choose_media(
         far = switch_end(leaf.model, leaf.down.speed_gbps) if leaf and leaf.model else down[0]
         access[entry.name] = _choose(intent, end, far, host, catalog)
         if leaf and leaf.model and up:
-            own = switch_end(leaf.model, leaf.up.speed_gbps)
-            leaf_uplinks[entry.name] = _choose(intent, own, down[1], between[0], catalog)
+            own, spine = (switch_end(model, leaf.up.speed_gbps) for model in (leaf.model, models[1]))
+            leaf_uplinks[entry.name] = _choose(intent, own, spine, between[0], catalog)
     uplinks = [
         _choose(intent, lower, upper, key, catalog)
         for lower, upper, key in zip(up, down[1:], between[: len(up)], strict=True)

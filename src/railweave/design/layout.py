@@ -14,18 +14,42 @@ from railweave.fabric.model import Tier
 from railweave.intent.model import Nodes, Shape
 
 
+class SpineBlock(NamedTuple):
+    """Ports that every spine keeps apart for the leaves of an entry of nodes: ``cages`` in one breakout, from the port
+    ``first`` on, ``pair`` for each of ``leaves`` indexes. These count from ``base``, the first leaf of the entry among
+    those that a spine joins, so that neither other leaves nor the count of today moves a port."""
+
+    cages: int
+    breakout: Breakout
+    first: int
+    pair: int
+    base: int
+    leaves: int
+
+    @property
+    def ports(self) -> int:
+        """Return the logical ports of its cages."""
+        return self.cages * self.breakout.per_cage
+
+
 class OwnLeaf(NamedTuple):
-    """The leaves that an entry of nodes has for itself, with ``downlinks`` to its nodes. Uplinks are like those of all
-    leaves: as many, of one speed, in one order; ``ports`` says where they lie."""
+    """The leaves that an entry of nodes has for itself, with ``downlinks`` to its nodes; ``ports`` says where their
+    uplinks lie. These are like those of all leaves, as many, of one speed, in one order; or spines have a ``block`` of
+    ports for them, and speed and number are the entry's."""
 
     hardware: TierHardware
     downlinks: int
     ports: TierPorts = NO_PORTS
+    block: SpineBlock | None = None
 
     @property
     def down_gbps(self) -> int:
         """Return the bandwidth of the downlinks."""
         return self.downlinks * self.hardware.down.speed_gbps
+
+    def pair_gbps(self, pair: int) -> int:
+        """Return the bandwidth of a leaf to a spine, where all leaves have ``pair`` links; a block has its own."""
+        return (self.block.pair if self.block else pair) * self.hardware.up.speed_gbps
 
 
 class NodeGroup(NamedTuple):
@@ -49,6 +73,11 @@ class NodeGroup(NamedTuple):
     def end_stripe(self) -> int:
         """Return the first stripe after the group."""
         return self.first_stripe + self.stripes
+
+    @property
+    def spine_block(self) -> SpineBlock | None:
+        """Return the ports that spines keep apart for its leaves, None where they have those of all leaves."""
+        return self.leaf.block if self.leaf else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +132,7 @@ class TierLayout:
     @property
     def stride_above(self) -> int:
         """Return the numbers that a group of the tier above has: the ports of a switch that are no downlinks."""
-        return self.ports.total - self.ports.down
+        return self.ports.total - self.ports.down - self.ports.apart
 
     @property
     def count(self) -> int:
@@ -205,8 +234,56 @@ class Layout(NamedTuple):
 
     @property
     def joined_leaves(self) -> int:
-        """Return the leaf indexes that a spine has ports for: of its pod or rail, or of all."""
-        return self.pod_leaves or self.lowest.indexes // self.networks
+        """Return the leaf indexes that a spine has ports for: of its pod or rail, or of all. Leaves for which it keeps
+        ports apart are none of them."""
+        return self.pod_leaves or (self._common(self.stripes) + 1) * self.stripe_leaves // self.networks
+
+    def reserved_leaves(self) -> int:
+        """Return the leaf indexes of the reserve that meet ports of a spine which are for all leaves."""
+        stripes = range(self.lowest.reserve // self.stripe_leaves)
+        return (self._common(stripes) + 1) * self.stripe_leaves // self.networks
+
+    def _common(self, stripes: Sequence[int]) -> int:
+        """Return the last of ``stripes`` whose leaves meet ports of a spine that are for all leaves."""
+        return next((one for one in reversed(stripes) if self.owner(one).spine_block is None), -1)
+
+    def has_spine_ports(self, stripe: int) -> bool:
+        """Tell whether spines have ports for the leaves of a stripe, where they keep some apart; else all have."""
+        if not self.spines.ports.apart:
+            return True
+        block, each = self.owner(stripe).spine_block, self.stripe_leaves
+        end = (stripe + 1) * each // self.networks
+        if block is not None:
+            return end <= block.base + block.leaves
+        return end * self.lowest.links_per_pair <= self.spines.ports.down
+
+    def uplinks_of(self, group: NodeGroup) -> int:
+        """Return the uplinks of a leaf of an entry of nodes."""
+        block = group.spine_block
+        return block.pair * self.spines.group_size if block else self.lowest.uplinks
+
+    def leaves_of(self, group: NodeGroup) -> int:
+        """Return the leaves of one plane that an entry of nodes has, with those of stripes that wait for its nodes."""
+        return sum(self.owner(stripe) is group for stripe in self.stripes) * self.stripe_leaves
+
+    def ratio_of(self, group: NodeGroup) -> Fraction:
+        """Return the oversubscription of a leaf for which spines keep ports apart, of others that of all."""
+        own = group.leaf
+        if own is None or own.block is None:
+            return self.lowest.ratio
+        return Fraction(own.down_gbps, self.spines.group_size * own.pair_gbps(0))
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """Return the highest oversubscription of a leaf, 0 where none has uplinks."""
+        return max(self.lowest.ratio, *map(self.ratio_of, self.groups))
+
+    @property
+    def leaf_spine_links(self) -> int:
+        """Return the links between leaves and spines of one plane."""
+        apart = [group for group in self.groups if group.spine_block]
+        others = self.lowest.count - sum(map(self.leaves_of, apart))
+        return others * self.lowest.uplinks + sum(self.leaves_of(one) * self.uplinks_of(one) for one in apart)
 
     @property
     def of_spines(self) -> str:
@@ -216,9 +293,12 @@ class Layout(NamedTuple):
         return " of a rail" if self.lowest.rails else " of a plane" if self.planes > 1 else ""
 
     @property
-    def uplink_room(self) -> int:
-        """Return the ports for uplinks that every leaf has."""
-        return min(self.lowest.ports.room, *(one.leaf.ports.room for one in self.groups if one.leaf), 1 << 16)
+    def spine_room(self) -> int:
+        """Return the spines that every leaf has uplink ports for."""
+        pair = self.lowest.links_per_pair
+        own = [one.leaf for one in self.groups if one.leaf]
+        rooms = [one.ports.room // (one.block.pair if one.block else pair) for one in own]
+        return min(self.lowest.ports.room // pair, *rooms, 1 << 16)
 
     @property
     def nodes(self) -> int:

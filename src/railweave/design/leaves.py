@@ -1,17 +1,18 @@
 """The leaves: the split of their ports, and the stripes that have some. They are counted from the nodes."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import count as numbers
 from itertools import islice
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
-from railweave.design.layout import NodeGroup, OwnLeaf, TierLayout
+from railweave.design.layout import NodeGroup, OwnLeaf, SpineBlock, TierLayout, owner
 from railweave.design.nodes import NodePorts, place_groups, rail_count
 from railweave.design.ratios import AUTOMATIC_RATIO, ratio_text
 from railweave.design.split import Split, TierPorts, automatic_split, downlink_room, place_ports
 from railweave.diagnostics import Diagnostic, error
-from railweave.intent.model import Intent
+from railweave.intent.model import Intent, Nodes
 from railweave.units import format_speed
 from railweave.wording import counted
 
@@ -37,9 +38,25 @@ class Leaves(NamedTuple):
         return tuple(stripe * self.per_stripe + rail for stripe in self.stripes for rail in range(self.per_stripe))
 
     @property
+    def blocks(self) -> Iterator[tuple[NodeGroup, SpineBlock]]:
+        """Return the groups for whose leaves spines keep ports apart, with these."""
+        return ((one, one.spine_block) for one in self.groups if one.spine_block)
+
+    @property
     def indexes(self) -> int:
-        """Return the highest index + 1."""
-        return (self.stripes[-1] + 1) * self.per_stripe
+        """Return the highest index + 1 of the leaves that meet ports of spines which are for all leaves."""
+        common = (one for one in reversed(self.stripes) if not _states_reserve(owner(self.groups, one)))
+        return (next(common, -1) + 1) * self.per_stripe
+
+
+def _states_reserve(group: NodeGroup) -> bool:
+    return group.entry.leaf is not None and group.entry.leaf.reserve is not None
+
+
+def pair_of(intent: Intent, entry: Nodes) -> int:
+    """Return the links between a leaf of an entry of nodes and a spine, where these are given."""
+    own = entry.leaf.links_per_pair if entry.leaf else None
+    return own or intent.topology.links_per_pair or 1
 
 
 def asked_ratio(intent: Intent) -> Fraction:
@@ -71,7 +88,8 @@ def count_leaves(
 
 def _own_downlinks(intent: Intent, node: NodePorts, down: int, common: TierHardware, split: Split | None) -> int:
     """Return the downlinks of a leaf of an entry: ``down`` of the common leaves, or on its own as many as carry the
-    same bandwidth at another speed, since all leaves have the same uplinks, and no more than a leaf has addresses for.
+    same bandwidth at another speed, where all leaves have the same uplinks, and no more than a leaf has addresses for.
+    Uplinks of its own divide it by themselves.
     """
     own, topology = node.leaf, intent.topology
     if own is None:
@@ -79,6 +97,9 @@ def _own_downlinks(intent: Intent, node: NodePorts, down: int, common: TierHardw
     if topology.links_per_pair is not None and topology.stripe is not None:
         return topology.stripe * node.per_leaf
     up = split.up if split else 0
+    if node.entry.leaf is not None and node.entry.leaf.reserve is not None:
+        alone = automatic_split(own.cages, own.down, own.up, asked_ratio(intent))
+        return min(alone.down if alone else 0, down + up)
     most = down * common.down.speed_gbps // own.down.speed_gbps
     return min(most, downlink_room(own.cages, own.down, own.up, up), down + up)
 
@@ -87,7 +108,8 @@ def place_own_leaves(
     intent: Intent, groups: tuple[NodeGroup, ...], low: TierLayout
 ) -> tuple[tuple[NodeGroup, ...], Faults]:
     """Return the groups with the ports of the leaves that they have for themselves, beside ``low``, those of all."""
-    block = low.ports.room if low.fixed_pair and intent.topology.reserve.spines is not None else None
+    spines = low.ports.room // low.links_per_pair
+    reserved = low.fixed_pair and intent.topology.reserve.spines is not None
     found: list[NodeGroup] = []
     faults: list[Diagnostic] = []
     for group in groups:
@@ -95,10 +117,14 @@ def place_own_leaves(
         if own is None:
             found.append(group)
             continue
-        one = own.hardware
-        ports = place_ports(one.cages, one.down, one.up, own.downlinks, block)
-        if ports is None or ports.room < low.uplinks:
-            faults.append(_own_leaf_full(intent, group, own, block or low.uplinks))
+        one, uplinks, room = own.hardware, low.uplinks, low.ports.room
+        if own.block is not None:
+            uplinks, room = low.uplinks // low.links_per_pair * own.block.pair, spines * own.block.pair
+        ports = place_ports(one.cages, one.down, one.up, own.downlinks, room if reserved else None)
+        if ports is None or ports.room < uplinks:
+            faults.append(_own_leaf_full(intent, group, own, room if reserved else uplinks))
+        elif own.block is not None and uplinks > low.ports.total:
+            faults.append(_uplinks_exceed_addresses(intent, group, uplinks, low))
         elif own.downlinks > low.ports.total:
             faults.append(_own_leaf_exceeds_block(intent, group, own, low))
         else:
@@ -126,6 +152,17 @@ def _own_leaf_exceeds_block(intent: Intent, group: NodeGroup, own: OwnLeaf, low:
         intent.where(f"{group.path}.leaf"),
         fix=f"use a stripe of at most {low.ports.total // group.ports_per_leaf} nodes, or a topology.leaf with at least"
         f" {counted(own.downlinks, 'port')}",
+    )
+
+
+def _uplinks_exceed_addresses(intent: Intent, group: NodeGroup, uplinks: int, low: TierLayout) -> Diagnostic:
+    return error(
+        "RW213",
+        f"a leaf of {group.entry.name!r} has {counted(uplinks, 'uplink')}; a leaf has addresses for {low.ports.total},"
+        " the ports of topology.leaf",
+        intent.where(f"{group.path}.leaf"),
+        fix="use fewer links_per_pair of a higher speed, fewer spines, or a topology.leaf with at least"
+        f" {counted(uplinks, 'port')}",
     )
 
 

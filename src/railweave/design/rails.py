@@ -65,7 +65,7 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
 
 def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> Faults:
     """Return the refusal of more stripes than the spines of a rail have ports for."""
-    stripes = leaves.stripes[-1] + 1
+    stripes = leaves.indexes // leaves.per_stripe
     if stripes <= spine.ports:
         return ()
     nodes = sum(group.entry.count for group in leaves.groups)

@@ -142,7 +142,7 @@ def _below_today(intent: Intent, layout: Layout) -> list[Diagnostic]:
 
 def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
     low, spines = layout.lowest, layout.spines
-    needed = low.reserve // layout.networks * low.links_per_pair
+    needed = layout.reserved_leaves() * low.links_per_pair
     if layout.pod:
         most = spines.groups * layout.pod_leaves
         if low.reserve <= most:
@@ -157,15 +157,15 @@ def _beyond_panels(intent: Intent, layout: Layout) -> list[Diagnostic]:
                 fix=f"reserve at most {most} leaves, or reserve.pods: {pods}",
             )
         ]
-    if not low.fixed_pair or needed <= spines.ports.total:
+    if not low.fixed_pair or needed <= spines.ports.down:
         return []
     each = layout.of_spines if low.rails else ""
-    most = spines.ports.total // low.links_per_pair * layout.networks
+    most = spines.ports.down // low.links_per_pair * layout.networks
     return [
         warning(
             "T-3",
-            f"the reserve of {low.reserve // layout.networks} leaves{each} × {low.links_per_pair} links needs"
-            f" {needed} ports on every spine; a spine has {spines.ports.total}",
+            f"the reserve of {layout.reserved_leaves()} leaves{each} × {low.links_per_pair} links needs"
+            f" {needed} ports on every spine; a spine has {spines.ports.down}",
             intent.where("topology.reserve.leaves"),
             fix=f"reserve at most {most} leaves, or use spines with more ports",
         )

@@ -3,6 +3,7 @@ that move are counted."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count as numbers
 from typing import NamedTuple
 
 from railweave.design.graph import count_moves
@@ -67,7 +68,7 @@ def find_growth(layout: Layout, addressing: Addressing) -> Growth:
     }
     stripes = {name: count // layout.stripe_leaves for name, count in leaf_indexes.items()}
     first = min(stripes, key=lambda name: stripes[name])
-    owners = [layout.owner(stripe) for stripe in range(stripes[first])]
+    owners = [layout.owner(stripe) for stripe in range(stripes[first]) if layout.has_spine_ports(stripe)]
     return Growth(
         stripes=stripes[first],
         nodes=sum(group.stripe_nodes for group in owners),
@@ -82,8 +83,15 @@ def _leaves_by_ports(layout: Layout) -> int:
     if not layout.spines.count:
         return layout.lowest.reserve
     if not layout.pod:
-        return layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
+        common = layout.spines.ports.down // layout.lowest.links_per_pair * layout.networks
+        return _end_of_ports(layout) * layout.stripe_leaves if layout.spines.ports.apart else common
     return layout.most_pods // (layout.spines.links_per_pair or 1) * layout.pod_leaves
+
+
+def _end_of_ports(layout: Layout) -> int:
+    """Return the first stripe behind those of today for whose leaves spines have no ports; stripes before it that no
+    entry of nodes can reach are left out of what is counted."""
+    return next(stripe for stripe in numbers(layout.stripes[-1] + 1) if not layout.has_spine_ports(stripe))
 
 
 class Designed(NamedTuple):
@@ -98,11 +106,12 @@ class Designed(NamedTuple):
 def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
     layout = designed.layout
-    stripes = max(0, growth.stripes - len(layout.stripes))
+    today = set(layout.stripes)
+    stripes = sum(layout.has_spine_ports(one) for one in range(growth.stripes) if one not in today)
     leaves = stripes * layout.stripe_leaves
     spines = 0
     if layout.lowest.fixed_pair:
-        above, most = layout.spines, layout.uplink_room // layout.lowest.links_per_pair
+        above, most = layout.spines, layout.spine_room
         of_pod = max(0, min(above.group_reserve, most) - above.group_size)
         spines = of_pod * len(layout.pods)
     ways = list(_ways_with_room(layout, growth, spines))
@@ -118,7 +127,9 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
     places = sum(group.stripes * group.stripe_nodes - group.entry.count for group in layout.groups)
     if places:
         yield f"{counted(places, 'node')} on the leaves of today (no cable moves)"
-    free = next((stripe for stripe in range(growth.stripes) if stripe not in set(layout.stripes)), None)
+    today = set(layout.stripes)
+    waiting = (stripe for stripe in range(growth.stripes) if stripe not in today)
+    free = next((stripe for stripe in waiting if layout.has_spine_ports(stripe)), None)
     if free is not None:
         nodes, leaves = layout.owner(free).stripe_nodes, counted(layout.stripe_leaves, "leaf")
         pod = layout.lowest.group_of(free * layout.stripe_leaves)[0]
@@ -127,7 +138,7 @@ def _ways_with_room(layout: Layout, growth: Growth, spines: int) -> Iterator[str
             more = f" and {counted(layout.spines.group_size, 'spine')}, which begin a pod, and a third tier"
         yield f"{leaves}{more} for {counted(nodes, 'node')} (no cable moves)"
     if spines:
-        ratio = layout.lowest.ratio * layout.spines.count / (layout.spines.count + spines)
+        ratio = layout.worst_ratio * layout.spines.count / (layout.spines.count + spines)
         yield f"{counted(spines, 'spine')} more, which give {ratio_text(ratio)} (no cable moves)"
 
 
@@ -149,6 +160,9 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         yield f"super-spines with {(layout.pods[-1] + 2) * layout.spines.links_per_pair} ports"
     elif layout.pod:
         yield f"super-spines with {layout.most_pods + 1} ports"
+    elif (group := layout.owner(growth.stripes)).spine_block:
+        more = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
+        yield f"{group.path}.leaf.reserve: {more}, which moves the cables of these leaves at the spines"
     else:
         yield from _fewer_links(designed, leaves)
         yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
@@ -189,7 +203,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     topology = intent.topology.with_values(reserve=intent.topology.reserve.with_values(leaves=None))
     unreserved = topology.reserve.with_values(spines=None)
     if layout.lowest.fixed_pair:
-        pair = layout.spines.ports.total // (leaves // layout.networks)
+        pair = layout.spines.ports.down // (leaves // layout.networks)
         if pair == 0:
             return
         spines = -(-layout.lowest.uplinks // pair) * layout.networks
@@ -200,7 +214,7 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     else:
         own, uplinks = leaves // layout.networks, layout.lowest.uplinks
         more = (count for count in spine_counts(uplinks) if count > layout.spines.group_size)
-        fitting = (count for count in more if own * (uplinks // count) <= layout.spines.ports.total)
+        fitting = (count for count in more if own * (uplinks // count) <= layout.spines.ports.down)
         spines = next(fitting, 0) * layout.networks
         if spines == 0:
             return

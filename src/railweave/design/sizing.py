@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from railweave.design.layout import Layout
-from railweave.design.ratios import RECOMMENDED_RATIO, ratio_text
+from railweave.design.ratios import RECOMMENDED_RATIO, bandwidth_text, ratio_text
 from railweave.design.room import Designed, Growth, end_of_growth, find_growth, remaining_capacity
 from railweave.design.steps import explain
 from railweave.diagnostics import Diagnostic, error, info, warning
@@ -22,7 +22,8 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
     growth = find_growth(layout, intent.policies.addressing)
     room = remaining_capacity(designed, growth)
     low, spines, supers = layout.lowest, layout.spines, layout.super_spines
-    after_loss = low.ratio * spines.group_size / (spines.group_size - 1) if spines.group_size > 1 else None
+    worst = layout.worst_ratio
+    after_loss = worst * spines.group_size / (spines.group_size - 1) if spines.group_size > 1 else None
     return Sizing(
         fabric=layout.fabric,
         tiers=len(layout.tiers),
@@ -37,13 +38,13 @@ def size(designed: Designed, diagnostics: tuple[Diagnostic, ...]) -> Sizing:
         leaf=LeafSplit(low.ports.down, low.uplinks, low.down_gbps, low.up_gbps),
         links=LinkCounts(
             host_leaf=layout.node_ports,
-            leaf_spine=low.count * low.uplinks * layout.planes,
+            leaf_spine=layout.leaf_spine_links * layout.planes,
             spine_super_spine=spines.count * spines.uplinks * layout.planes,
             per_leaf_spine_pair=low.links_per_pair,
         ),
         oversubscription=Oversubscription(
             target=float(layout.ratio),
-            leaf=float(low.ratio),
+            leaf=float(worst),
             after_spine_loss=float("inf") if after_loss is None else float(after_loss),
         ),
         limits=growth.limits,
@@ -59,6 +60,7 @@ def judge(intent: Intent, layout: Layout, growth: Growth, room: RoomLeft) -> tup
         *_unused_tier(intent, layout),
         *_unused_uplink_speed(intent, layout),
         *_ratio_advice(intent, layout),
+        *_unequal_leaves(intent, layout),
         *_spine_advice(intent, layout),
         *_growth_faults(intent, layout, growth, room),
     )
@@ -85,7 +87,7 @@ def _unused_uplink_speed(intent: Intent, layout: Layout) -> list[Diagnostic]:
 def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
     kind = intent.workload.kind
     most: Fraction = RECOMMENDED_RATIO[kind]
-    ratio = layout.lowest.ratio
+    ratio = layout.worst_ratio
     if ratio <= most or not intent.carries_collectives:
         return []
     return [
@@ -96,6 +98,33 @@ def _ratio_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:
             fix=f"ask for {ratio_text(most)} or less, or keep it knowingly",
         )
     ]
+
+
+def _unequal_leaves(intent: Intent, layout: Layout) -> list[Diagnostic]:
+    """Return the leaves that have more or less bandwidth to every spine than those of topology.leaf.
+
+    Paths stay of equal cost, and rightly so: every spine has the same links to a leaf. The slower of two leaves is the
+    limit between them, and what the faster one sends beyond it waits in the spines.
+    """
+    low, spines = layout.lowest, layout.spines.group_size
+    common = low.links_per_pair * low.up.speed_gbps
+    found = []
+    for group in layout.groups:
+        own = group.leaf.pair_gbps(low.links_per_pair) if group.leaf else common
+        if own == common:
+            continue
+        sides = {"topology.leaf": common * spines, repr(group.entry.name): own * spines}
+        each = " and ".join(f"{bandwidth_text(gbps)} to a leaf of {name}" for name, gbps in sides.items())
+        found.append(
+            info(
+                "RW215",
+                f"spines have {each}: between the two the lesser is the limit on paths of equal cost, and what comes"
+                " faster waits in spines or is paused",
+                intent.where(f"{group.path}.leaf"),
+                fix="place a job's nodes on leaves of one kind, or give both the same bandwidth by links_per_pair",
+            )
+        )
+    return found
 
 
 def _spine_advice(intent: Intent, layout: Layout) -> list[Diagnostic]:

@@ -4,6 +4,7 @@ Every leaf reaches every spine of its plane, and in three tiers of its pod, with
 bundles would overload the spines that have fewer links towards a leaf (fabric-facts 2.1, rule 5).
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -26,13 +27,14 @@ class SpineRoom(NamedTuple):
     """What spines are for: ``leaves`` indexes of a plane, or of a pod or rail apart, on ``ports`` of a spine.
 
     ``given`` is how many of them the intent states, None for automatic; ``groups`` share the stated ones, and
-    ``group`` says what these are, empty where all leaves reach all spines."""
+    ``group`` says what these are, empty where all leaves reach all spines. ``apart`` ports are for other leaves."""
 
     leaves: int
     ports: int
     given: int | None
     groups: int = 1
     group: str = ""
+    apart: int = 0
 
     @property
     def each(self) -> str:
@@ -42,7 +44,7 @@ class SpineRoom(NamedTuple):
     @property
     def down(self) -> str:
         """Return which ports they are, for a message."""
-        return " down" if self.group == "pod" else ""
+        return " down" if self.group == "pod" else " for them" if self.apart else ""
 
     def stated(self, spines: int) -> int:
         """Return as many spines as the intent would state them: those of all groups."""
@@ -50,19 +52,27 @@ class SpineRoom(NamedTuple):
 
 
 class UplinkDemand(NamedTuple):
-    """The bandwidth in Gb/s of a leaf's downlinks and of one uplink, and the highest ratio of down to up."""
+    """The bandwidth in Gb/s of a leaf's downlinks and of one uplink, and the highest ratio of down to up.
+
+    ``pair`` are its links to a spine, stated at the intent path ``key``, ``room`` its ports for uplinks; ``of`` says
+    whose leaf it is, empty of those of all."""
 
     down_gbps: int
     uplink_gbps: int
     ratio: Fraction
+    pair: int
+    key: str
+    room: int
+    of: str = ""
 
     def ratio_with(self, uplinks: int) -> Fraction:
         """Return the oversubscription with so many uplinks."""
         return Fraction(self.down_gbps, uplinks * self.uplink_gbps)
 
-    def least_spines(self, pair: int) -> int:
-        """Return the least number of spines with ``pair`` links each that meets the ratio."""
-        return ceil(self.ratio_with(pair) / self.ratio)
+    @property
+    def least_spines(self) -> int:
+        """Return the least number of spines that meets the ratio."""
+        return ceil(self.ratio_with(self.pair) / self.ratio)
 
 
 def spine_counts(uplinks: int) -> list[int]:
@@ -92,17 +102,16 @@ def divide_uplinks(intent: Intent, uplinks: int, room: SpineRoom) -> tuple[Spine
 
 
 def multiply_pairs(
-    intent: Intent, leaf: TierPorts, demand: UplinkDemand, room: SpineRoom
+    intent: Intent, leaf: TierPorts, demands: Sequence[UplinkDemand], room: SpineRoom
 ) -> tuple[SpineTier | None, tuple[Diagnostic, ...]]:
-    """Return the spines that a leaf reaches with the given ``links_per_pair`` each."""
+    """Return the spines that every leaf reaches with the links of a pair that are given for it."""
     pair = intent.topology.links_per_pair or 1
-    needed = demand.least_spines(pair)
+    needed = max(demand.least_spines for demand in demands)
     spines = room.given or needed
     diagnostics = []
     if spines * pair > leaf.room:
         diagnostics.append(_uplinks_exceeded(intent, spines, pair, leaf, room))
-    if spines < needed:
-        diagnostics.append(_ratio_not_met(intent, spines, leaf, demand, room))
+    diagnostics += [_ratio_not_met(intent, spines, one, room) for one in demands if spines < one.least_spines]
     if room.leaves * pair > room.ports:
         diagnostics.append(_pairs_exceed_spine(intent, pair, room))
     return (None if diagnostics else SpineTier(spines, pair)), tuple(diagnostics)
@@ -138,12 +147,14 @@ def _spines_full(intent: Intent, pair: int, uplinks: int, more: int, room: Spine
 
 
 def _pairs_exceed_spine(intent: Intent, pair: int, room: SpineRoom) -> Diagnostic:
+    most = room.ports // room.leaves
+    ways = [f"use at most {most} links_per_pair with more spines"] if most or not room.apart else []
+    ways += ["reserve fewer of the leaves that spines keep ports apart for"] if room.apart else []
     return error(
         "T-3",
         _too_many_links(pair, room),
         intent.where("topology.links_per_pair"),
-        fix=f"use at most {room.ports // room.leaves} links_per_pair with more spines, or spines with"
-        f" {room.leaves * pair} ports{room.down}",
+        fix=", or ".join([*ways, f"spines with {room.leaves * pair} ports{room.down}"]),
     )
 
 
@@ -154,16 +165,16 @@ def _too_many_links(pair: int, room: SpineRoom) -> str:
     )
 
 
-def _ratio_not_met(intent: Intent, spines: int, leaf: TierPorts, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
-    pair = intent.topology.links_per_pair or 1
-    actual, needed = demand.ratio_with(spines * pair), demand.least_spines(pair)
-    ways = [f"use {room.stated(needed)} spines"] if needed * pair <= leaf.room else []
+def _ratio_not_met(intent: Intent, spines: int, demand: UplinkDemand, room: SpineRoom) -> Diagnostic:
+    pair, needed = demand.pair, demand.least_spines
+    actual = demand.ratio_with(spines * pair)
+    ways = [f"use {room.stated(needed)} spines"] if needed * pair <= demand.room else []
     more = -(-needed * pair // spines)
-    if more * spines <= leaf.room:
-        ways.append(f"use links_per_pair: {more}")
+    if more * spines <= demand.room:
+        ways.append(f"use {demand.key}: {more}")
     return error(
         "T-4",
-        f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf with"
+        f"{counted(spines, 'spine')}{room.each} × {counted(pair, 'link')} a pair leave a leaf{demand.of} with"
         f" {ratio_text(actual)}; {ratio_text(demand.ratio)} is asked for",
         intent.where("topology.spine.count"),
         fix=", or ".join([*ways, f"ask for oversubscription: {asking_text(actual)}"]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
 from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size
@@ -96,13 +97,18 @@ def _leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]
     yield Step("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
     for group in layout.groups:
         if group.leaf:
-            own, name = group.leaf, group.entry.name
+            own, name, uplinks = group.leaf, group.entry.name, layout.uplinks_of(group)
             yield _panel_step(f"ports of a leaf of {name}", own.ports)
             most = bandwidth_text(low.down_gbps)
-            same = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
-            fixed = low.fixed_pair and intent.topology.stripe
-            formula = f"stripe of {group.stripe_nodes} nodes" if fixed else same
-            yield Step(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {low.uplinks} up")
+            formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+            if low.fixed_pair and intent.topology.stripe:
+                formula = f"stripe of {group.stripe_nodes} nodes"
+            elif own.block:
+                formula = f"split at {ratio_text(layout.ratio)}"
+            if own.block:
+                pair = counted(own.block.pair, "link")
+                formula += f"; {pair} a pair × {counted(top.group_size, 'spine')}"
+            yield Step(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {uplinks} up")
 
 
 def _panel_step(name: str, ports: TierPorts) -> Step:
@@ -135,11 +141,43 @@ def _stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
         yield Step(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     yield _leaf_count_step(layout)
-    uplink = low.up_gbps
-    speed = format_speed(low.up.speed_gbps)
-    yield Step("uplink of a leaf", f"{low.uplinks} × {speed}", bandwidth_text(uplink))
-    leaves = low.count * layout.planes
-    yield Step("uplink of all leaves", f"{leaves} × {bandwidth_text(uplink)}", bandwidth_text(leaves * uplink))
+    for one in (kinds := _uplink_kinds(layout)):
+        yield Step(
+            f"uplink of a leaf{one.of}", f"{one.uplinks} × {format_speed(one.speed_gbps)}", bandwidth_text(one.gbps)
+        )
+    formula = " + ".join(f"{one.leaves} × {bandwidth_text(one.gbps)}" for one in kinds)
+    yield Step("uplink of all leaves", formula, bandwidth_text(sum(one.leaves * one.gbps for one in kinds)))
+
+
+class _UplinkKind(NamedTuple):
+    """Leaves with uplinks of one number and speed, over all planes; ``of`` names the nodes whose they are."""
+
+    of: str
+    leaves: int
+    uplinks: int
+    speed_gbps: int
+
+    @property
+    def gbps(self) -> int:
+        """Return the bandwidth of the uplinks of one of them."""
+        return self.uplinks * self.speed_gbps
+
+
+def _uplink_kinds(layout: Layout) -> tuple[_UplinkKind, ...]:
+    """Return the leaves of all, then those of every entry whose uplinks are its own."""
+    low, planes = layout.lowest, layout.planes
+    own = tuple(
+        _UplinkKind(
+            f" of {one.entry.name}",
+            layout.leaves_of(one) * planes,
+            layout.uplinks_of(one),
+            one.leaf.hardware.up.speed_gbps,
+        )
+        for one in layout.groups
+        if one.leaf and one.leaf.block
+    )
+    others = low.count * planes - sum(one.leaves for one in own)
+    return _UplinkKind("", others, low.uplinks, low.up.speed_gbps), *own
 
 
 def _leaf_count_step(layout: Layout) -> Step:
@@ -222,12 +260,24 @@ def _spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware
         f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
-    links = low.count * low.uplinks * layout.planes
+    yield from _block_of_spine_steps(layout)
     yield Step(
         "leaf-spine cables",
-        f"{low.count * layout.planes} leaves × {low.uplinks} uplinks",
-        str(links),
+        " + ".join(f"{one.leaves} leaves × {one.uplinks} uplinks" for one in _uplink_kinds(layout)),
+        str(layout.leaf_spine_links * layout.planes),
     )
+
+
+def _block_of_spine_steps(layout: Layout) -> Iterator[Step]:
+    """Yield the ports that a spine keeps apart for the leaves of some entries."""
+    for group in layout.groups:
+        block = group.spine_block
+        if block is not None:
+            name, cages = group.entry.name, f"{counted(block.cages, 'cage')} × {block.breakout.per_cage}"
+            links = f"{block.leaves} leaves of the reserve × {counted(block.pair, 'link')}"
+            ports = f"ports {block.first + 1} to {block.first + block.ports}"
+            speed = format_speed(block.breakout.speed_gbps)
+            yield Step(f"ports of a spine for leaves of {name}", links, f"{ports}, {cages} × {speed}")
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
@@ -236,8 +286,12 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     least = f"⌈{leaves} leaves × {low.uplinks} uplinks ÷ {ports}⌉"
     needed = -(-leaves * low.uplinks // spines.ports.down)
     if low.fixed_pair:
-        needed_gbps = Fraction(low.down_gbps) / layout.ratio
-        asked = f"{low.links_per_pair} × spines × {format_speed(low.up.speed_gbps)} ≥ {float(needed_gbps):g} Gb/s"
+        demands = [(low.down_gbps, low.links_per_pair, low.up.speed_gbps)]
+        own = [one.leaf for one in layout.groups if one.leaf]
+        demands += [(one.down_gbps, one.block.pair, one.hardware.up.speed_gbps) for one in own if one.block]
+        down_gbps, pair, up_gbps = max(demands, key=lambda one: Fraction(one[0], one[1] * one[2]))
+        needed_gbps = Fraction(down_gbps) / layout.ratio
+        asked = f"{pair} × spines × {format_speed(up_gbps)} ≥ {float(needed_gbps):g} Gb/s"
         return f"given; {asked}" if intent.topology.spine.count else f"the least with {asked}"
     if intent.topology.spine.count:
         return f"given; at least {least} = {needed}, {low.uplinks} mod {spines.group_size} = 0"
@@ -283,11 +337,13 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
         f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
         ratio_text(low.ratio),
     )
+    yield from _own_ratio_steps(layout)
+    worst = layout.worst_ratio
     if top.group_size > 1:
-        lost = low.ratio * top.group_size / (top.group_size - 1)
+        lost = worst * top.group_size / (top.group_size - 1)
         yield Step(
             "with one spine lost",
-            f"{ratio_text(low.ratio)} × {top.group_size} ÷ {top.group_size - 1}",
+            f"{ratio_text(worst)} × {top.group_size} ÷ {top.group_size - 1}",
             ratio_text(lost),
         )
     pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
@@ -296,6 +352,27 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     yield Step(
         "load of a leaf's busiest uplink", f"{each} hashed onto {low.uplinks} uplinks", f"{found.load:.2f} × mean"
     )
+
+
+def _own_ratio_steps(layout: Layout) -> Iterator[Step]:
+    """Yield the ratio of leaves with uplinks of their own, and what they and the others carry between them: each
+    spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
+    low, spines = layout.lowest, layout.spines.group_size
+    for group in layout.groups:
+        own = group.leaf
+        if own is None or own.block is None:
+            continue
+        name, up_gbps = group.entry.name, own.pair_gbps(0) * spines
+        formula = f"{bandwidth_text(own.down_gbps)} down ÷ {bandwidth_text(up_gbps)} up"
+        yield Step(f"oversubscription of a leaf of {name}", formula, ratio_text(layout.ratio_of(group)))
+        each = (low.links_per_pair, low.up.speed_gbps), (own.block.pair, own.hardware.up.speed_gbps)
+        least = " and ".join(f"{pair} × {format_speed(gbps)}" for pair, gbps in each)
+        least_gbps = spines * min(pair * gbps for pair, gbps in each)
+        yield Step(
+            f"between a leaf of {name} and one of topology.leaf",
+            f"{counted(spines, 'spine')} × the lesser of {least}, on paths of equal cost",
+            bandwidth_text(least_gbps),
+        )
 
 
 def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[Step]:
@@ -337,7 +414,7 @@ def _reserve_formula(intent: Intent, layout: Layout) -> str:
         leaves = "given" if reserve.leaves else f"{counted(top.groups, 'pod')} × {layout.pod_leaves}"
     else:
         rails = f"{counted(layout.rails, 'rail')} × " if low.rails else ""
-        leaves = "given" if reserve.leaves else f"{rails}⌊{top.ports.total} spine ports ÷ {pair}⌋"
+        leaves = "given" if reserve.leaves else f"{rails}⌊{top.ports.down} spine ports ÷ {pair}⌋"
     if reserve.spines:
         spines = "given"
     elif low.fixed_pair:

@@ -3,9 +3,10 @@
 The lowest tier is counted from the nodes, each tier above from the uplinks of the one below.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from railweave.design.apart import keep_ports_apart
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, TierLayout
 from railweave.design.leaves import Faults, Leaves, asked_ratio, count_leaves, place_leaf_ports, place_own_leaves
@@ -14,7 +15,7 @@ from railweave.design.pods import GroupTier, Pods, divide_into_pods, join_pods, 
 from railweave.design.rails import give_rails_a_switch
 from railweave.design.reserve import reserve_diagnostics
 from railweave.design.spines import SpineRoom, SpineTier, UplinkDemand, divide_uplinks, multiply_pairs
-from railweave.design.split import TierPorts, all_down
+from railweave.design.split import TierPorts, all_down, downlink_room
 from railweave.diagnostics import Diagnostic
 from railweave.intent.model import Intent
 
@@ -37,6 +38,16 @@ def lay_out(
     pods, diagnostics = divide_into_pods(intent, leaves, hardware)
     if pods is None:
         return None, diagnostics
+    apart, diagnostics = keep_ports_apart(intent, leaves, pods, hardware)
+    if apart is None:
+        return None, diagnostics
+    return _lay_out(intent, leaves._replace(groups=apart.groups), pods._replace(ports=apart.ports), hardware)
+
+
+def _lay_out(
+    intent: Intent, leaves: Leaves, pods: Pods, hardware: Sequence[TierHardware]
+) -> tuple[Layout | None, Faults]:
+    """Return the layout of two or three tiers whose leaves and pods are counted."""
     tiers, diagnostics = _lay_out_tiers(intent, leaves, pods, hardware)
     groups, own_diagnostics = place_own_leaves(intent, leaves.groups, tiers[0]) if tiers else ((), ())
     diagnostics = (*diagnostics, *own_diagnostics)
@@ -93,12 +104,26 @@ def _count_spines(
         given,
         len(pods.indexes),
         pods.each,
+        pods.ports.apart,
     )
     if leaves.uplinks is not None:
         return divide_uplinks(intent, leaves.uplinks, room)
-    down_gbps = [ports.down * low.down.speed_gbps, *(one.leaf.down_gbps for one in leaves.groups if one.leaf)]
-    demand = UplinkDemand(max(down_gbps), low.up.speed_gbps, asked_ratio(intent))
-    return multiply_pairs(intent, ports, demand, room)
+    return multiply_pairs(intent, ports, list(_demands(intent, leaves, ports, low)), room)
+
+
+def _demands(intent: Intent, leaves: Leaves, ports: TierPorts, low: TierHardware) -> Iterator[UplinkDemand]:
+    """Yield what leaves ask of their uplinks: first those that share them, then each entry with uplinks of its own."""
+    pair, ratio = intent.topology.links_per_pair or 1, asked_ratio(intent)
+    shared = [one.leaf for one in leaves.groups if one.leaf and one.leaf.block is None]
+    down_gbps = max(ports.down * low.down.speed_gbps, *(one.down_gbps for one in shared), 0)
+    yield UplinkDemand(down_gbps, low.up.speed_gbps, ratio, pair, "links_per_pair", ports.room)
+    for group in leaves.groups:
+        own = group.leaf
+        if own is not None and own.block is not None:
+            one, key = own.hardware, f"{group.path}.leaf.links_per_pair"
+            room = downlink_room(one.cages, one.up, one.down, own.downlinks)
+            of = f" of {group.entry.name!r}"
+            yield UplinkDemand(own.down_gbps, one.up.speed_gbps, ratio, own.block.pair, key, room, of)
 
 
 def _tiers(
@@ -115,13 +140,14 @@ def _tiers(
     groups, rails = reserve.pods or (top.ports // group.links_per_pair if group else pods.rails), pods.apart
     room = pods.size * leaves.per_stripe or pods.ports.down // pair
     spare = ports.room // pair if fixed else spines.spines
+    own = (one.first_stripe * leaves.per_stripe + block.leaves * pods.rails for one, block in leaves.blocks)
     lowest = TierLayout(
         name=low.name,
         level=0,
         places=leaves.places,
         ports=ports,
         down=low.down,
-        reserve=reserve.leaves or groups * room,
+        reserve=reserve.leaves or max(groups * room, *own, 0),
         up=low.up,
         uplinks=spines.spines * pair,
         links_per_pair=pair,

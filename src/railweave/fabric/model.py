@@ -84,7 +84,8 @@ class Tier:
     its ports in use towards the tier below and above with their speeds, and the parallel links to each switch above.
     A top tier has none above. The reserve is of ``groups`` (pods, and above them groups of super-spines) of
     ``group_reserve`` switches; ``ports_above`` of a switch are no downlinks, whether cabled or not. A tier is the same
-    in two designs of a fabric, whatever its size.
+    in two designs of a fabric, whatever its size; so is that of leaves whose uplinks differ from those of all, which an
+    entry of nodes has for itself: ``entry`` is its name and ``path`` what states them in the intent.
     """
 
     name: str
@@ -99,6 +100,8 @@ class Tier:
     groups: int = field(default=1, compare=False)
     group_reserve: int = field(default=0, compare=False)
     ports_above: int = field(default=0, compare=False)
+    entry: str = field(default="", compare=False)
+    path: str = field(default="", compare=False)
 
     @property
     def attaches_nodes(self) -> bool:
@@ -113,6 +116,11 @@ class Tier:
     def plural(self) -> str:
         """Return the name for several: ``leaves``."""
         return plural(self.name)
+
+    @property
+    def titled(self) -> str:
+        """Return the name for several with the entry of nodes that has them for itself: ``leaves of 'old'``."""
+        return f"{self.plural} of {self.entry!r}" if self.entry else self.plural
 
 
 class Switch(NamedTuple):
@@ -318,6 +326,12 @@ class Fabric:
     def tier_switches(self) -> tuple[tuple[Switch, ...], ...]:
         """Return the switches of each tier."""
         return tuple(tuple(one for one in self.switches if one.tier.level == tier.level) for tier in self.tiers)
+
+    @cached_property
+    def uplink_kinds(self) -> tuple[Tier, ...]:
+        """Return the tiers, the lowest once more for each entry of nodes whose leaves have uplinks of their own."""
+        own = {switch.tier.entry: switch.tier for switch in self.tier_switches[0] if switch.tier.entry}
+        return (*self.tiers, *own.values())
 
     @cached_property
     def host_block_lengths(self) -> tuple[int, ...]:

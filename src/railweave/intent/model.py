@@ -119,12 +119,21 @@ class Nics(Keys):
 class NodeLeaf(Keys):
     """The leaves of one entry of nodes, where they are other switches or run at another speed than those of topology.
 
-    Their uplinks are like those of all leaves.
+    Their uplinks are like those of all leaves, or of another speed or number: then spines keep ports apart for them.
     """
 
     model: SwitchId = unset("switch model of these leaves; by default topology.leaf.model")
     downlink_gbps: AutoSpeed = default(
         "auto", "speed of their ports to these nodes; auto is the NIC's", "downlink_speed"
+    )
+    uplink_gbps: AutoSpeed = default(
+        "auto", "speed of their ports to the spines; auto is that of all leaves", "uplink_speed"
+    )
+    links_per_pair: Annotated[int | None, Whole(least=1, most=512, auto=True)] = default(
+        "auto", "parallel links between one of them and one spine; auto is topology.links_per_pair"
+    )
+    reserve: Annotated[int | None, Whole(least=1, most=4096)] = unset(
+        "leaves of one plane that every spine keeps ports apart for; required where uplinks differ from those of all"
     )
 
 
@@ -142,7 +151,7 @@ class Nodes(Keys):
         0, "first stripe of these nodes, from 0; required from the second entry on, so that each has its own"
     )
     leaf: NodeLeaf | None = unset(
-        "leaves of these nodes alone, from the second entry on: other ports towards nodes, uplinks like all leaves"
+        "leaves of these nodes alone, from the second entry on: another model, other ports towards nodes or spines"
     )
 
 

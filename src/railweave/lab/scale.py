@@ -33,12 +33,14 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     topology = intent.topology
     leaves_of_stripe = today.rails if topology.shape.has_rails else 1
     stripes = today.lowest.reserve // leaves_of_stripe
+    apart = any(entry.leaf and entry.leaf.reserve for entry in intent.nodes)
     return replace(
         intent,
         workload=intent.workload.with_values(gpus=None, growth=None),
-        nodes=_full_stripes(intent.nodes, stripes, nodes_of_stripe(today)),
+        nodes=_full_stripes(intent.nodes, stripes, nodes_of_stripe(today), leaves_of_stripe),
         topology=topology.with_values(
-            leaf=topology.leaf.with_values(count=stripes * leaves_of_stripe),
+            # Stripes behind the ports that spines keep apart for an entry's leaves can have none.
+            leaf=topology.leaf.with_values(count=None if apart else stripes * leaves_of_stripe),
             spine=topology.spine.with_values(count=spines),
         ),
         racks=None,  # the reserve has no places yet
@@ -46,9 +48,13 @@ def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     )
 
 
-def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, size: int) -> tuple[Nodes, ...]:
-    """Return the entries, each filling its stripes up to the next entry's first, the last up to the reserve."""
+def _full_stripes(nodes: tuple[Nodes, ...], stripes: int, size: int, leaves_of_stripe: int) -> tuple[Nodes, ...]:
+    """Return the entries, each filling its stripes up to the next entry's first, the last up to the reserve, and those
+    with a reserve of their own up to it."""
     ends = [*(entry.first_stripe for entry in nodes[1:]), stripes]
+    for place, entry in enumerate(nodes):
+        if entry.leaf and entry.leaf.reserve:
+            ends[place] = min(ends[place], entry.first_stripe + entry.leaf.reserve // leaves_of_stripe)
     return tuple(
         entry.with_values(count=max(entry.count, (end - entry.first_stripe) * size))
         for entry, end in zip(nodes, ends, strict=True)

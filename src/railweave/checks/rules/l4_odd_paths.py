@@ -16,9 +16,9 @@ RULE = rule(
 @RULE.on_fabric
 def odd_paths(fabric: Fabric) -> Breaches:
     """Look for tiers with an odd count of uplinks."""
-    for tier in fabric.tiers:
+    for tier in fabric.uplink_kinds:
         if tier.ports_up > 1 and tier.ports_up % 2:
-            key = f"topology.{fabric.tiers[tier.level + 1].name.replace('-', '_')}.count"
-            message = f"{tier.plural} spread flows over {tier.ports_up} uplinks, an odd count: the load stays uneven"
+            key = tier.path or f"topology.{fabric.tiers[tier.level + 1].name.replace('-', '_')}.count"
+            message = f"{tier.titled} spread flows over {tier.ports_up} uplinks, an odd count: the load stays uneven"
             fix = "use an even count of spines or of links_per_pair, best a power of two"
             yield Breach(key, message, fix, Severity.INFO)

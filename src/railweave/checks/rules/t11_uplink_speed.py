@@ -4,6 +4,7 @@ large flows better over fewer, faster paths. By default uplinks run at the speed
 from railweave.catalog.load import load_catalog
 from railweave.catalog.model import SwitchModel
 from railweave.catalog.panel import logical_ports_per_cage, speeds
+from railweave.checks.buffer_facts import tier_path
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric, Tier
@@ -24,17 +25,22 @@ _SAME_OPTICS = 2
 def slow_uplinks(fabric: Fabric) -> Breaches:
     """Look for a faster speed at which fewer links of every pair carry the same."""
     catalog, limit_gbps = load_catalog(), RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
-    for lower, upper in zip(fabric.tiers, fabric.tiers[1:], strict=False):
-        models = [catalog.find_switch(fabric.tier_switches[tier.level][0].panel.model) for tier in (lower, upper)]
+    for lower in fabric.uplink_kinds:
+        switches = [one for one in fabric.tier_switches[lower.level] if one.tier.entry == lower.entry]
+        if not lower.ports_up or not switches:
+            continue
+        upper = fabric.tiers[lower.level + 1]
+        above = fabric.tier_switches[upper.level][0]
+        models = [catalog.find_switch(one.panel.model) for one in (switches[0], above)]
         ratio = _saving(lower, [model for model in models if model is not None], limit_gbps)
         if ratio > 1:
-            links = sum(link.level == upper.level for link in fabric.links)
+            links = sum(len(fabric.uplinks_of[one.name]) for one in switches)
             faster = format_speed(lower.up_gbps * ratio)
             message = (
-                f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.plural} and {upper.plural}, where"
+                f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.titled} and {upper.plural}, where"
                 f" {links // ratio:,} of {faster} would carry as much"
             )
-            key = f"topology.{lower.name.replace('-', '_')}.uplink_speed"
+            key = f"{tier_path(lower)}.uplink_speed"
             severity = Severity.INFO if ratio == _SAME_OPTICS else Severity.WARNING
             yield Breach(key, message, f"write {key}: {faster}", severity)
 

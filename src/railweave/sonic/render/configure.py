@@ -52,7 +52,7 @@ class Configurator:
         self._secrets = secrets or {}
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
-        self._panels: dict[tuple[int, int], PanelRows] = {}
+        self._panels: dict[tuple[int, int, str], PanelRows] = {}
         self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
         self._order: dict[str, tuple[str | int, ...]] = {}
@@ -159,7 +159,7 @@ class Configurator:
     def shared(self, switch: Switch) -> PanelRows:
         """Return what the switches of one panel and tier share, the same object for all of them."""
         tier = switch.tier
-        place = (id(switch.panel), tier.level)
+        place = (id(switch.panel), tier.level, tier.entry)
         known = self._panels.get(place)
         if known is None:
             lengths_m = self.fabric.cable_lengths_m[tier.level]
