@@ -52,3 +52,49 @@ def test_three_kinds_of_nodes_are_deployed_and_one_grows(new_project: Any) -> No
     assert changed == {"mixed-spine1", "mixed-spine2", *(f"mixed-leaf{number}" for number in range(17, 21))}
     assert project.deploy()["result"] == "done"
     assert project.verify()["ok"]
+
+
+NEW = """  - name: new
+    count: 4
+    gpus: 4
+    first_stripe: 7
+    nics: {count: 4, speed: 400G, model: connectx-7, pcie: gen5x16}
+    leaf: {model: nvidia-sn5600, uplink_speed: 800G, reserve: 8}
+topology:
+"""
+
+
+def test_a_generation_with_faster_uplinks_comes_under_the_spines_of_the_others_and_grows(new_project: Any) -> None:
+    project = new_project("mixed-nodes.yml")
+    project.up()
+    assert project.deploy()["result"] == "done"
+    spine, cabled = "mixed-spine1", [f"Ethernet{4 * number}" for number in range(8)]
+    before = project.running(spine)
+
+    project.edit(("topology:\n", NEW))
+    project.up()
+    plan = project.plan()
+    # A spine with ports of two speeds has another HWSKU: one spine after the other is loaded anew.
+    new = {f"mixed-leaf{number}" for number in range(29, 33)}
+    reloaded = {one["device"] for one in plan["changes"] if one["disruption"] == "reload"}
+    assert reloaded == {spine, "mixed-spine2", *new}
+    # Other leaves learn the spines' HWSKU, and nothing else.
+    others = [one for one in plan["changes"] if one["device"] not in reloaded]
+    assert {(one["table"], one["disruption"]) for one in others} == {("DEVICE_NEIGHBOR_METADATA", "none")}
+    assert project.deploy()["result"] == "done"
+    assert project.verify()["ok"]
+    after = project.running(spine)
+    assert {port: after["PORT"][port] for port in cabled} == {port: before["PORT"][port] for port in cabled}
+    used = Counter(one["speed"] for one in after["PORT"].values() if "mixed-leaf" in one.get("description", ""))
+    assert used == Counter({"400000": 20, "800000": 4})
+    routes = json.loads(project.on("mixed-leaf29", "sudo vtysh -c 'show ip route json'"))
+    assert {len(routes[prefix][0]["nexthops"]) for prefix in routes if prefix.endswith("/25")} >= {2}
+
+    project.edit(("- name: new\n    count: 4", "- name: new\n    count: 8"))
+    project.up()
+    plan = project.plan()
+    changed = {name for name, one in plan["devices"].items() if one["state"] == "changed"}
+    assert changed == {spine, "mixed-spine2", *(f"mixed-leaf{number}" for number in range(33, 37))}
+    assert not [one for one in plan["changes"] if one["device"] == spine and one["disruption"] == "reload"]
+    assert project.deploy()["result"] == "done"
+    assert project.verify()["ok"]
