@@ -14,7 +14,8 @@ from sonic_sim.device import Device
 from sonic_sim.platform import ASIC_SENSORS, cages
 from sonic_sim.presets import PRESETS, sample
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
-from sonic_sim.sku_templates import MissingTemplateError, NotSimulatedError, Template, find_template
+from sonic_sim.sku.data import MissingTemplateError, NotSimulatedError
+from sonic_sim.sku.templates import Template, find_template
 
 if TYPE_CHECKING:
     import jinja2

@@ -15,7 +15,7 @@ from sonic_sim.commands.merge import merge_into, read_document
 from sonic_sim.databases import APPL, rows_of_database
 from sonic_sim.device import VERSION_FILE
 from sonic_sim.shell.programs import Call, ProgramError, Result
-from sonic_sim.sku_templates import NotSimulatedError
+from sonic_sim.sku.data import NotSimulatedError
 
 _TABLES = (
     "PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP",

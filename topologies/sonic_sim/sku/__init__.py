@@ -1,0 +1,1 @@
+"""What the templates of QoS and buffers in an image make of a configuration, SKU by SKU."""

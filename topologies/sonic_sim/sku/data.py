@@ -1,0 +1,57 @@
+"""What the folders of SKUs add to the templates of QoS and buffers: ``data.json``.
+
+A SKU names its buffers by topology (``traditional`` and ``dynamic``) as the number of a layout, a layout names the rows
+of a table as the number of a list of rows. ``remap`` holds what changes where a tunnel's traffic is remapped.
+"""
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sonic_sim.shell.programs import ProgramError
+
+Tables = dict[str, Any]
+Row = Mapping[str, str]
+
+_VIRTUAL = "x86_64-kvm_x86_64-r0"
+
+
+class NotSimulatedError(Exception):
+    """A SKU that the simulator does not have."""
+
+
+class MissingTemplateError(Exception):
+    """A template includes one that the folder of the SKU does not have; the text is its name."""
+
+
+@functools.cache
+def _document() -> Mapping[str, Any]:
+    return dict(json.loads(Path(__file__).with_suffix(".json").read_bytes()))
+
+
+def sku_folder(platform: str, hwsku: str) -> Mapping[str, Any] | None:
+    """Return what the folder of a SKU holds, if there is one. Raises NotSimulatedError."""
+    platforms: Mapping[str, Mapping[str, Any]] = _document()["platforms"]
+    # the package of the folders puts those of all SKUs into that of the virtual switch (src/sonic-device-data)
+    folders = (platforms.get(platform, {}), *(platforms.values() if platform == _VIRTUAL else ()))
+    found = next((skus[hwsku] for skus in folders if hwsku in skus), None)
+    if found is None and hwsku in _document()["not_simulated"]:
+        raise NotSimulatedError(f"the QoS and buffer templates of {hwsku} are not simulated")
+    return found
+
+
+def layout_of(number: int) -> Mapping[str, Any]:
+    """Return a layout of buffers."""
+    return dict(_document()["layouts"][number])
+
+
+def rows_of(tables: Mapping[str, int | None]) -> dict[str, Any]:
+    """Return tables whose rows stand in the list of the data by number."""
+    return {table: None if place is None else _document()["rows"][place] for table, place in tables.items()}
+
+
+def undefined(text: str) -> ProgramError:
+    """Return the error of Jinja where a template reads what is not there."""
+    return ProgramError(f"jinja2.exceptions.UndefinedError: {text}")
