@@ -23,4 +23,6 @@ from sonic_sim.commands.config import (  # noqa: F401
     updater,
     vlan,
     vrf,
+    vrrp,
+    vxlan,
 )

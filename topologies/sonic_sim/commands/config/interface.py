@@ -44,8 +44,6 @@ not_simulated(
     """
     dhcp-mitigation-rate  Set interface DHCP rate limit attribute
     transceiver           SFP transceiver configuration
-    vrrp                  Vrrp configuration
-    vrrp6                 Vrrpv6 configuration
 """,
 )
 
@@ -89,7 +87,7 @@ def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
     if interface_name == "eth0":
         _set_management(one, address, gw)
         return
-    table = _table_of(interface_name, "get_entry")
+    table = table_of(interface_name, "get_entry")
     if not table:
         one.fail(VALID_KINDS)
     if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
@@ -172,10 +170,10 @@ def loopback_action(one: Run, interface_name: str, action: str) -> None:
         one.fail(f"Interface {interface_name} is not an IP interface")
     if action not in ("drop", "forward"):
         one.fail("Invalid action")
-    one.db.set_fields(f"{_table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
+    one.db.set_fields(f"{table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
 
 
-def _table_of(name: str, method: str) -> str:
+def table_of(name: str, method: str) -> str:
     """Return the table of an interface; get_interface_table_name gives None for a foreign name with a dot."""
     table = interface_table(name)
     if not table and "." in name:
@@ -207,7 +205,7 @@ def bind(one: Run, interface_name: str, vrf_name: str) -> None:
 
 
 def _bindable(one: Run, name: str) -> str:
-    table = _table_of(name, "get_entry")
+    table = table_of(name, "get_entry")
     if not table:
         one.fail(VALID_KINDS)
     return f"{table}|{name}"
@@ -289,7 +287,7 @@ def mpls_remove(one: Run, interface_name: str) -> None:
 
 
 def _set_mpls(one: Run, name: str, state: str) -> None:
-    table = _table_of(name, "set_entry")
+    table = table_of(name, "set_entry")
     if name == "null":  # is_interface_in_config_db refuses no other name
         one.fail(f"interface {name} doesn`t exist")
     if not table:

@@ -84,7 +84,6 @@ not_simulated(
     switch-trimming           Configure switch trimming feature
     unique-ip                 Configure Unique IP on MCLAG Vlan interface
     vnet                      VNET-related configuration tasks
-    vxlan
     ztp                       Configure Zero Touch Provisioning
 """,
 )

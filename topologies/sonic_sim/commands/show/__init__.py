@@ -10,6 +10,7 @@ from sonic_sim.commands.show import (  # noqa: F401
     services,
     switching,
     system,
+    vxlan,
 )
 from sonic_sim.commands.show.echo import install
 from sonic_sim.commands.show.root import show

@@ -63,7 +63,6 @@ not_simulated(
     vnet                   Show vnet related information
     vrrp                   Show vrrp commands
     vrrp6                  Show vrrp6 commands
-    vxlan                  Show vxlan related information
     ztp                    Show Zero Touch Provisioning status
 """,
 )

@@ -1,0 +1,147 @@
+"""``show vxlan``: the tunnel's end, what it carries, and the far ends that EVPN found (show/vxlan.py)."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from sonic_sim.commands.click7 import Run, argument
+from sonic_sim.commands.config.names import is_address
+from sonic_sim.commands.config.root import not_simulated
+from sonic_sim.commands.show.root import show
+from sonic_sim.commands.tables import Rows, grid, table
+from sonic_sim.configdb import natural_key
+from sonic_sim.databases import APPL, STATE, rows_of_database
+from sonic_sim.shell.programs import ProgramError
+
+_TUNNEL = ["vxlan tunnel name", "source ip", "destination ip", "tunnel map name", "tunnel map mapping(vni -> vlan)"]
+_ANY_ADDRESS = "0.0.0.0"
+_count = argument("count", required=False)
+_far_end = argument("remote_vtep_ip")
+
+vxlan = show.branch("vxlan", "Show vxlan related information")
+
+not_simulated(vxlan, "counters  Show VxLAN counters")
+
+
+def _field(row: Mapping[str, str], name: str) -> str:
+    if name not in row:
+        raise ProgramError(f"KeyError: {name!r}")
+    return row[name]
+
+
+def _natural(rows: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[str, str]]]:
+    return sorted(rows.items(), key=lambda item: natural_key(item[0]))
+
+
+@vxlan.leaf("name", "Show vxlan name <vxlan_name> information", argument("vxlan_name"))
+def name(one: Run, vxlan_name: str) -> None:
+    row = one.db.get(f"VXLAN_TUNNEL|{vxlan_name}")
+    one.say(table(_TUNNEL, _tunnel_rows(one, vxlan_name, row) if row else []))
+
+
+@vxlan.leaf("tunnel", "Show vxlan tunnel information")
+def tunnel(one: Run) -> None:
+    found = _natural(one.db.table("VXLAN_TUNNEL"))
+    one.say(table(_TUNNEL, [row for name, fields in found for row in _tunnel_rows(one, name, fields)]))
+
+
+def _tunnel_rows(one: Run, name: str, fields: Mapping[str, str]) -> Rows:
+    """Return the rows of a tunnel's end: one a map, its own fields in the first."""
+    start = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
+    maps = _natural({key: row for key, row in one.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")})
+    if not maps:
+        return [start]
+    return [
+        [*([" "] * 3 if place else start), key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"]
+        for place, (key, row) in enumerate(maps)
+    ]
+
+
+@vxlan.leaf("interface", "Show VXLAN VTEP Information")
+def interface(one: Run) -> None:
+    one.say("VTEP Information:\n")
+    address = _ANY_ADDRESS
+    for end, row in _natural(one.db.table("VXLAN_TUNNEL")):
+        address = row.get("src_ip", address)
+        one.say(f"\tVTEP Name : {end}" + (f", SIP  : {_field(row, 'src_ip')}" if address != _ANY_ADDRESS else ""))
+    if address == _ANY_ADDRESS:
+        return
+    for nvo, row in _natural(one.db.table("VXLAN_EVPN_NVO")):
+        one.say(f"\tNVO Name  : {nvo},  VTEP : {_field(row, 'source_vtep')}")
+    loopbacks = (key.split("|", 1) for key in sorted(one.db.table("LOOPBACK_INTERFACE"), key=natural_key))
+    source = next((key[0] for key in loopbacks if key[1:] == [f"{address}/32"]), "Not Configured")
+    one.say(f"\tSource interface  : {source}")
+
+
+def _total(one: Run, number: int) -> None:
+    one.say(f"Total count : {number}\n")
+
+
+@vxlan.leaf("vlanvnimap", "Show VLAN VNI Mapping Information", _count)
+def vlan_map(one: Run, count: str | None) -> None:
+    found = _natural(one.db.table("VXLAN_TUNNEL_MAP"))
+    if count is None:
+        one.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in found]))
+    _total(one, len(found))
+
+
+@vxlan.leaf("vrfvnimap", "Show VRF VNI Mapping Information")
+def vrf_map(one: Run) -> None:
+    found = [[vrf, row["vni"]] for vrf, row in _natural(one.db.table("VRF")) if "vni" in row]
+    one.say(grid(["VRF", "VNI"], found))
+    _total(one, len(found))
+
+
+def _learned(one: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
+    rows = rows_of_database(one.device, database, pattern)
+    return _natural({key: row for key, row in rows.items() if fnmatchcase(key, pattern)})
+
+
+@vxlan.leaf("remotevtep", "Show All Remote VTEP Information", _count)
+def far_ends(one: Run, count: str | None) -> None:
+    if count not in (None, "count"):
+        one.say(f"Unacceptable argument {count}")
+        return
+    found = _learned(one, STATE, "VXLAN_TUNNEL_TABLE|*")
+    if count is None:
+        fields = ("src_ip", "dst_ip", "tnl_src")
+        rows = [[*(_field(row, name) for name in fields), f"oper_{_field(row, 'operstatus')}"] for _, row in found]
+        one.say(grid(["SIP", "DIP", "Creation Source", "OperStatus"], rows))
+    _total(one, len(found))
+
+
+def _is_far_end(one: Run, text: str) -> bool:
+    if text == "all" or is_address(text):
+        return True
+    one.say(f"Remote VTEP IP {text} invalid format")
+    return False
+
+
+@vxlan.leaf("remotevni", "Show Vlans extended to the remote VTEP", _far_end, _count)
+def far_vlans(one: Run, remote_vtep_ip: str, count: str | None) -> None:
+    if not _is_far_end(one, remote_vtep_ip):
+        return
+    wanted = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
+    found = _learned(one, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
+    if count is None:
+        rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in found]
+        one.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
+    _total(one, len(found))
+
+
+@vxlan.leaf("remotemac", "Show MACs pointing to the remote VTEP", _far_end, _count)
+def far_macs(one: Run, remote_vtep_ip: str, count: str | None) -> None:
+    if not _is_far_end(one, remote_vtep_ip):
+        return
+    found = _learned(one, APPL, "VXLAN_FDB_TABLE:*")
+    if count is not None and remote_vtep_ip == "all":
+        _total(one, len(found))
+        return
+    there = [(key, row) for key, row in found if row.get("remote_vtep") == remote_vtep_ip]
+    if remote_vtep_ip == "all":
+        there = [(key, row) for key, row in found if "remote_vtep" in row]
+    if count is None:
+        rows = [
+            [*key.split(":", 2)[1:], row["remote_vtep"], _field(row, "vni"), _field(row, "type")] for key, row in there
+        ]
+        one.say(grid(["VLAN", "MAC", "RemoteVTEP", "VNI", "Type"], rows))
+    _total(one, len(there))
