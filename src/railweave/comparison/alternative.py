@@ -1,6 +1,6 @@
 """One design among several, and the figures of each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -55,19 +55,23 @@ def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ..
     """Return the figures of all designs, row by row; rows that are empty for every design are left out. ``by_part``
     counts the pieces of each part below those of its kind."""
     columns = [dict(_figures(one, by_part)) for one in comparison.alternatives]
-    rows = (Figure(name, tuple(column.get(name, "") for column in columns)) for name in in_order(columns))
+    rows = (
+        Figure(name, tuple(column.get(name, "") for column in columns))
+        for name in in_order([list(one) for one in columns])
+    )
     return tuple(row for row in rows if any(row.values))
 
 
-def in_order(columns: Iterable[Iterable[str]]) -> list[str]:
-    """Return every name once; one that an earlier column has not follows what it follows in its own."""
+def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
+    """Return every name once; what an earlier column has not stands before the next name that both have."""
     names: list[str] = []
     for column in columns:
-        place = 0
-        for name in column:
-            if name not in names:
+        place = len(names)
+        for name in reversed(column):
+            if name in names:
+                place = names.index(name)
+            else:
                 names.insert(place, name)
-            place = names.index(name) + 1
     return names
 
 

@@ -10,6 +10,7 @@ from railweave.comparison.alternative import Alternative, Comparison, figures, p
 from railweave.jsonable import members
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
+from railweave.report.tables import Narrow
 
 _SIZES = ("gpus", "nodes", "tiers", "planes", "rails", "leaves", "spines", "super_spines")
 
@@ -70,6 +71,6 @@ def designs_page(purposes: Mapping[str, str], found: Comparison) -> str:
 
 
 def comparison_view(found: Comparison) -> RenderableType:
-    """Return a table with a column for every design."""
+    """Return a table with a column for every design; several tables where the screen is too narrow for all of them."""
     names = [one.intent for one in found.alternatives]
-    return table("", *names, rows=[(row.name, *row.values) for row in figures(found)])
+    return table("", *names, rows=[(row.name, *row.values) for row in figures(found)], narrow=Narrow.PARTS)

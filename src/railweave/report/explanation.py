@@ -39,7 +39,4 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     rows = (
         (one.subject, "" if one.value == one.field else value_text(one.value), one.reason) for one in explanation.found
     )
-    shown = table("row", "value", "because", rows=rows)
-    for column, ratio in zip(shown.columns, (3, 3, 5), strict=True):
-        column.ratio = ratio
-    return shown
+    return table("row", "value", "because", rows=rows)

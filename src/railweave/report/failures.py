@@ -13,6 +13,7 @@ from railweave.failures.availability import Availability
 from railweave.failures.cost import Cost
 from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
+from railweave.report.tables import Narrow
 from railweave.wording import counted, listed, percent_text
 
 _WORST = 12
@@ -121,7 +122,8 @@ def _classes(found: tuple[FailureClass, ...]) -> str:
 
 
 def _table(found: Iterable[FailureClass]) -> RenderableType:
-    return table(*COST_COLUMNS, rows=[(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found])
+    rows = [(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found]
+    return table(*COST_COLUMNS, rows=rows, narrow=Narrow.TITLES)
 
 
 def _title(one: FailureClass) -> str:

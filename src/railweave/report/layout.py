@@ -3,43 +3,21 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.printable import printable
+from railweave.report.tables import FittingTable, Narrow
 
 LIMIT_CHARS = 65_536
 """The longest comment of the usual forges."""
 
 
-class FittingTable(Table):
-    """A table that stands as records, a line a cell, where the screen is too narrow for the words of its columns."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, or its records."""
-        if self.__rich_measure__(console, options).minimum <= options.max_width:
-            yield from super().__rich_console__(console, options)
-            return
-        for row in zip(*(column.cells for column in self.columns), strict=True):
-            cells = [(str(column.header), cell) for column, cell in zip(self.columns, row, strict=True) if str(cell)]
-            # A column without a name holds a mark, which stands before what is marked.
-            heading = 1 if cells[0][0] else 2
-            yield Text(" ").join(Text() + cell for _, cell in cells[:heading])
-            for name, cell in cells[heading:]:
-                yield Padding(Text.assemble((f"{name}: ", "dim"), cell), (0, 0, 0, 4))
-
-
-def table(*columns: str, rows: Iterable[Sequence[str | Text]]) -> Table:
-    """Return a table; its cells are shown as they are, whatever brackets they hold."""
-    made = FittingTable(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    return made
+def table(*columns: str, rows: Iterable[Sequence[str | Text]], narrow: Narrow = Narrow.RECORDS) -> FittingTable:
+    """Return a table; its cells are shown as they are, whatever brackets they hold. ``narrow`` says what becomes of it
+    where the screen is too narrow for the words of its columns."""
+    shown = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    return FittingTable(columns, shown, narrow)
 
 
 def paragraphs(*parts: RenderableType | Sequence[RenderableType] | None) -> Group:

@@ -35,9 +35,9 @@ def rows(found: Comparison) -> dict[str, tuple[str, ...]]:
     ("columns", "merged"),
     [
         ((["a", "c"], ["a", "b", "c"]), ["a", "b", "c"]),
-        ((["a", "x", "z"], ["a", "y", "z"]), ["a", "y", "x", "z"]),
+        ((["a", "x", "z"], ["a", "y", "z"]), ["a", "x", "y", "z"]),
         (([], ["a"]), ["a"]),
-        ((["b"], ["a"]), ["a", "b"]),
+        ((["b"], ["a"]), ["b", "a"]),
     ],
 )
 def test_rows_of_one_design_alone_stand_where_they_do_in_it(columns: tuple[list[str], ...], merged: list[str]) -> None:
