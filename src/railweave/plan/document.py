@@ -218,11 +218,12 @@ def _share(value: int | str) -> Share:
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
     found: dict[str, list[Change]] = {}
     for document in changes:
-        found.setdefault(document["device"], []).append(_change(document))
+        found.setdefault(document["device"], []).append(change_of(document))
     return {name: Delta(tuple(own)) for name, own in found.items()}
 
 
-def _change(document: Mapping[str, Any]) -> Change:
+def change_of(document: Mapping[str, Any]) -> Change:
+    """Return the change that `change_json` made a document of; raises ValueError, LookupError for anything else."""
     values = {"before": _value(document["before"]), "after": _value(document["after"])}
     change: Change = _read(Change, {**document, **values})
     return change

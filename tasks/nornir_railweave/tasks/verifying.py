@@ -1,8 +1,7 @@
 """Verification of a fabric: read every device and compare it with what the fabric needs."""
 
 from collections.abc import Callable, Collection, Container
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -15,7 +14,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
-from railweave.fabric.releases import OtherRelease, other_release, release_warnings
+from railweave.fabric.releases import other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
@@ -51,22 +50,11 @@ def verify(
     announce = Announcer([events])
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
-    @cache
-    def expectation(name: str) -> Expectation:
-        return expecting(fabric, fabric.switch_of[name])
-
-    releases: dict[str, OtherRelease | None] = {}
-
-    def judge(name: str, seen: Observation) -> Judgment:
-        releases[name] = other_release(seen.release, fabric.policies.sonic.release)
-        expected = expectation(name)
-        lacking = tuple(one for one in session_routes(expected, seen, settled) if not one.ok)
-        return Judgment(check_device(expected, seen, settled), lacking, missing_bfdd(expected, seen))
-
     times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
-    found = run_on(nr, names, verify_device, judge=judge, **times, announce=announce)
+    found = run_on(nr, names, verify_device, judge=Judge(fabric, settled, expecting), **times, announce=announce)
     checks = with_port_names(fabric, chain.from_iterable(one.checks for one in found.values()))
-    differing = {name: releases.get(name) for name in names}
+    wanted = fabric.policies.sonic.release
+    differing = {name: other_release(found[name].release, wanted) for name in names}
     lacking = chain.from_iterable(found[name].lacking for name in names)
     without_bfdd = (found[name].warning for name in names if found[name].warning)
     warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd)
@@ -79,11 +67,32 @@ _ATTEMPTS = 2
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """What one look at a device says: its checks, the sessions that are ``lacking`` routes (waited for a while, and
-    then a warning), and another warning."""
+    then a warning), another warning, and the SONiC release that it runs, empty where it was not told."""
 
     checks: tuple[VerifyCheck, ...]
     lacking: tuple[SessionRoutes, ...] = ()
     warning: str = ""
+    release: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judge:
+    """Judges what devices of a fabric show. Of a link whose far end is not ``settled`` nothing is expected that depends
+    on that end; ``expecting`` tells what must be seen on a switch."""
+
+    fabric: Fabric = field(repr=False)
+    settled: Container[str] = EVERYONE
+    expecting: Expecting = expect
+    _known: dict[str, Expectation] = field(default_factory=dict, repr=False)
+
+    def __call__(self, name: str, seen: Observation) -> Judgment:
+        """Return what ``seen`` of device ``name`` says."""
+        expected = self._known.get(name)
+        if expected is None:  # a verification that waits looks at it again and again
+            expected = self._known[name] = self.expecting(self.fabric, self.fabric.switch_of[name])
+        lacking = tuple(one for one in session_routes(expected, seen, self.settled) if not one.ok)
+        checks = check_device(expected, seen, self.settled)
+        return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release)
 
 
 def verify_device(
