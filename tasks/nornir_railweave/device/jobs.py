@@ -110,7 +110,7 @@ def config_state(found: Found, job: DeviceJob) -> ConfigState:
 class DeployJob:
     """Bring a device to its intended configuration by the changes of a plan, which was made a moment ago.
 
-    ``own`` is the state of the intent that is deployed.
+    ``own`` is the state of the intent that is deployed, ``plan_digest`` names the plan where others carry it out.
     """
 
     compare: Comparer
@@ -118,6 +118,7 @@ class DeployJob:
     planned: DevicePlan
     delta: Delta
     own: Generation = NO_GENERATION
+    plan_digest: str = ""
 
     @property
     def device(self) -> str:

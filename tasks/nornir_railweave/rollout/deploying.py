@@ -57,12 +57,14 @@ def deploy(
     metadata = replace(metadata, sources_sha256=history.own.digest)
     with journal or Journal(policy.journal_dir, fabric.name, plan.target, metadata, policy.journals) as opened:
         announce = Announcer([opened, events])
-        announce(opened.opening(plan))
+        opening = opened.opening(plan)
+        announce(opening)
         opened.require_written()
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting)
         operator = OperatorControl(control or FileControl(control_file(opened.path)), opened.blocker)
-        result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own).run(announce)
+        digest = str(opening.details["plan_digest"])
+        result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own, digest).run(announce)
         result = opened.judged(result)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
@@ -83,6 +85,7 @@ class _Deployment:
         expecting: Expecting,
         operator: OperatorControl,
         own: Generation,
+        plan_digest: str,
     ) -> None:
         self._nr = nr
         self._compare = compare
@@ -92,6 +95,7 @@ class _Deployment:
         self._expecting = expecting
         self._operator = operator
         self._own = own
+        self._plan_digest = plan_digest
 
     def run(self, announce: Events) -> DeployResult:
         """Return how the deployment ended."""
@@ -120,7 +124,8 @@ class _Deployment:
     def _job(self, name: str) -> DeployJob:
         expectation = self._expecting(self._fabric, self._fabric.switch_of[name])
         delta = self._plan.deltas.get(name, Delta())
-        return DeployJob(self._compare, expectation, self._plan.devices[name], delta, self._own)
+        planned = self._plan.devices[name]
+        return DeployJob(self._compare, expectation, planned, delta, self._own, self._plan_digest)
 
     def _context(self, announce: Events) -> RolloutContext:
         return RolloutContext(

@@ -21,7 +21,7 @@ from nornir_railweave.rollout.control import ABORT, PAUSE, Control, Interrupts, 
 from nornir_railweave.rollout.soaking import Soak
 from nornir_railweave.target.connect import only
 from nornir_railweave.target.policy import Policy
-from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.target.runner import bounded
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
 from railweave.plan.health import prefixes_behind
@@ -218,8 +218,8 @@ class _RollingOut:
     def _apply(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
         """Return the devices that hold their new configuration, verified; the others have ended."""
         budget = self._rollout.max_failures - len(self._failed)
-        runner = FabricRunner(self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
-        results = only(self._nr, wave).with_runner(runner).run(apply_change, on_failed=True, order=order)
+        nr = bounded(only(self._nr, wave), self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
+        results = nr.run(apply_change, on_failed=True, order=order)
         attempts: dict[str, Attempt] = {}
         for name in wave:
             applied, fault = results[name][0].result, results[name][0].exception
@@ -324,8 +324,9 @@ class _RollingOut:
         return self._examined(order, name, result.exception or RuntimeError("no result"))
 
     def _examined(self, order: Order, name: str, fault: BaseException) -> DeviceOutcome:
-        """Return what a device holds after a mistake of the program in the middle of its task."""
-        why = f"railweave itself failed here: {error_text(fault)}"
+        """Return what a device holds after a mistake of the program, or the loss of a worker, amid its task."""
+        own = f"railweave itself failed here: {error_text(fault)}"
+        why = error_text(fault) if isinstance(fault, ConnectionError) else own
         result = only(self._nr, (name,)).run(assess_device, on_failed=True, order=order, why=why)[name][0].result
         return result if isinstance(result, DeviceOutcome) else DeviceOutcome(Outcome.UNREACHABLE, why)
 
@@ -333,8 +334,7 @@ class _RollingOut:
 
     def _on_all(self, task: Callable[..., Result], names: Collection[str], **arguments: Any) -> AggregatedResult:
         """Run ``task`` on all of ``names``, whoever asks to end meanwhile: none of them may be left in the middle."""
-        runner = FabricRunner(self._rollout.workers)
-        return only(self._nr, names).with_runner(runner).run(task, on_failed=True, **arguments)
+        return bounded(only(self._nr, names), self._rollout.workers).run(task, on_failed=True, **arguments)
 
     def _say(self, step: Step, text: str = "", **details: object) -> None:
         self._context.announce(Event(step, text=text, details=details))

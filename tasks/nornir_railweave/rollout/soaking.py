@@ -17,7 +17,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.control import ABORT, PAUSE
 from nornir_railweave.target.connect import only
-from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.target.runner import bounded
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
 
@@ -63,8 +63,7 @@ class Soak:
                 return ""
 
     def _look(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
-        runner = FabricRunner(self._order.policy.rollout.workers)
-        found = only(self._nr, self._attempts).with_runner(runner)
+        found = bounded(only(self._nr, self._attempts), self._order.policy.rollout.workers)
         results = found.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
         looks: dict[str, SoakCheck] = {}
         for name in self._attempts:
@@ -88,7 +87,9 @@ class Soak:
 
 
 def _blind(name: str, fault: BaseException | None) -> SoakCheck:
-    """Return the look of a device that a mistake of the program kept from being seen."""
+    """Return the look of a device that a mistake of the program, or the loss of a worker, kept from being seen."""
+    if isinstance(fault, ConnectionError):
+        return SoakCheck((unreachable(name, error_text(fault)),))
     why = error_text(fault) if fault is not None else "not looked at"
     return SoakCheck((unreachable(name, f"railweave itself failed here: {why}"),))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
+from nornir.core import Nornir
 from nornir.core.inventory import Host
 from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 
@@ -24,6 +25,19 @@ class FabricRunner:
         self.num_workers = num_workers
         self.max_failures = max_failures
         self._ended = ended
+
+    def bounded(
+        self, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
+    ) -> "FabricRunner":
+        """Return a runner of the same kind with these bounds."""
+        return FabricRunner(num_workers, max_failures, ended=ended)
+
+    def close(self) -> None:
+        """End what the runner started beside this process; a next run starts it again."""
+
+    def start(self, task: Task, host: Host) -> MultiResult:
+        """Carry out ``task``, a copy for this host alone, and return its result; called in a thread of its own."""
+        return task.start(host)
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
         """Run ``task`` on ``hosts`` and return a result for each, in their order."""
@@ -62,7 +76,21 @@ class FabricRunner:
             host = next(waiting, None)
             if host is None:
                 return
-            working[pool.submit(task.copy().start, host)] = host
+            working[pool.submit(self.start, task.copy(), host)] = host
+
+
+def bounded(
+    nr: Nornir, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
+) -> Nornir:
+    """Return ``nr`` with a runner of its kind and these bounds."""
+    kind = nr.runner if isinstance(nr.runner, FabricRunner) else FabricRunner()
+    return nr.with_runner(kind.bounded(num_workers, max_failures, ended=ended))
+
+
+def end_workers(nr: Nornir) -> None:
+    """End what the runner of ``nr`` started beside this process."""
+    if isinstance(nr.runner, FabricRunner):
+        nr.runner.close()
 
 
 def _not_attempted(task: Task, host: Host) -> MultiResult:
