@@ -1,0 +1,361 @@
+"""The steps of a device in a rollout, as messages: apply, confirm, roll back, examine, soak, save.
+
+The coordinator decides and keeps the journal: it writes down what comes next before it asks. A worker acts on one
+device, under the digest of a plan whose part it finds by itself, with the switch's own timer armed. What it read before
+the change stays with it, secrets and all; the steps that follow go to the same worker. One that is lost is like a
+session that is lost: the device is examined, and an unconfirmed change reverts by the switch's timer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from nornir.core.task import Result
+
+from nornir_railweave.device.device import Attempt, Order
+from nornir_railweave.device.jobs import DeployJob, DeviceJob, Found
+from nornir_railweave.device.reading import Comparer
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.rollout.soaking import SoakCheck, soak_check
+from nornir_railweave.target.model import Rollout
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
+from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
+from nornir_railweave.tasks.save_config import Saved, save_config
+from nornir_railweave.workers.message import Request, decoded
+from nornir_railweave.workers.reading_tasks import neighbors_in
+from nornir_railweave.workers.spread_task import RefusedHereError
+from nornir_railweave.workers.workbench import Begun, Workbench
+from railweave.jsonable import as_json
+from railweave.plan.model import DevicePlan, DeviceState, Generation
+from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
+from railweave.plan.resumption import changes_sha256
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.document import RunningConfig
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJob(DeployJob):
+    """A device's part of a plan that is known by its digest: ``changes_sha256``, as a journal has it.
+
+    The changes are those that the worker finds. ``cuts``: links and sessions go down with them.
+    """
+
+    changes_sha256: str = ""
+    cuts: bool = False
+
+    @property
+    def disconnects(self) -> bool:
+        """Return what the coordinator knows of the plan."""
+        return self.cuts
+
+    def moved(self, found: Found) -> str:
+        """Return why the device is not as the plan says."""
+        if found.sha256 != self.before_sha256:
+            return "the device's configuration changed since the plan was made; nothing was done"
+        if changes_sha256(found.delta) != self.changes_sha256:
+            return "the changes differ from those of the plan; nothing was done"
+        return ""
+
+
+_TIMES = (
+    "revert_in_s",
+    "verify_timeout_s",
+    "verify_interval_s",
+    "soak_s",
+    "drain_timeout_s",
+    "quiet_packets_per_s",
+)
+
+
+def job_json(job: DeployJob) -> dict[str, Any]:
+    """Return a device's part of a plan as plain values: digests, and what follows from the plan as a whole."""
+    return {
+        "before_sha256": job.before_sha256,
+        "changes_sha256": changes_sha256(job.delta),
+        "disconnects": job.disconnects,
+        "drain": list(job.drain),
+        "generation": job.planned.generation.number,
+        "remove_conflicting": job.compare.remove_conflicting,
+        "own": as_json(job.own),
+    }
+
+
+def order_json(device: str, order: Order) -> dict[str, Any]:
+    """Return what a device has to know of its wave as plain values."""
+    policy = order.policy
+    job = cast(DeployJob, order.jobs[device])
+    return {
+        "job": job_json(job),
+        "settled": neighbors_in(job.compare.fabric, device, order.settled),
+        "missing": order.missing,
+        "times": {name: getattr(policy.rollout, name) for name in _TIMES},
+        "reconnect_s": policy.reconnect_s,
+        "message": policy.message,
+    }
+
+
+def spreads(device: str, order: Order) -> bool:
+    """Tell whether a device's job has a form for workers: what restores an earlier rollout is kept by its reader."""
+    return isinstance(order.jobs[device], DeployJob)
+
+
+def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJob | None = None) -> Order:
+    """Return the order of a request's device. The journal is the coordinator's, which wrote down what comes before it
+    asked. Raises RefusedHereError where this worker lacks a secret that the device's configuration needs."""
+    if bench.missing_secrets:
+        raise RefusedHereError(f"it cannot resolve the secrets {', '.join(bench.missing_secrets)}")
+    told = decoded(dict[str, Any], request.arguments["order"])
+    times = decoded(dict[str, float], told["times"])
+    rollout = replace(Rollout(), **{name: times[name] for name in _TIMES}, max_failures=1)
+    return Order(
+        jobs={request.device: job or _job(bench, request.device, decoded(dict[str, Any], told["job"]))},
+        settled=decoded(frozenset[str], told["settled"]),
+        missing=decoded(int, told["missing"]),
+        policy=Policy(
+            rollout=replace(rollout, revert_in_s=int(rollout.revert_in_s)),
+            reconnect_s=decoded(float, told["reconnect_s"]),
+            message=decoded(str, told["message"]),
+            clock=bench.clock,
+        ),
+        announce=announce,
+        blocker=str,
+    )
+
+
+def _job(bench: Workbench, device: str, told: Mapping[str, Any]) -> NamedJob:
+    planned = DevicePlan(
+        DeviceState.CHANGED,
+        running_sha256=decoded(str, told["before_sha256"]),
+        drain=decoded(tuple[str, ...], told["drain"]),
+        generation=Generation(number=decoded(int, told["generation"])),
+    )
+    return NamedJob(
+        Comparer(bench.fabric, bench.intended, decoded(bool, told["remove_conflicting"])),
+        bench.expecting(bench.fabric, bench.fabric.switch_of[device]),
+        planned,
+        Delta(),
+        decoded(Generation, told["own"]),
+        changes_sha256=decoded(str, told["changes_sha256"]),
+        cuts=decoded(bool, told["disconnects"]),
+    )
+
+
+class _Step:
+    """What all steps of a rollout have in common."""
+
+    changes = True
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return the rollout's listener."""
+        order: Order = params["order"]
+        return order.announce
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Raise ``fault``: the rollout examines the device."""
+        raise fault
+
+
+class ApplyChange(_Step):
+    """``apply_change``: the change of a device, under its switch's timer and verified, or taken back."""
+
+    name = apply_change.__name__
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the order."""
+        order: Order = params["order"]
+        return {"order": order_json(device, order)} if spreads(device, order) else None
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Apply the change and keep what the following steps need."""
+        order = order_of(bench, request, announce)
+        applied: ApplyResult = bench.perform(apply_change, request.device, {"order": order}).result
+        if applied.attempt is None:
+            bench.forget(request.plan_digest, request.device)
+            return {"outcome": as_json(applied.outcome)}
+        attempt = applied.attempt
+        until_s = bench.clock.monotonic() + order.policy.rollout.revert_in_s
+        bench.keep(request.plan_digest, request.device, Begun(order.jobs[request.device], until_s, attempt))
+        kept = ("commit_id", "earlier_id", "message", "after_sha256", "drained", "complaint")
+        return {"attempt": {name: getattr(attempt, name) for name in kept}, "cut": attempt.before.disconnects}
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return an ``ApplyResult``. The switch's timer began after the request was made."""
+        told = decoded(dict[str, Any], value)
+        if "attempt" not in told:
+            outcome = decoded(DeviceOutcome, told.get("outcome"))
+            return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
+        order: Order = params["order"]
+        before = Found(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, told.get("cut")))
+        kept = decoded(dict[str, str | bool], told["attempt"])
+        attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
+        return Result(host=None, result=ApplyResult(attempt))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return a device on which nothing was done."""
+        outcome = DeviceOutcome(Outcome.OLD, f"{why}; nothing was done")
+        self.announce(params)(Event(Step.OUTCOME, device, outcome.error, {"outcome": outcome.outcome.value}))
+        return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
+
+
+_UNREAD = RunningConfig({}, None)
+"""What a device ran before, as a coordinator knows it that did not read it."""
+
+
+class _Continued(_Step):
+    """A step that goes on with what a worker holds of a device."""
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the order, and why a device is rolled back."""
+        order: Order = params["order"]
+        if not spreads(device, order):
+            return None
+        return {"order": order_json(device, order), "why": params.get("why", "")}
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Raise ConnectionError: what was begun on the device is not known to the worker, so it is examined."""
+        raise ConnectionError(why)
+
+
+def _begun(bench: Workbench, request: Request) -> Begun:
+    begun = bench.begun.get((request.plan_digest, request.device))
+    if begun is None:
+        raise RefusedHereError(f"it holds nothing of {request.device} under plan {request.plan_digest[:12]}")
+    return begun
+
+
+class EndChange(_Continued):
+    """``confirm_commit`` or ``rollback_device``: the end of a device's change."""
+
+    def __init__(self, task: Any) -> None:
+        """Keep the task function."""
+        self._task = task
+        self.name: str = task.__name__
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """End the change as the order says."""
+        begun = _begun(bench, request)
+        order = order_of(bench, request, announce, begun.job)
+        params = {"order": order, "attempts": {request.device: begun.attempt}}
+        if self._task is rollback_device:
+            params["why"] = decoded(str, request.arguments["why"])
+        outcome: DeviceOutcome = bench.perform(self._task, request.device, params).result
+        soak_s = order.policy.rollout.soak_s
+        if self._task is confirm_commit and outcome.ok and soak_s:
+            until_s = bench.clock.monotonic() + soak_s + order.policy.rollout.revert_in_s
+            bench.keep(request.plan_digest, request.device, replace(begun, until_s=until_s))
+        else:
+            bench.forget(request.plan_digest, request.device)
+        return as_json(outcome)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``DeviceOutcome``."""
+        del device, params, asked_s
+        outcome = decoded(DeviceOutcome, value)
+        return Result(host=None, result=outcome, failed=self._task is confirm_commit and not outcome.ok)
+
+
+class SoakDevice(_Continued):
+    """``soak_check``: one look at a device that was confirmed; the worker keeps the counters of its last look."""
+
+    name = soak_check.__name__
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the order, and whether this is the first look."""
+        order: Order = params["order"]
+        return (
+            {"order": order_json(device, order), "again": device in params["last"]} if spreads(device, order) else None
+        )
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Look at the device."""
+        begun = _begun(bench, request)
+        looked = begun.looked if decoded(bool, request.arguments["again"]) else None
+        params = {
+            "order": order_of(bench, request, announce, begun.job),
+            "attempts": {request.device: begun.attempt},
+            "last": {} if looked is None else {request.device: looked},
+        }
+        look: SoakCheck = bench.perform(soak_check, request.device, params).result
+        bench.keep(request.plan_digest, request.device, replace(begun, looked=look))
+        return as_json(look.failed)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``SoakCheck`` without counters."""
+        del device, params, asked_s
+        return Result(host=None, result=SoakCheck(decoded(tuple[VerifyCheck, ...], value)))
+
+
+class AssessDevice(_Step):
+    """``assess_device``: what a device holds after a worker or the program failed; any worker of its site can tell."""
+
+    name = assess_device.__name__
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the order, and what failed."""
+        order: Order = params["order"]
+        return {"order": order_json(device, order), "why": params["why"]} if spreads(device, order) else None
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Read the device; a commit of the rollout that waits there is rolled back first."""
+        params = {"order": order_of(bench, request, announce), "why": decoded(str, request.arguments["why"])}
+        bench.forget(request.plan_digest, request.device)
+        return as_json(bench.perform(assess_device, request.device, params).result)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``DeviceOutcome``."""
+        del device, params, asked_s
+        return Result(host=None, result=decoded(DeviceOutcome, value))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return a device of which nobody can tell."""
+        order: Order = params["order"]
+        text = (
+            f"{params['why']}; nobody there can examine it: {why}. The switch itself reverts a commit that was not "
+            f"confirmed, {order.policy.rollout.revert_in_s} s after it began"
+        )
+        order.announce(Event(Step.OUTCOME, device, text, {"outcome": Outcome.UNREACHABLE.value}))
+        return Result(host=None, result=DeviceOutcome(Outcome.UNREACHABLE, text))
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Return a device of which nobody can tell."""
+        return self.refused(device, params, str(fault))
+
+
+class SaveConfig:
+    """``save_config``: an unchanged device that would boot something else saves what it runs."""
+
+    name = save_config.__name__
+    changes = True
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the device's part of the plan."""
+        job = params["jobs"][device]
+        return {"job": job_json(job)} if isinstance(job, DeployJob) else None
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return the rollout's listener."""
+        announce: Events = params["announce"]
+        return announce
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Save what runs, where it is what is intended."""
+        job = _job(bench, request.device, decoded(dict[str, Any], request.arguments["job"]))
+        saved: Saved = bench.perform(
+            save_config, request.device, {"jobs": {request.device: job}, "announce": announce}
+        ).result
+        return saved.name
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``Saved``."""
+        del device, params, asked_s
+        return Result(host=None, result={one.name: one for one in Saved}.get(value, Saved.UNKNOWN))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return that nobody could ask the device; the verification that follows finds why."""
+        del device, params, why
+        return Result(host=None, result=Saved.UNKNOWN)
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Return that nobody could ask the device."""
+        return self.refused(device, params, str(fault))

@@ -1,0 +1,152 @@
+"""What a worker is asked to do on one device, and what it answers: JSON without secrets.
+
+A request names a task, a device and what both sides must agree on; a worker has its own project, target and logins. An
+answer holds the task's result as plain values and the steps that the task told on its way.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import orjson
+
+from nornir_railweave.events import Event, Step
+from railweave_hosts.access import STRICT
+
+VERSION = 1
+"""The version of the messages; one of another version is refused."""
+
+HELLO = "hello"
+"""The task that only asks whether a worker is there and has the same project."""
+
+
+class MessageError(ValueError):
+    """A text is no message of this version; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What coordinator and worker must have in common. ``project_sha256`` is of the intent, the project's templates and
+    its own models, ``program`` the version of railweave, by which the same intent gives the same configuration."""
+
+    __pydantic_config__ = STRICT
+    fabric: str
+    target: str
+    project_sha256: str
+    program: str
+
+    def difference(self, other: "Binding") -> str:
+        """Return in a clause how ``other`` differs, empty where it does not."""
+        for what, mine, theirs in (
+            ("fabric", self.fabric, other.fabric),
+            ("target", self.target, other.target),
+            ("railweave", self.program, other.program),
+            ("digest of intent, templates and models", self.project_sha256[:12], other.project_sha256[:12]),
+        ):
+            if mine != theirs:
+                return f"{what} is {mine} here and {theirs} there"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One task on one device. ``plan_digest`` names the plan that is deployed, empty where nothing is changed.
+
+    ``expires_at`` (UTC, seconds since 1970) is when it must not be begun any more.
+    """
+
+    __pydantic_config__ = STRICT
+    task: str
+    device: str
+    binding: Binding
+    expires_at: float
+    plan_digest: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    version: int = VERSION
+
+    @property
+    def label(self) -> str:
+        """Return the name of the request as queues and logs show it: task, device and plan."""
+        return f"{self.task} {self.device} {self.plan_digest[:12]}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of the task's device."""
+
+    __pydantic_config__ = STRICT
+    step: Step
+    device: str
+    text: str
+    details: Mapping[str, Any]
+
+    @property
+    def event(self) -> Event:
+        """Return the event."""
+        return Event(self.step, self.device, self.text, dict(self.details))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of ``worker`` to the request ``id``: a result, or why it was ``refused`` before anything was done, or
+    the ``fault`` of the program that ended it."""
+
+    __pydantic_config__ = STRICT
+    id: str
+    worker: str
+    result: Any = None
+    events: tuple[Told, ...] = ()
+    refused: str = ""
+    fault: str = ""
+    version: int = VERSION
+
+
+def encode(message: Request | Answer) -> bytes:
+    """Return the JSON of a message, one line; results and arguments are plain values already."""
+    return orjson.dumps(message)
+
+
+def decode_request(text: bytes | str) -> Request:
+    """Return the request in a text; raises MessageError for anything else."""
+    request: Request = _decoded(Request, text)
+    return request
+
+
+def decode_answer(text: bytes | str) -> Answer:
+    """Return the answer in a text; raises MessageError for anything else."""
+    answer: Answer = _decoded(Answer, text)
+    return answer
+
+
+def decoded(kind: Any, value: Any) -> Any:
+    """Return the value of a type that a part of a message holds; raises MessageError where it is none."""
+    try:
+        return _reader(kind).validate_python(value)
+    except (ValueError, RecursionError) as fault:
+        raise MessageError(f"not a {getattr(kind, '__name__', kind)}: {_first_line(fault)}") from None
+
+
+def _decoded(kind: Any, text: bytes | str) -> Any:
+    try:
+        value = orjson.loads(text)
+    except ValueError:
+        raise MessageError("this is not JSON") from None
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        version = value.get("version") if isinstance(value, dict) else None
+        raise MessageError(f"this message has version {version!r}, and this program reads version {VERSION}")
+    return decoded(kind, value)
+
+
+def _first_line(fault: Exception) -> str:
+    lines = [line.strip() for line in str(fault).splitlines()[1:3]]
+    return ": ".join(lines) or type(fault).__name__
+
+
+@cache
+def _reader(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

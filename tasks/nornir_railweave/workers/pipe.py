@@ -1,0 +1,221 @@
+"""A worker at the other end of a pipe: a process of this machine, or one that a command such as ssh starts elsewhere.
+
+Each line is a message. The pipe is the life of the worker: it ends when its input does, and whoever waits for an
+answer is told as soon as its output ends. A worker that is silent for too long is asked whether it is there, and ended
+where it does not say so: a session that hangs looks like one that is busy.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from typing import IO, cast
+
+from nornir_railweave.workers.channel import WorkerLostError
+from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, decode_answer, decode_request, encode
+from nornir_railweave.workers.serving import Worker
+
+_BEATS = 3
+"""How often a silent worker is asked, within the time after which it is given up."""
+_LONGEST_TEXT = 300
+_READ = 4096
+_END_S = 5.0
+
+
+class PipeChannel:
+    """The worker that ``command`` starts; ``label`` is how people call it. A lost one is started again by the next
+    request, which may find that the new one knows nothing of what was begun."""
+
+    def __init__(self, command: Sequence[str], label: str, silent_s: float, environ: Mapping[str, str] | None = None):
+        """Start nothing yet. ``silent_s`` is after how many seconds without a word the worker is given up."""
+        self._command = tuple(command)
+        self._label = label
+        self._silent_s = silent_s
+        self._environ = environ
+        self._lock = threading.Lock()
+        self._running: _Running | None = None
+
+    def ask(self, request: Request, within_s: float, *, worker: str = "") -> Answer:
+        """Return the answer of the worker, whichever it is now; raises WorkerLostError."""
+        del worker
+        running = self._started()
+        waiting = running.send(request)
+        ends_s = time.monotonic() + within_s
+        beat_s = self._silent_s / _BEATS
+        while True:
+            try:
+                return waiting.result(max(0.0, min(beat_s, ends_s - time.monotonic())))
+            except TimeoutError:
+                if time.monotonic() >= ends_s:
+                    running.drop(request.id)
+                    why = f"{self._label} did not answer within {within_s:g} s"
+                    if request.task == HELLO:  # it never was there
+                        running.end()
+                    raise WorkerLostError(why) from None
+                if running.quiet_s() >= self._silent_s:
+                    running.end()
+                    raise WorkerLostError(f"{self._label} was silent for {self._silent_s:g} s") from None
+                running.beat(request)
+
+    def close(self) -> None:
+        """End the worker."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.end(wait=True)
+
+    @property
+    def process_id(self) -> int:
+        """Return the number of the worker's process, or of the command's that reaches it; 0 where none runs."""
+        return 0 if self._running is None else self._running.process.pid
+
+    def _started(self) -> "_Running":
+        with self._lock:
+            if self._running is None or self._running.over:
+                self._running = _Running(self._command, self._label, self._environ)
+            return self._running
+
+
+class _Running:
+    """A worker that was started, and the requests that wait for its answers."""
+
+    def __init__(self, command: Sequence[str], label: str, environ: Mapping[str, str] | None) -> None:
+        self._label = label
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Future[Answer]] = {}
+        self._heard_s = time.monotonic()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self.over = False
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                env=None if environ is None else {**os.environ, **environ},
+                start_new_session=True,  # Ctrl-C is the coordinator's: it finishes what it began
+            )
+        except OSError as fault:
+            self._said.close()
+            raise WorkerLostError(f"{label}: `{command[0]}` cannot be started: {fault.strerror}") from fault
+        self._to, self._from = cast(IO[bytes], self.process.stdin), cast(IO[bytes], self.process.stdout)
+        threading.Thread(target=self._read, name=f"railweave-{label}", daemon=True).start()
+
+    def send(self, request: Request) -> "Future[Answer]":
+        """Send a request; return where its answer will be."""
+        waiting: Future[Answer] = Future()
+        with self._lock:
+            if not self.over:
+                self._waiting[request.id] = waiting
+        try:
+            self._write(request)
+        except OSError:
+            self.drop(request.id)
+            with suppress(InvalidStateError):  # whoever reads the answers has told everybody that the pipe ended
+                waiting.set_exception(WorkerLostError(self._ended()))
+        return waiting
+
+    def beat(self, like: Request) -> None:
+        """Ask whether the worker is there, where nothing was heard of it for a while; its answer is enough."""
+        with suppress(OSError):
+            self._write(Request(HELLO, "", like.binding, like.expires_at))
+
+    def _write(self, request: Request) -> None:
+        with self._lock:
+            if self.over:
+                raise BrokenPipeError
+            self._to.write(encode(request) + b"\n")
+            self._to.flush()
+
+    def quiet_s(self) -> float:
+        """Return for how many seconds nothing was heard."""
+        return time.monotonic() - self._heard_s
+
+    def drop(self, request_id: str) -> None:
+        """Wait no longer for an answer."""
+        with self._lock:
+            self._waiting.pop(request_id, None)
+
+    def end(self, *, wait: bool = False) -> None:
+        """End the worker; one that does not go by itself is killed."""
+        with suppress(OSError):
+            self.process.kill()
+        if wait:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_END_S)
+
+    def _read(self) -> None:
+        with self._from:
+            for line in self._from:
+                self._heard_s = time.monotonic()
+                try:
+                    answer = decode_answer(line)
+                except MessageError:
+                    continue  # what a login shell prints is no message
+                with self._lock:
+                    waiting = self._waiting.pop(answer.id, None)
+                if waiting is not None:
+                    waiting.set_result(answer)
+        self.process.wait()
+        why = self._ended()
+        with self._lock:
+            self.over = True
+            lost, self._waiting = self._waiting, {}
+        for waiting in lost.values():
+            waiting.set_exception(WorkerLostError(why))
+        with suppress(OSError):
+            self._to.close()
+        self._said.close()
+
+    def _ended(self) -> str:
+        status = self.process.poll()
+        return f"{self._label} ended" + (f" ({_status(status)})" if status is not None else "") + self._last_words()
+
+    def _last_words(self) -> str:
+        with suppress(OSError, ValueError):
+            size = os.fstat(self._said.fileno()).st_size
+            lines = os.pread(self._said.fileno(), _READ, max(0, size - _READ)).decode(errors="replace").splitlines()
+            lines = [line for line in lines if line.strip()]
+            if lines:
+                return f": {lines[-1].strip()[:_LONGEST_TEXT]}"
+        return ""
+
+
+def _status(status: int) -> str:
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads: int) -> None:
+    """Answer the requests of a pipe until it ends; then nobody waits for what is at work: sessions end with this
+    process, and switches take back by themselves what was not confirmed."""
+    lock = threading.Lock()
+
+    def answer(request: Request) -> None:
+        line = encode(worker.answer(request)) + b"\n"
+        with lock, suppress(OSError):
+            writing.write(line)
+            writing.flush()
+
+    tasks, greetings = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
+    for line in reading:
+        try:
+            request = decode_request(line)
+        except MessageError as fault:
+            print(f"not a request: {fault}", file=sys.stderr)
+            continue
+        (greetings if request.task == HELLO else tasks).submit(answer, request)
+    tasks.shutdown(wait=False, cancel_futures=True)
+    greetings.shutdown(wait=False, cancel_futures=True)
+
+
+def own_pipe() -> tuple[IO[bytes], IO[bytes]]:
+    """Return this process's standard input and output as a pipe of messages; whatever else is printed goes to standard
+    error from now on."""
+    writing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return sys.stdin.buffer, writing

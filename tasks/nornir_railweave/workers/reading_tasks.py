@@ -1,0 +1,166 @@
+"""The tasks that only read, as messages: a plan's reading, a verification's look, and whether a device boots what it
+runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nornir.core.task import Result
+
+from nornir_railweave.device.reading import Comparer
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.rollout.planning import read_running
+from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
+from nornir_railweave.workers.message import Request, decoded
+from nornir_railweave.workers.workbench import Workbench
+from railweave.diagnostics import Blocker
+from railweave.fabric.model import Fabric
+from railweave.jsonable import as_json
+from railweave.plan.build import Reading
+from railweave.plan.document import change_json, change_of
+from railweave.plan.verification import EVERYONE, unreachable
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.conflicts import Conflict
+from railweave.sonic.delta.delta import Sharing
+from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.frr.maintenance import Maintenance
+
+
+class ReadRunning:
+    """``read_running``: what a device runs against what is intended, for a plan. Secrets stay at the worker: the
+    changes come as a plan's file has them."""
+
+    name = read_running.__name__
+    changes = False
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what the comparison is to do with foreign rows and unknown secrets."""
+        del device
+        compare: Comparer = params["compare"]
+        return {"remove_conflicting": compare.remove_conflicting, "unresolved": compare.unresolved}
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return the plan's listener."""
+        announce: Events = params["announce"]
+        return announce
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Read the device and compare it with the worker's own intended configuration."""
+        asked: dict[str, bool] = decoded(dict[str, bool], request.arguments)
+        unresolved = asked["unresolved"] or bool(bench.missing_secrets)
+        compare = Comparer(bench.fabric, bench.intended, asked["remove_conflicting"], unresolved)
+        params = {"compare": compare, "share": Sharing(), "announce": announce}
+        reading: Reading = bench.perform(read_running, request.device, params).result
+        return reading_json(reading)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``Reading``; its changes share objects with those of other devices."""
+        del asked_s
+        return Result(host=None, result=reading_of(value, params["share"]))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return a device that could not be read."""
+        self.announce(params)(Event(Step.UNREACHABLE, device, why))
+        return Result(host=None, result=Reading(error=why))
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Return a device that could not be read."""
+        return self.refused(device, params, str(fault))
+
+
+def reading_json(reading: Reading) -> dict[str, Any]:
+    """Return a reading as plain values, secrets of its changes hidden."""
+    found = reading.difference
+    told = {name: as_json(getattr(reading, name)) for name in _READING}
+    if found is not None:
+        told["difference"] = {
+            **{name: as_json(getattr(found, name)) for name in _DIFFERENCE},
+            "changes": [change_json("", change) for change in found.delta],
+            "conflicts": [[one.table, one.key, one.port, one.reason] for one in found.conflicts],
+            "blockers": [list(one) for one in found.blockers],
+        }
+    return told
+
+
+_READING = ("running_sha256", "pending", "error", "unapplied", "generation", "release")
+_DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
+
+
+def reading_of(value: Any, share: Sharing) -> Reading:
+    """Return the reading of plain values; raises MessageError where they are none."""
+    told = decoded(dict[str, Any], value)
+    found = told.pop("difference", None)
+    if found is not None:
+        found = decoded(dict[str, Any], found)
+        delta = share(_delta(found.pop("changes", None)))
+        conflicts = decoded(tuple[tuple[str, str, str, str], ...], found.pop("conflicts", None))
+        blockers = decoded(tuple[tuple[str, str, str], ...], found.pop("blockers", None))
+        difference = DeviceDiff(
+            delta,
+            decoded(dict[str, int], found.get("unmanaged")),
+            tuple(Conflict(table, key, port, reason, ()) for table, key, port, reason in conflicts),
+            decoded(bool, found.get("unprovisioned")),
+            tuple(Blocker(*one) for one in blockers),
+            decoded(tuple[str, ...], found.get("drained")),
+            decoded(tuple[int, ...], found.get("lossless_removed")),
+            decoded(Maintenance, found.get("maintenance")),
+        )
+        told["difference"] = difference
+    reading: Reading = decoded(Reading, told)
+    return reading
+
+
+def _delta(documents: Any) -> Delta:
+    return Delta(tuple(map(change_of, decoded(tuple[dict[str, Any], ...], documents))))
+
+
+class VerifyDevice:
+    """``verify_device``: the checks of what a device shows, judged where it is read."""
+
+    name = verify_device.__name__
+    changes = False
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return how long to look, and which neighbors of the device stand still (None: everybody)."""
+        judge = params["judge"]
+        if not isinstance(judge, Judge):
+            return None
+        settled = None if judge.settled is EVERYONE else neighbors_in(judge.fabric, device, judge.settled)
+        return {"settled": settled, "timeout_s": params["timeout_s"], "interval_s": params["interval_s"]}
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return the verification's listener."""
+        announce: Events = params["announce"]
+        return announce
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Look at the device and judge it by the worker's own expectation."""
+        asked = request.arguments
+        settled = decoded(frozenset[str] | None, asked["settled"])
+        params = {
+            "judge": Judge(bench.fabric, EVERYONE if settled is None else settled, bench.expecting),
+            "timeout_s": decoded(float, asked["timeout_s"]),
+            "interval_s": decoded(float, asked["interval_s"]),
+            "announce": announce,
+            "clock": bench.clock,
+        }
+        return as_json(bench.perform(verify_device, request.device, params).result)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``Judgment``."""
+        del params, asked_s
+        return Result(host=None, result=decoded(Judgment, value))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return the failing check of a device that could not be read."""
+        self.announce(params)(Event(Step.UNREACHABLE, device, why))
+        return Result(host=None, result=Judgment((unreachable(device, why),)))
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Return the failing check of a device that could not be read."""
+        return self.refused(device, params, str(fault))
+
+
+def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:
+    """Return the far ends of a device's links that are in ``settled``; nobody else's state is asked for there."""
+    ends = {end for link in fabric.links_of.get(device, ()) for end in (link.lower, link.upper)}
+    return sorted(one for one in ends if one in settled)

@@ -1,0 +1,249 @@
+"""The runner that carries out tasks where they belong: here, in processes of this machine, or at sites.
+
+A task that has a form for workers (``spread_task``) is asked of the channel of its device; every other one, and every
+device without a channel, is done here as ``FabricRunner`` does it.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from nornir.core.inventory import Host
+from nornir.core.task import AggregatedResult, MultiResult, Result, Task
+
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.device.device import Order
+from nornir_railweave.device.jobs import DeployJob
+from nornir_railweave.events import Event, Step
+from nornir_railweave.target.runner import FabricRunner
+from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
+from nornir_railweave.workers.channel import Channel, WorkerLostError
+from nornir_railweave.workers.message import HELLO, Answer, Binding, MessageError, Request, decoded
+from nornir_railweave.workers.serving import MOST_SKEW_S
+from nornir_railweave.workers.spread_task import SpreadTask
+from railweave.diagnostics import Diagnostic, Where, error
+from railweave.errors import RefusedError
+from railweave.plan.outcome import DeviceOutcome, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds: until a worker takes a request, for one that reads, and for one that changes a device."""
+
+    take_s: float = 30
+    read_s: float = 600
+    change_s: float = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where devices are worked on: the site's name, how its workers are reached, which tasks they do, and the command
+    that starts one. ``here`` tells that it may be done by this process as well: its workers are of this machine."""
+
+    name: str
+    channel: Channel = field(repr=False)
+    tasks: Mapping[str, SpreadTask] = field(repr=False)
+    start: str = ""
+    here: bool = False
+
+
+class Spread:
+    """Which device is worked on where. ``place_of`` gives the place of a device, None for this process."""
+
+    def __init__(
+        self, binding: Binding, place_of: Callable[[str], Place | None], limits: Limits, target_file: str
+    ) -> None:
+        self.binding = binding
+        self.place_of = place_of
+        self.limits = limits
+        self._target_file = target_file
+        self._met: dict[str, str] = {}
+        self._places: dict[str, Place] = {}
+        self._holders: dict[tuple[str, str], str] = {}
+
+    def task_of(self, task: Task, host: Host) -> tuple[Place, SpreadTask, dict[str, Any]] | None:
+        """Return where a task is done for a host, in which form; None for here."""
+        place = self.place_of(host.name)
+        spread = None if place is None else place.tasks.get(task.task.__name__)
+        if place is None or spread is None or (place.here and self._met.get(place.name)):
+            return None
+        arguments = spread.arguments(host.name, task.params)
+        return None if arguments is None else (place, spread, arguments)
+
+    def meet(self, places: Mapping[str, Place]) -> None:
+        """Ask each place that is new whether a worker with the same project is there.
+
+        Raises RefusedError, before anything is done, with every site where none is; processes of this machine are left
+        out then.
+        """
+        new = [place for name, place in places.items() if name not in self._met]
+        if not new:
+            return
+        with ThreadPoolExecutor(min(len(new), 64), thread_name_prefix="railweave-sites") as pool:
+            self._met.update(zip((one.name for one in new), pool.map(self._greet, new), strict=True))
+        self._places.update({one.name: one for one in new})
+        refused = [self._diagnostic(one, why) for one in new if (why := self._met[one.name]) and not one.here]
+        if refused:
+            for one in new:
+                if self._met[one.name]:
+                    del self._met[one.name]
+            raise RefusedError(refused)
+
+    def _greet(self, place: Place) -> str:
+        """Return why no worker of a place can be used, empty where one can."""
+        try:
+            answer = place.channel.ask(self.request(HELLO, "", self.limits.take_s), self.limits.take_s)
+        except WorkerLostError as fault:
+            return str(fault)
+        if why := answer.refused or answer.fault:
+            return f"{answer.worker}: {why}"
+        apart_s = abs(decoded(dict[str, Any], answer.result)["at"] - time.time())
+        if apart_s > MOST_SKEW_S:
+            return f"{answer.worker}: its clock and the one here are {apart_s:.0f} s apart"
+        return ""
+
+    def _diagnostic(self, place: Place, why: str) -> Diagnostic:
+        fix = f"bring the project there to the same state, and start a worker: `{place.start}`"
+        where = Where(self._target_file, path=f"sites.{place.name}")
+        return error("RW606", f"site {place.name}: {why}", where, fix=fix)
+
+    def request(
+        self, task: str, device: str, within_s: float, plan_digest: str = "", arguments: Mapping[str, Any] | None = None
+    ) -> Request:
+        """Return the request for a task."""
+        return Request(task, device, self.binding, time.time() + within_s, plan_digest, arguments or {})
+
+    def holder(self, plan_digest: str, device: str) -> str:
+        """Return the worker that holds what was begun on a device, empty where none does."""
+        return self._holders.get((plan_digest, device), "")
+
+    def held(self, plan_digest: str, device: str, worker: str) -> None:
+        """Keep in mind which worker holds a device; empty for none."""
+        self._holders[plan_digest, device] = worker
+
+    def close(self) -> None:
+        """End what was started for the places that were met."""
+        for place in self._places.values():
+            place.channel.close()
+        self._places.clear()
+        self._met.clear()
+
+
+class SpreadRunner(FabricRunner):
+    """The runner of a fabric whose devices are worked on at several places."""
+
+    def __init__(
+        self,
+        spread: Spread,
+        num_workers: int = 50,
+        max_failures: int | None = None,
+        *,
+        ended: Callable[[], bool] = bool,
+    ) -> None:
+        super().__init__(num_workers, max_failures, ended=ended)
+        self.spread = spread
+
+    def bounded(
+        self, num_workers: int, max_failures: int | None = None, *, ended: Callable[[], bool] = bool
+    ) -> FabricRunner:
+        """Return a runner of the same places with these bounds."""
+        return SpreadRunner(self.spread, num_workers, max_failures, ended=ended)
+
+    def close(self) -> None:
+        """End the workers that were started, and the threads that watch queues."""
+        self.spread.close()
+
+    def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
+        """Meet the places of the hosts, and run ``task``. Raises RefusedError where a site has no worker for it."""
+        places = {place.name: place for host in hosts if (place := self._place(task, host)) is not None}
+        self.spread.meet(places)
+        return super().run(task, hosts)
+
+    def _place(self, task: Task, host: Host) -> Place | None:
+        place = self.spread.place_of(host.name)
+        return place if place is not None and task.task.__name__ in place.tasks else None
+
+    def start(self, task: Task, host: Host) -> MultiResult:
+        """Carry out a task where it belongs; for Nornir and its processors it is the same task."""
+        found = self.spread.task_of(task, host)
+        if found is not None:
+            place, spread, arguments = found
+            task.task = partial(_asked, _Asking(self.spread, place, spread, arguments, task.task))
+        return task.start(host)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One task of one device on its way to a place; ``local`` is its function, for a process of this machine that was
+    lost and has done nothing but read."""
+
+    spread: Spread
+    place: Place
+    task: SpreadTask
+    arguments: dict[str, Any]
+    local: Callable[..., Any]
+
+    def ask(self, device: str, params: Mapping[str, Any]) -> Result | None:
+        """Return the task's result, None where it is to be done here; raises what ``SpreadTask.lost`` raises."""
+        digest = _plan_digest(device, params)
+        if digest and self.task.name == apply_change.__name__ and (blocked := _unwritten(device, params, self.place)):
+            return blocked
+        limits = self.spread.limits
+        within_s = limits.change_s if self.task.changes else limits.read_s + float(params.get("timeout_s", 0))
+        request = self.spread.request(self.task.name, device, limits.take_s, digest, self.arguments)
+        asked_s = _clock(params).monotonic()
+        try:
+            answer = self.place.channel.ask(request, within_s, worker=self.spread.holder(digest, device))
+        except WorkerLostError as fault:
+            self.spread.held(digest, device, "")
+            return None if self.place.here else self.task.lost(device, params, fault)
+        self.spread.held(digest, device, answer.worker if self.task.changes else "")
+        return self._result(device, params, answer, asked_s)
+
+    def _result(self, device: str, params: Mapping[str, Any], answer: Answer, asked_s: float) -> Result:
+        announce = self.task.announce(params)
+        for told in answer.events:
+            announce(told.event)
+        who = f"worker {answer.worker} of site {self.place.name}"
+        if answer.refused:
+            return self.task.refused(device, params, f"{who}: {answer.refused}")
+        if answer.fault:
+            raise RuntimeError(f"{who}: {answer.fault}")
+        try:
+            return self.task.result(device, params, answer.result, asked_s=asked_s)
+        except (MessageError, LookupError, TypeError, ValueError) as fault:
+            raise RuntimeError(f"{who} answered what is no result of {self.task.name}: {fault}") from fault
+
+
+def _asked(asking: _Asking, task: Task, **params: Any) -> Result:
+    """Be a Nornir task that is carried out at another place."""
+    result = asking.ask(task.host.name, params) or asking.local(task, **params)
+    result.host = task.host
+    return result
+
+
+def _clock(params: Mapping[str, Any]) -> Clock:
+    order = params.get("order")
+    return order.policy.clock if isinstance(order, Order) else SYSTEM_CLOCK
+
+
+def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
+    order = params.get("order")
+    jobs = order.jobs if isinstance(order, Order) else params.get("jobs", {})
+    job = jobs.get(device)
+    return job.plan_digest if isinstance(job, DeployJob) else ""
+
+
+def _unwritten(device: str, params: Mapping[str, Any], place: Place) -> Result | None:
+    """Tell the journal what a worker will do next; return the end of the device where that is not written."""
+    order: Order = params["order"]
+    order.announce(Event(Step.APPLYING, device, f"by a worker of site {place.name}"))
+    blocker = order.blocker()
+    if not blocker:
+        return None
+    outcome = DeviceOutcome(Outcome.OLD, f"{blocker}; nothing was done")
+    order.announce(Event(Step.OUTCOME, device, outcome.error, {"outcome": outcome.outcome.value}))
+    return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)

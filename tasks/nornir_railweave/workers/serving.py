@@ -1,0 +1,135 @@
+"""A worker: it takes requests, carries out those that fit its own project, and answers."""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nornir_railweave.device.session import error_text
+from nornir_railweave.events import Event
+from nornir_railweave.target.sessions import close_sessions
+from nornir_railweave.tasks.confirm_commit import confirm_commit, rollback_device
+from nornir_railweave.workers.deploying_tasks import ApplyChange, AssessDevice, EndChange, SaveConfig, SoakDevice
+from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, Told
+from nornir_railweave.workers.plan_tasks import FindLivePorts, PortsUp, RevertExpired
+from nornir_railweave.workers.reading_tasks import ReadRunning, VerifyDevice
+from nornir_railweave.workers.spread_task import RefusedHereError, SpreadTask
+from nornir_railweave.workers.workbench import Workbench
+from railweave.errors import RailweaveError
+
+_LOG = logging.getLogger("nornir_railweave")
+
+READING: Mapping[str, SpreadTask] = {one.name: one for one in (ReadRunning(), VerifyDevice())}
+"""What costs this machine processor time on every device of a fabric, and changes nothing."""
+
+SPREAD: Mapping[str, SpreadTask] = {
+    **READING,
+    **{
+        one.name: one
+        for one in (
+            PortsUp(),
+            FindLivePorts(),
+            RevertExpired(),
+            ApplyChange(),
+            EndChange(confirm_commit),
+            EndChange(rollback_device),
+            AssessDevice(),
+            SoakDevice(),
+            SaveConfig(),
+        )
+    },
+}
+"""Everything that can be carried out at a site."""
+
+MOST_SKEW_S = 5.0
+"""How far the clocks of coordinator and worker may be apart: requests expire by them."""
+
+
+def worker_name() -> str:
+    """Return the name of this process among workers."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+class Worker:
+    """One worker. ``load`` reads its project; it is read again where a request comes from another state of it, which a
+    pull of the repository may have brought meanwhile."""
+
+    def __init__(self, load: Callable[[], Workbench], name: str = "", now: Callable[[], float] = time.time) -> None:
+        self.name = name or worker_name()
+        self._load = load
+        self._now = now
+        self._loading = threading.Lock()
+        self._bench: Workbench | None = None
+
+    def answer(self, request: Request) -> Answer:
+        """Return the answer to a request; nothing is raised but what ends the process."""
+        told: list[Told] = []
+
+        def announce(event: Event) -> None:
+            told.append(Told(event.step, event.device, event.text, event.details))
+
+        try:
+            result = self._performed(request, announce)
+        except RefusedHereError as why:
+            return Answer(request.id, self.name, events=tuple(told), refused=str(why))
+        except MessageError as why:
+            return Answer(request.id, self.name, events=tuple(told), fault=f"its request is {why}")
+        except Exception as fault:
+            _LOG.exception("%s failed", request.label)
+            return Answer(request.id, self.name, events=tuple(told), fault=error_text(fault))
+        return Answer(request.id, self.name, result, tuple(told))
+
+    def close(self) -> None:
+        """Close the sessions of all devices."""
+        if self._bench is not None:
+            close_sessions(self._bench.nornir)
+
+    def _performed(self, request: Request, announce: Callable[[Event], None]) -> Any:
+        if request.task == HELLO:
+            bench = self._bound(request)
+            return {"at": self._now(), "missing_secrets": list(bench.missing_secrets)}
+        task = SPREAD.get(request.task)
+        if task is None:
+            raise RefusedHereError(f"it knows no task {request.task!r}")
+        if self._now() > request.expires_at:
+            raise RefusedHereError("the request came too late")
+        bench = self._bound(request)
+        if request.device not in bench.nornir.inventory.hosts:
+            raise RefusedHereError(f"its target has no address for {request.device}")
+        if task.changes and not request.plan_digest:
+            raise RefusedHereError("the request names no plan")
+        if task.changes and bench.target.allowed_signers is not None:
+            raise RefusedHereError("its target takes signed plans alone, and no request holds what was signed")
+        with bench.lock(request.device):
+            return task.perform(bench, request, announce)
+
+    def _bound(self, request: Request) -> Workbench:
+        """Return the project where it is the request's; raises RefusedHereError where it is another."""
+        with self._loading:
+            bench = self._bench
+            if bench is None or bench.binding != request.binding:
+                bench = self._bench = self._renewed(bench)
+            if difference := bench.binding.difference(request.binding):
+                raise RefusedHereError(f"it has another project: {difference}")
+            return bench
+
+    def _renewed(self, earlier: Workbench | None) -> Workbench:
+        """Return the project as it is now; the one in use where that is the same, or changes go on with it."""
+        if earlier is not None and earlier.busy:
+            return earlier
+        found = self._loaded()
+        if earlier is None:
+            return found
+        if found.binding == earlier.binding:
+            return earlier
+        close_sessions(earlier.nornir)
+        return found
+
+    def _loaded(self) -> Workbench:
+        try:
+            return self._load()
+        except RailweaveError as fault:
+            raise RefusedHereError(f"its project cannot be read: {error_text(fault)}") from fault

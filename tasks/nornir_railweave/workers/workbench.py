@@ -1,0 +1,87 @@
+"""What a worker works with: its own project on its own target, and what it has begun on devices."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.device.device import Attempt
+from nornir_railweave.device.jobs import DeviceJob
+from nornir_railweave.device.reading import IntendedConfig
+from nornir_railweave.rollout.soaking import SoakCheck
+from nornir_railweave.target.model import Target
+from nornir_railweave.workers.message import Binding
+from railweave.fabric.model import Fabric
+from railweave.plan.expectation import Expecting, expect
+
+_KEPT = 1000
+"""The most devices of a wave (``rollout_keys``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A device that this worker has changed, or tried to, for the rollout of one plan: what its next steps go by.
+
+    It holds what the device ran before, with its secrets, so it stays in this process. ``looked`` is the last look of a
+    soak. Nobody goes on with it after ``until_s`` of the steady clock: the switch has reverted, or the soak is over.
+    """
+
+    job: DeviceJob
+    until_s: float
+    attempt: Attempt = field(repr=False)
+    looked: SoakCheck | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """A project that a worker has read. ``missing_secrets`` are the names of those that cannot be resolved here.
+
+    ``begun`` is what the worker holds, by plan and device.
+    """
+
+    binding: Binding
+    nornir: Nornir = field(repr=False)
+    fabric: Fabric = field(repr=False)
+    target: Target
+    intended: IntendedConfig = field(repr=False)
+    expecting: Expecting = field(default=expect, repr=False)
+    missing_secrets: tuple[str, ...] = ()
+    clock: Clock = SYSTEM_CLOCK
+    begun: dict[tuple[str, str], Begun] = field(default_factory=dict, repr=False)
+    _locks: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
+
+    def keep(self, plan_digest: str, device: str, begun: Begun) -> None:
+        """Keep what was begun on a device; of more devices than any wave has, the first are forgotten."""
+        self.forget(plan_digest, device)
+        self.begun[plan_digest, device] = begun
+        for oldest in tuple(self.begun)[: max(0, len(self.begun) - _KEPT)]:
+            self.begun.pop(oldest, None)
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether a rollout may still go on with something that was begun here."""
+        now_s = self.clock.monotonic()
+        for key, one in tuple(self.begun.items()):
+            if one.until_s < now_s:
+                self.begun.pop(key, None)
+        return bool(self.begun)
+
+    def forget(self, plan_digest: str, device: str) -> None:
+        """Forget a device that has ended."""
+        self.begun.pop((plan_digest, device), None)
+
+    def lock(self, device: str) -> threading.Lock:
+        """Return what keeps two tasks of one device apart: they would share its session."""
+        return self._locks.setdefault(device, threading.Lock())
+
+    def perform(self, task: Any, device: str, params: Mapping[str, Any]) -> Result:
+        """Carry out a Nornir task on one device; a mistake of the program travels to the top."""
+        one = Task(task, self.nornir, global_dry_run=False, processors=self.nornir.processors, **params)
+        result: Result = one.start(self.nornir.inventory.hosts[device])[0]
+        if result.exception is not None:
+            raise result.exception
+        return result
