@@ -16,12 +16,17 @@ _TEMPLATES = Path("templates")
 
 def project_history(intent: Path, intent_sha256: str, fabric: str, target: str) -> History:
     """Return the history of the project in the working directory, whose intent for ``fabric`` is that file."""
+    revision, dirty = _revision(intent)
+    own = Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty)
+    return History(own, partial(_ancestry, revision), partial(_deployed, fabric, target))
+
+
+def sources_digest(intent_sha256: str) -> str:
+    """Return the digest of an intent and of the templates of the project in the working directory."""
     digest = hashlib.sha256(intent_sha256.encode())
     for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file()):
         digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    revision, dirty = _revision(intent)
-    own = Generation(revision=revision, digest=digest.hexdigest(), dirty=dirty)
-    return History(own, partial(_ancestry, revision), partial(_deployed, fabric, target))
+    return digest.hexdigest()
 
 
 def _revision(intent: Path) -> tuple[str, bool]:

@@ -14,6 +14,7 @@ from nornir_railweave.rollout.progress import FabricProgress
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.runner import end_workers
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.target.target_file import load_target
@@ -22,6 +23,7 @@ from railweave.api.designing import Designed, load_configurable, project_templat
 from railweave.api.history import project_history
 from railweave.api.project import Project, find_target
 from railweave.api.secret_places import secret_places
+from railweave.api.spreading import spread
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
 from railweave.errors import RefusedError
@@ -68,11 +70,13 @@ class LiveFabric:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Close the sessions of all devices at the end; until then one login serves all work on a device."""
+        """Close the sessions of all devices at the end; until then one login serves all work on a device. Workers that
+        were started for it end as well."""
         try:
             yield
         finally:
             close_sessions(self.nornir)
+            end_workers(self.nornir)
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -136,13 +140,22 @@ def live_fabric(project: Project, target: str, *, partial: bool = False) -> Live
         intent = str(project.intent)
         check = command_line("check", intent=intent)
         project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `{check}` for details")
-    return connect(project, designed, target, partial=partial)
+    return connect(project, designed, target, partial=partial, whole=True)
 
 
 def connect(
-    project: Project, designed: Designed, target: str, expecting: Expecting = expect, *, partial: bool = False
+    project: Project,
+    designed: Designed,
+    target: str,
+    expecting: Expecting = expect,
+    *,
+    partial: bool = False,
+    whole: bool = False,
 ) -> LiveFabric:
     """Return ``designed`` on ``target``; no session is opened yet. With ``partial`` switches may lack an address.
+
+    ``whole`` tells that it is the fabric of the project's intent, which workers can read too; what else there is, such
+    as a phase, is worked on from this process.
 
     Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
     """
@@ -155,6 +168,10 @@ def connect(
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
+    if whole:
+        nornir = spread(project, designed, chosen, nornir)
+    elif chosen.sites:
+        project.operator.tell("a change in phases is worked on from this machine, not from the target's sites")
     return on_nornir(designed, chosen, nornir, shown, expecting)
 
 

@@ -1,4 +1,4 @@
-"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover."""
+"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover, worker."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ Wait = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drain, undrain, replace, retire, trust, audit, recover):
+    for command in (drain, undrain, replace, retire, trust, audit, recover, worker):
         app.command()(command)
 
 
@@ -190,3 +190,16 @@ def recover(
     results = api.recover(project, target, devices, accept_running=accept_running)
     print_result(results, recovery_json, recovery_view, as_json=json)
     return 0 if all(one.ok for one in results) else 1
+
+
+def worker(
+    site: Annotated[
+        str, typer.Option("--site", metavar="SITE", help="Take requests from the queue of this site of the target.")
+    ] = "",
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+) -> None:
+    """Work on switches for a coordinator elsewhere: by a site's queue, else by standard input and output."""
+    from railweave.api import working
+
+    working.worker(api.open_project(option, Terminal()), target, site=site)

@@ -92,12 +92,27 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect, for a reading command, to find a lost device again. Times of changes are the driver's."""
+    """Seconds: to connect, for a reading command, to find a lost device again, and until a worker of a site takes what
+    it is asked and shows that it is there. Times of changes are the driver's."""
 
     __pydantic_config__ = STRICT
     connect_s: Annotated[Seconds, Field(validation_alias="connect")] = 15
     command_s: Annotated[Seconds, Field(validation_alias="command")] = 60
     reconnect_s: Annotated[Seconds, Field(validation_alias="reconnect")] = 300
+    worker_s: Annotated[Seconds, Field(validation_alias="worker")] = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place from which some switches are worked on: ``devices`` are patterns over their names (``pod1-leaf1?``).
+
+    ``command`` starts a worker that speaks over its standard input and output, such as ``ssh RUNNER …``; without it the
+    site's workers take their requests from the queue ``railweave.NAME`` of the target's broker.
+    """
+
+    __pydantic_config__ = STRICT
+    devices: Annotated[tuple[Text, ...], Field(min_length=1)]
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +122,12 @@ class Rollout:
     ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
     ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
     the devices of a wave are watched before the next wave. ``policy`` bounds what is out of service at once.
-    ``single_step`` carries out in one step what would hurt live traffic unless it went in phases.
+    ``single_step`` carries out in one step what would hurt live traffic unless it went in phases. ``processes`` of this
+    machine read switches; 0: as many as pay.
     """
 
     workers: int = 50
+    processes: int = 0
     max_failures: int = 1
     revert_in_s: int = 900
     verify_timeout_s: float = 180
@@ -130,6 +147,8 @@ class Target:
     ``skip_checks`` are kinds of checks that its switches cannot pass, each with the reason. ``hosts`` is how GPU nodes
     are reached, None where they are not. ``secrets`` says where each secret comes from that this file or the intent
     names. With ``allowed_signers``, a file of ssh-keygen's form, only plans are deployed that one of them signed.
+    ``sites`` are where switches are worked on from; those of no site are worked on from this machine. ``broker`` is the
+    secret that holds the URL of the sites' task queue.
     """
 
     name: str
@@ -145,3 +164,5 @@ class Target:
     hosts: HostAccess | None = None
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
     allowed_signers: Path | None = None
+    sites: Mapping[str, Site] = field(default_factory=dict)
+    broker: SecretName | None = None

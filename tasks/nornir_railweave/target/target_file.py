@@ -18,6 +18,7 @@ from nornir_railweave.target.model import (
     Rollout,
     Seconds,
     SecretSource,
+    Site,
     Source,
     Target,
     Timeouts,
@@ -38,12 +39,16 @@ _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _SECRETS = {"password", "become_password", "passphrase", "secret", "token"}
 
 
+SiteName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+
 class _Rollout(RolloutKeys):
     workers: Annotated[int, Field(ge=1, le=1000)] = 50
     max_failures: Annotated[int, Field(ge=1)] = 1
     revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
     verify_timeout: Seconds = 180
     verify_interval: Seconds = 2
+    processes: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
 
     @model_validator(mode="after")
     def _timer_outlives_what_it_covers(self) -> Self:
@@ -71,6 +76,8 @@ class _Target(BaseModel):
     hosts: HostsKeys | None = None
     secrets: dict[str, SecretSource] = {}
     allowed_signers: File | None = None
+    sites: dict[SiteName, Site] = {}
+    broker: SecretName | None = None
 
     @field_validator("secrets")
     @classmethod
@@ -110,6 +117,20 @@ class _Target(BaseModel):
             raise ValueError(
                 f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sites_are_reached_somehow(self) -> Self:
+        queued = [name for name, site in self.sites.items() if site.command is None]
+        if queued and self.broker is None:
+            raise ValueError(
+                f"site {queued[0]} has no `command`, so its workers need a task queue: name the secret that holds the "
+                "broker's URL, `broker: {secret: BROKER}`"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_jump_host_needs_our_driver(self) -> Self:
         if self.ssh.jump is not None and self.driver != "sonic":
             raise ValueError("a jump host needs the driver `sonic`; give another driver its own options instead")
         return self
@@ -194,6 +215,8 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         **{(*place, key): SecretName for place in (("ssh",), ("ssh", "jump")) for key in ("password", "passphrase")},
         **{("hosts", "ssh", key): SecretName for key in ("password", "become_password")},
         ("secrets",): SecretSource,
+        ("sites",): Site,
+        ("broker",): SecretName,
         ("hosts",): HostsKeys,
         ("hosts", "ssh"): NodeLogin,
         ("hosts", "nodes"): NodeAddress,
@@ -230,6 +253,7 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         rollout=Rollout(
             # A worker that waits for a channel would look like a switch that does not answer.
             workers=min(rollout.workers, ssh.jump.channels) if ssh.jump is not None else rollout.workers,
+            processes=0 if rollout.processes == "auto" else rollout.processes,
             max_failures=rollout.max_failures,
             revert_in_s=rollout.revert_in,
             verify_timeout_s=rollout.verify_timeout,
@@ -245,4 +269,6 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
         hosts=host_access(parsed.hosts) if parsed.hosts else None,
         secrets=parsed.secrets,
         allowed_signers=parsed.allowed_signers,
+        sites=parsed.sites,
+        broker=parsed.broker,
     )
