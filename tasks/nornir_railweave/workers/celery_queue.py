@@ -111,8 +111,10 @@ class QueueChannel:
             return asked.answer.result(within_s)
         except TimeoutError:
             self._give_up(request.id)
-            who = f"worker {asked.worker} of site {self._site}" if asked.worker else f"site {self._site}"
-            raise WorkerLostError(f"{who} did not answer within {within_s:g} s") from None
+            if not asked.worker:
+                raise self._untaken(within_s) from None
+            text = f"worker {asked.worker} of site {self._site} did not answer within {within_s:g} s"
+            raise WorkerLostError(text) from None
         finally:
             with self._lock:
                 self._asked.pop(request.id, None)
@@ -183,10 +185,13 @@ class QueueChannel:
             one.heard_s, one.worker = now_s, str(result["hostname"])
         elif not one.worker and now_s > one.taken_by_s:
             self._give_up(name)
-            self._fail({name: one}, WorkerLostError(f"no worker of site {self._site} took it in {self._silent_s:g} s"))
+            self._fail({name: one}, self._untaken(self._silent_s))
         elif one.worker and now_s - one.heard_s > self._silent_s:
             text = f"worker {one.worker} of site {self._site} was silent for {self._silent_s:g} s"
             self._fail({name: one}, WorkerLostError(text))
+
+    def _untaken(self, seconds: float) -> WorkerLostError:
+        return WorkerLostError(f"no worker of site {self._site} took it in {seconds:g} s")
 
     def _fail(self, asked: dict[str, _Asked], fault: WorkerLostError) -> None:
         with self._lock:
