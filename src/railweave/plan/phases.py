@@ -1,10 +1,11 @@
 """A change that would hurt in one step, as a sequence of whole fabrics, each carried out by the ordinary deployment.
 
 Some changes hurt in one step. Nodes and switches that leave are out of use before ports close (``removal``). Spines
-that are added where all uplinks are in use take cables from the others: these are moved a few at a time
-(``restriping``). Fabric links with another speed are down until both ends have it: one spine goes after the other
-(``speed_change``). A marking or an MTU that nodes and switches share must fit on every path: first all accept both,
-then the nodes send the new, then all drop the old (``shared_values``).
+that are added where all uplinks are in use take cables from the others: these are moved a few at a time, and a third
+tier that comes with them joins its pods as soon as ports of spines are free (``restriping``). Fabric links with another
+speed are down until both ends have it: one spine goes after the other (``speed_change``). A marking or an MTU that
+nodes and switches share must fit on every path: first all accept both, then the nodes send the new, then all drop the
+old (``shared_values``).
 Everything else is one phase: the head itself.
 
 In a phase that moves cables the configuration goes first, then people move the cables. ``Phase.pending`` names the
@@ -21,7 +22,7 @@ from railweave.fabric.model import Fabric, Link
 from railweave.hosts.values import roce_mtu_bytes
 from railweave.plan.class_change import moved_markings
 from railweave.plan.removal import removal_steps
-from railweave.plan.restriping import Move, restriping_steps, rewired, with_switches
+from railweave.plan.restriping import Move, joined, restriping_steps, rewired, with_switches, with_tier_above
 from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
 from railweave.wording import counted, listed
@@ -199,6 +200,8 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         return
     added = tuple(one for one in head.switches if not one.tier.attaches_nodes and one.name not in base.switch_of)
     fabric = with_switches(base, added)
+    third = len(head.tiers) > len(base.tiers)
+    fabric = with_tier_above(fabric, head) if third else fabric
     if added:
         counts = Counter(one.tier for one in added)
         title = f"provision {listed([tier.counted(count) for tier, count in counts.items()])}"
@@ -206,12 +209,22 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         yield Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
     pairs = listed(sorted({_pair_words(base, move.before) for step in steps for move in step}))
     why = f"configure both ends, then move the cables: no {pairs} pair loses more than one link at a time"
+    # A leaf that moves to another pod loses its way to the others with its last old spine, unless pods are joined.
     for number, step in enumerate(steps, start=1):
+        if third and fabric is not (fabric := joined(fabric, head)):
+            yield _join(fabric, base)
         fabric = rewired(fabric, step)
         title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
         cables = tuple(_cable(fabric, move) for move in step)
         pending = tuple(move.after for move in step if move.after is not None)
         yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
+
+
+def _join(fabric: Fabric, base: Fabric) -> Phase:
+    top = fabric.tiers[-1]
+    spines = {link.lower for link in fabric.fabric_links if link.level == top.level}
+    title = f"join {fabric.tiers[-2].counted(len(spines))} to {top.plural}"
+    return Phase(0, title, PhaseKind.SWITCHES, "pods reach each other before the next cables move", fabric, base)
 
 
 def _pair_words(fabric: Fabric, link: Link) -> str:

@@ -40,6 +40,29 @@ def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
     return replace(fabric, switches=tuple(switches))
 
 
+def with_tier_above(fabric: Fabric, head: Fabric) -> Fabric:
+    """Return ``fabric`` as one of the tiers of ``head``, which has one more, still without a link to it.
+
+    What the switches of both are in ``head`` says to which pod they belong.
+    """
+    switches = (head.switch_of.get(one.name, one) for one in fabric.switches)
+    return replace(fabric, tiers=head.tiers, switches=tuple(switches))
+
+
+def joined(fabric: Fabric, head: Fabric) -> Fabric:
+    """Return ``fabric`` with those links of ``head`` above its spines for which both ports are free."""
+    used = {end for link in fabric.links for end in ((link.lower, link.lower_port), _upper(link))}
+    names, top = fabric.switch_of.keys(), len(fabric.tiers) - 1
+    added = tuple(
+        link
+        for link in head.fabric_links
+        if link.level == top
+        and {link.lower, link.upper} <= names
+        and used.isdisjoint({(link.lower, link.lower_port), _upper(link)})
+    )
+    return replace(fabric, links=(*fabric.links, *added)) if added else fabric
+
+
 def rewired(fabric: Fabric, moves: Iterable[Move]) -> Fabric:
     """Return ``fabric`` with the cables of ``moves`` at their new ends."""
     moved = {move.lower_end: move for move in moves}
