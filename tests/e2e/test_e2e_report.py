@@ -291,7 +291,30 @@ def test_print_shows_every_section_and_no_tools(pages: dict[int, Path], tab: Bro
     opened(tab, pages[8])
     assert tab.run("getComputedStyle(document.getElementById('tools')).display") == "none"
     assert tab.run("[...document.querySelectorAll('main > section')].every(one => one.offsetHeight > 0)")
+    tab.ask("Emulation.setDeviceMetricsOverride", width=720, height=1000, deviceScaleFactor=1, mobile=False)
+    assert tab.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "A4 is 720 px wide"
+    tab.ask("Emulation.setDeviceMetricsOverride", width=1500, height=1000, deviceScaleFactor=1, mobile=False)
     tab.ask("Emulation.setEmulatedMedia", media="")
+
+
+def test_a_page_that_is_dark_is_printed_light_and_is_dark_again(pages: dict[int, Path], tab: Browser) -> None:
+    opened(tab, pages[8])
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = tab.run(ground)
+    tab.run("document.getElementById('theme').click()")
+    dark = tab.run(ground)
+    tab.run("dispatchEvent(new Event('beforeprint'))")
+    assert tab.run(ground) == light
+    tab.run("dispatchEvent(new Event('afterprint'))")
+    assert tab.run(ground) == dark != light
+
+
+@pytest.mark.parametrize("switches", SIZES)
+def test_the_way_of_a_class_is_seen_from_end_to_end(switches: int, pages: dict[int, Path], tab: Browser) -> None:
+    opened(tab, pages[switches])
+    ways = "[...document.querySelectorAll('.chain')]"
+    assert tab.run(f"{ways}.length") > 0
+    assert tab.run(f"{ways}.every(one => one.scrollWidth <= one.clientWidth)")
 
 
 def test_without_scripts_the_whole_fabric_and_all_tables_are_there(pages: dict[int, Path], tab: Browser) -> None:

@@ -14,7 +14,10 @@ from railweave.wording import counted
 RACKS = "racks"
 """The key of the picture of racks."""
 
-_UNIT, _WIDTH, _GAP, _TITLE, _MARGIN = 9, 84, 14, 20, 16
+_UNIT = 12
+"""Height of a rack unit: a name in letters of 8 has to fit in one."""
+
+_WIDTH, _GAP, _TITLE, _MARGIN = 84, 14, 20, 16
 
 
 class _Standing(NamedTuple):
@@ -75,7 +78,7 @@ def _device(fabric: Fabric, one: _Standing, x: float, floor: float, marks: Marks
     units = f"unit {one.unit}" if one.height == 1 else f"units {one.unit} to {one.unit + one.height - 1}"
     title = ", ".join(part for part in (one.name, units, summary(found)) if part)
     name = short(fabric, one.name)
-    middle = top + one.height * _UNIT / 2 + 3.5
+    middle = top + one.height * _UNIT / 2 + 3
     return (
         f'<a class="{classes}" href={quoteattr(f"#device-{one.name}")} aria-label={quoteattr(title)}>'
         f'<rect x="{x + 2}" y="{top + 0.5:g}" width="{_WIDTH - 4}" height="{one.height * _UNIT - 1}" rx="2"/>'

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def bom_view(bill: Bill) -> RenderableType:
         [Text(title, style="bold"), parts],
         _sum(bill) or None,
         [Text(space_text(bill))] if space_text(bill) else None,
-        None if bill.racks is None or bill.against else _racks(bill.racks),
+        None if bill.racks is None or bill.against else [Text(one) for one in racks_text(bill.racks)],
         [Text(remark, style="yellow") for remark in bill.remarks] or None,
         [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
     )
@@ -161,13 +161,13 @@ def _without(parts: Sequence[str]) -> str:
     return f" without {first_few(parts)} (no source)" if parts else ""
 
 
-def _racks(racks: RackSummary) -> list[Text]:
+def racks_text(racks: RackSummary) -> Iterator[str]:
+    """Yield how much of the racks is in use, and which tray is the fullest."""
     used = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
-    found = [Text(used + ("" if racks.power_w is None else f", {racks.power_w / 1000:,.1f} kW"))]
+    yield used + ("" if racks.power_w is None else f", {racks.power_w / 1000:,.1f} kW")
     if fullest := racks.fullest:
         cables = counted(fullest.cables, "cable")
-        found.append(Text(f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"))
-    return found
+        yield f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"
 
 
 def _cells(bill: Bill, line: Line, spares: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, Route, ends, hops, longest_route
-from railweave.report.bom import space_text
+from railweave.report.bom import racks_text, space_text
 from railweave.report.failures import COST_COLUMNS, cost_cells, lossless_text
 from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words, linked
 from railweave.report.sizing import sizing_rows
@@ -173,7 +173,8 @@ def bill_section(bill: Bill) -> Section:
     remarks = tuple(Words(one, Tone.WARNING) for one in bill.remarks)
     total = (Words(f"{bill.currency} {bill.total:,.2f} in all"),) if priced and bill.total is not None else ()
     space = (Words(space_text(bill)),) if space_text(bill) else ()
-    said = (*total, *space, *remarks)
+    racks = () if bill.racks is None else tuple(Words(one) for one in racks_text(bill.racks))
+    said = (*total, *space, *racks, *remarks)
     return Section("parts", "Bill of materials", (grid, *([Sentences(said)] if said else [])))
 
 

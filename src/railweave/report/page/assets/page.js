@@ -136,12 +136,15 @@
     ports.forEach(([port, alias], index) => {
       front.append(element("i", { class: used.get(index) || "free", title: `${port} ${alias}${used.has(index) ? "" : " (free)"}` }));
     });
+    const uses = ["down", "up", "free"].map((use) => [use, ports.filter((_, index) => (used.get(index) || "free") === use).length]);
+    const legend = element("p", { class: "ports" }, ...uses.filter(([, number]) => number)
+      .map(([use, number]) => element("span", {}, element("i", { class: use }), `${number} ${use}`)));
     const facts = list([
       ["is a", kindOf(device)], ["model", devices.model[device]], ["pod", devices.pod[device]], ["stripe", devices.stripe[device]],
       ["rail", devices.rail[device]], ["plane", devices.plane[device]], ["AS number", devices.asn[device]], ["loopback", devices.loopback[device]],
       ["ports in use", `${used.size} of ${ports.length}`],
     ]);
-    open(name, ...said, facts, ...(devices.level[device] === NODE ? [] : [front]),
+    open(name, ...said, facts, ...(devices.level[device] === NODE ? [] : [front, legend]),
       table(count(own.length, "cable"), ["port", "to", "speed", "cable"], rows));
   };
 
@@ -233,6 +236,16 @@
       ? document.documentElement.dataset.theme === "dark"
       : matchMedia("(prefers-color-scheme: dark)").matches;
     document.documentElement.dataset.theme = dark ? "light" : "dark";
+  });
+  // Paper is white, and browsers print no backgrounds: dark's letters would be light on it.
+  let onScreen;
+  addEventListener("beforeprint", () => {
+    onScreen = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    if (onScreen) document.documentElement.dataset.theme = onScreen;
+    else delete document.documentElement.dataset.theme;
   });
 
   addEventListener("hashchange", route);
