@@ -43,7 +43,8 @@ def test_every_device_stands_in_its_rack_and_on_no_other(fabric: Fabric) -> None
         rect = one.find(f"{SVG}rect")
         assert rect is not None
         x, y, height = (float(rect.get(name) or 0) for name in ("x", "y", "height"))
-        units = {(x, round(y) + step) for step in range(0, round(height), 9)}
+        assert height >= 11, "its name is written in letters of 8"
+        units = {(x, round(y) + step) for step in range(0, round(height), 12)}
         assert not units & places
         places |= units
 
