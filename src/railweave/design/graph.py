@@ -15,11 +15,13 @@ from railweave.design.identity import (
     ipv6_block,
     link_network,
     loopback,
+    nic_block,
+    nic_block_size,
 )
 from railweave.design.layout import Layout, NodeGroup, OwnLeaf, SpineBlock, TierLayout
 from railweave.design.nodes import host_ports
 from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch, Tier
-from railweave.fabric.policy import ClassRole
+from railweave.fabric.policy import Addressing, ClassRole, Pool
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Part, Shape
 
@@ -138,7 +140,17 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         ipv6_blocks={one.name: first for one in tiers[0] if (first := ipv6_block(addressing, one.number)) is not None},
         part=intent.part.name if intent.part else "",
         rdma_beside=_rdma_beside(intent),
+        leaves_per_nic=layout.leaves_per_nic,
+        nic_blocks=_nic_blocks(addressing, layout, tiers[0]),
     )
+
+
+def _nic_blocks(addressing: Addressing, layout: Layout, leaves: Iterable[Switch]) -> Mapping[str, Pool]:
+    """Return the addresses of NICs that each leaf announces, none where a NIC has one leaf."""
+    if layout.leaves_per_nic == 1:
+        return {}
+    length = 32 - (nic_block_size(layout) - 1).bit_length()
+    return {one.name: Pool(nic_block(addressing, layout, one.place, one.plane), length) for one in leaves}
 
 
 def _switches(intent: Intent, layout: Layout, own: TierLayout, panels: Panels) -> Iterator[Switch]:
@@ -198,7 +210,7 @@ def _rail(layout: Layout, own: TierLayout, place: int) -> int | None:
     """Return the rail that a switch serves: of a leaf where racks are not aligned, of a spine where rails are apart."""
     if own.rails:
         return own.group_of(place)[0]
-    return place % layout.stripe_leaves if own.level == 0 and layout.shape.has_rails else None
+    return layout.leaf_role(place)[1] if own.level == 0 and layout.shape.has_rails else None
 
 
 def _rdma_beside(intent: Intent) -> tuple[str, ...]:
@@ -213,7 +225,9 @@ def _rdma_beside(intent: Intent) -> tuple[str, ...]:
 def _hosts(layout: Layout, part: Part | None) -> Iterable[Host]:
     for group in layout.groups:
         entry = group.entry
-        ports = host_ports(entry, layout.rails, layout.planes, part.name if part else RAIL)
+        ports = host_ports(
+            entry, layout.rails, layout.planes, layout.leaves_per_nic, interfaces=part.name if part else RAIL
+        )
         for number in range(entry.count):
             stripe, place = divmod(number, group.stripe_nodes)
             yield Host(
@@ -275,7 +289,8 @@ class _AccessLinks:
         if not nodes:
             return []
         group = self._groups[nodes[0].kind]
-        ports, per_node = self._ports[nodes[0].kind][switch.plane, switch.rail or 0], group.ports_per_leaf
+        of_nic, rail = self._layout.leaf_role(switch.place)
+        ports, per_node = self._ports[nodes[0].kind][switch.plane, rail, of_nic], group.ports_per_leaf
         first, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
         down = group.leaf.hardware.down if group.leaf else self._layout.lowest.down
         speed_gbps, length_m, medium = down.speed_gbps, self._length_m, self._media[nodes[0].kind]
@@ -298,13 +313,13 @@ class _AccessLinks:
         ]
 
 
-def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int], list[_NodePort]]:
-    """Return a node's ports by (plane, switch of the stripe) in their order on the switch."""
-    found: dict[tuple[int, int], list[_NodePort]] = {}
-    ports: tuple[HostPort, ...] = host_ports(group.entry, layout.rails, layout.planes)
+def _ports_by_place(group: NodeGroup, layout: Layout) -> dict[tuple[int, int, int], list[_NodePort]]:
+    """Return a node's ports by (plane, rail, leaf of those that share a NIC) in their order on the switch."""
+    found: dict[tuple[int, int, int], list[_NodePort]] = {}
+    ports: tuple[HostPort, ...] = host_ports(group.entry, layout.rails, layout.planes, layout.leaves_per_nic)
     railed = layout.shape.has_rails
     for index, port in enumerate(ports):
-        on_switch = found.setdefault((port.plane, port.rail if railed else 0), [])
+        on_switch = found.setdefault((port.plane, port.rail if railed else 0, port.leaf), [])
         on_switch.append(_NodePort(index, len(on_switch), port.rail))
     return found
 

@@ -50,6 +50,19 @@ def host_block_size(layout: Layout) -> int:
     return 2 << (layout.lowest.ports.total - 1).bit_length()
 
 
+def nic_block_size(layout: Layout) -> int:
+    """Return the addresses of NICs that the leaves of a NIC announce: one for each port, rounded up to a prefix."""
+    return host_block_size(layout) // 2
+
+
+def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) -> int:
+    """Return the first of the NICs' addresses that the leaf at ``place`` announces; the leaves that share its NICs have
+    the same."""
+    _, group = layout.leaf_role(place)
+    index = place // layout.stripe_leaves * layout.stripe_nics + group
+    return addressing.nics.first + device_number(index, plane, layout.planes) * nic_block_size(layout)
+
+
 def link_network(addressing: Addressing, lower: TierLayout, number: int, port: int) -> int:
     """Return the even address of the /31 at an uplink of the switch of ``lower`` with that number."""
     pool = addressing.core if lower.level else addressing.links

@@ -185,8 +185,9 @@ NO_TIER = TierLayout(name="", level=1, places=(), ports=NO_PORTS, down=NO_UPLINK
 class Layout(NamedTuple):
     """A fabric in numbers: ``tiers`` from the one that attaches the nodes upwards.
 
-    ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned); ``stripes`` are
-    the indexes of the stripes that have some. ``ratio`` is the oversubscription asked for, ``pod`` the stripes of a
+    ``stripe_leaves`` is the lowest tier's switches of one stripe (rails, or 1 where racks are aligned, each times
+    ``leaves_per_nic``, the leaves that share the ports of a NIC: one of every rail, then the next); ``stripes`` are the
+    indexes of the stripes that have some. ``ratio`` is the oversubscription asked for, ``pod`` the stripes of a
     pod, 0 where neither pods nor a reserve of them are laid out, ``most_pods`` what super-spines have ports for.
     """
 
@@ -201,6 +202,17 @@ class Layout(NamedTuple):
     tiers: tuple[TierLayout, ...]
     pod: int = 0
     most_pods: int = 0
+    leaves_per_nic: int = 1
+
+    @property
+    def stripe_nics(self) -> int:
+        """Return the groups of leaves of a stripe that share NICs: one a rail, or one where racks are aligned."""
+        return self.stripe_leaves // self.leaves_per_nic
+
+    def leaf_role(self, place: int) -> tuple[int, int]:
+        """Return for the leaf at ``place`` which of those that share a NIC it is, and the group of these in its stripe:
+        the rail, 0 where racks are aligned."""
+        return divmod(place % self.stripe_leaves, self.stripe_nics)
 
     @property
     def lowest(self) -> TierLayout:

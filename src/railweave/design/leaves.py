@@ -81,7 +81,7 @@ def count_leaves(
     if diagnostics:
         return None, diagnostics
     rails = rail_count(intent)
-    per_stripe = rails if intent.topology.shape.has_rails else 1
+    per_stripe = (rails if intent.topology.shape.has_rails else 1) * intent.topology.leaves_per_nic
     stripes, diagnostics = _place_leaves(intent, groups, per_stripe)
     return (None if diagnostics else Leaves(down, uplinks, groups, stripes, rails, per_stripe)), diagnostics
 
@@ -228,12 +228,19 @@ def _place_leaves(
     return tuple(sorted((*used, *extra))), ()
 
 
-def _not_whole_stripes(intent: Intent, count: int, better: int, rails: int) -> Diagnostic:
+def _not_whole_stripes(intent: Intent, count: int, better: int, per_stripe: int) -> Diagnostic:
+    per_nic = intent.topology.leaves_per_nic
+    if not intent.topology.shape.has_rails:
+        over = f"racks: every rack has {per_nic} leaves"
+    elif per_nic > 1:
+        over = f"{per_stripe // per_nic} rails: every stripe has {per_nic} leaves a rail"
+    else:
+        over = f"{per_stripe} rails: every stripe has one leaf a rail"
     return error(
         "RW206",
-        f"{counted(count, 'leaf')} cannot be shared out over {rails} rails: every stripe has one leaf a rail",
+        f"{counted(count, 'leaf')} cannot be shared out over {over}",
         intent.where("topology.leaf.count"),
-        fix=f"use a multiple of {rails}, such as {better}",
+        fix=f"use a multiple of {per_stripe}, such as {better}",
     )
 
 

@@ -32,21 +32,25 @@ def rail_count(intent: Intent) -> int:
 
 def distribute_ports(intent: Intent) -> tuple[NodePorts, ...] | None:
     """Return the ports of each entry's nodes; None where they do not divide evenly (check_intent reports RW103)."""
-    planes, rails = intent.topology.planes, rail_count(intent)
-    share = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
+    planes, leaves, rails = intent.topology.planes, intent.topology.leaves_per_nic, rail_count(intent)
+    groups = 1 if intent.topology.shape is Shape.RACK_ALIGNED else rails
+    share = groups * leaves
     found = []
     for index, entry in enumerate(intent.nodes):
         per_plane = entry.nics.count * (entry.nics.ports // planes)
-        if entry.nics.ports % planes or per_plane % share:
+        if entry.nics.ports % (planes * leaves) or per_plane % share or (leaves > 1 and entry.nics.count % groups):
             return None
         found.append(NodePorts(entry, f"nodes[{index}]", per_plane, per_plane // share))
     return tuple(found)
 
 
-def host_ports(entry: Nodes, rails: int, planes: int, interfaces: str = RAIL) -> tuple[HostPort, ...]:
+def host_ports(
+    entry: Nodes, rails: int, planes: int, leaves_per_nic: int = 1, interfaces: str = RAIL
+) -> tuple[HostPort, ...]:
     """Return the ports of a node, NIC by NIC, named after ``interfaces``; port p of a NIC is in plane p mod planes.
 
-    Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can.
+    Ports of one plane go to the rails in runs, so that all ports of a NIC in a plane share a rail where they can, and
+    among themselves they take turns over the leaves that share the NIC.
     """
     of_nic = entry.nics.ports // planes
     per_rail = max(1, entry.nics.count * of_nic // rails)
@@ -62,6 +66,7 @@ def host_ports(entry: Nodes, rails: int, planes: int, interfaces: str = RAIL) ->
             pci=f"{pci[:-1]}{port}" if (pci := _at(entry.nics.pci_addresses, nic)) else "",
             rdma=_at(entry.nics.rdma_devices, nic * entry.nics.ports + port),
             cage=port // entry.nics.ports_of_a_cage,
+            leaf=port // planes % leaves_per_nic,
         )
         for nic in range(entry.nics.count)
         for port in range(entry.nics.ports)

@@ -30,7 +30,8 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
     if topology.shape is not Shape.RAIL_ONLY:
         return SwitchRails(None, (_joins_nothing(intent),) if topology.tiers == 1 else ())
     faults: Faults = tuple(_third_tier(intent))
-    if faults or topology.tiers not in (None, 1):
+    # Nothing joins the leaves that share a NIC where there is no spine (RW128 refuses tiers: 1).
+    if faults or topology.tiers not in (None, 1) or topology.leaves_per_nic > 1:
         return SwitchRails(None, faults)
     ports = all_down(hardware.cages, hardware.down)
     groups, faults = place_groups(intent, node_ports, [ports.total] * len(node_ports))
@@ -65,18 +66,19 @@ def give_rails_a_switch(intent: Intent, node_ports: tuple[NodePorts, ...], hardw
 
 def rails_exceed_spines(intent: Intent, leaves: Leaves, spine: TierHardware) -> Faults:
     """Return the refusal of more stripes than the spines of a rail have ports for."""
-    stripes = leaves.indexes // leaves.per_stripe
-    if stripes <= spine.ports:
+    per_nic = intent.topology.leaves_per_nic
+    needed = leaves.indexes // leaves.rails
+    if needed <= spine.ports:
         return ()
     nodes = sum(group.entry.count for group in leaves.groups)
-    most = spine.ports * leaves.groups[-1].stripe_nodes
+    most = spine.ports // per_nic * leaves.groups[-1].stripe_nodes
     return (
         error(
             "T-1",
-            f"{counted(nodes, 'node')} need {stripes} leaves of a rail; a spine of two tiers has {spine.ports} ports,"
+            f"{counted(nodes, 'node')} need {needed} leaves of a rail; a spine of two tiers has {spine.ports} ports,"
             f" for at most {most:,} nodes",
             intent.where("nodes"),
-            fix=f"use spines with at least {stripes} ports, larger leaves, or more planes; rails that are apart have no"
+            fix=f"use spines with at least {needed} ports, larger leaves, or more planes; rails that are apart have no"
             " third tier",
         ),
     )

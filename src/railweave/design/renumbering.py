@@ -13,8 +13,8 @@ from railweave.units import ipv4_text, ipv6_text
 
 @dataclass(frozen=True, slots=True)
 class Renumbered:
-    """An identity of an existing device that would differ. ``what`` is name, AS number, loopback, host block or a
-    port's address; ``device`` has its old name."""
+    """An identity of an existing device that would differ. ``what`` is name, AS number, loopback, host block, block
+    of NICs or a port's address; ``device`` has its old name."""
 
     device: str
     what: str
@@ -74,6 +74,9 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
         # A family that comes or goes takes no address from anyone who keeps one.
         if had is not None and has is not None and had != has:
             yield Renumbered(switch.name, "IPv6 host block", _ipv6_block(had), _ipv6_block(has))
+        shared, shares = old.nic_blocks.get(switch.name), new.nic_blocks.get(now.name)
+        if shared is not None and shares is not None and shared != shares:
+            yield Renumbered(switch.name, "block of NICs", str(shared), str(shares))
 
 
 def _block_text(fabric: Fabric, switch: Switch) -> str:

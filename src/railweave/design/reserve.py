@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, spine_asn
+from railweave.design.identity import IPV6_BLOCK_SIZE, PODS, host_block_size, nic_block_size, spine_asn
 from railweave.design.layout import Layout
 from railweave.diagnostics import Diagnostic, error, warning
 from railweave.fabric.policy import Addressing, Pool
@@ -54,6 +54,8 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
                 "links", addressing.links, 2 * leaves * ports, addressing.links.size // (2 * ports) // planes, networks
             )
         )
+    if layout.leaves_per_nic > 1:
+        needs.append(_nic_need(layout, addressing.nics))
     if (pool := addressing.hosts_ipv6) is not None:
         size, each = IPV6_BLOCK_SIZE, f"{leaves} leaves with one each"
         needs.append(
@@ -62,6 +64,20 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     if layout.pod and not addressing.unnumbered:
         needs.append(_core_need(layout, addressing.core))
     return tuple(needs)
+
+
+def _nic_need(layout: Layout, pool: Pool) -> PoolNeed:
+    """Return the need of the pool of NICs' addresses: whole stripes, whose leaves share their blocks."""
+    block, of_stripe = nic_block_size(layout), layout.stripe_nics * layout.planes
+    stripes = -(-layout.lowest.reserve // layout.stripe_leaves)
+    groups = counted(stripes * of_stripe, "group")
+    return PoolNeed(
+        "nics",
+        pool,
+        stripes * of_stripe * block,
+        pool.size // block // of_stripe * layout.stripe_leaves,
+        f"{groups} of {layout.leaves_per_nic} leaves with {block} addresses each",
+    )
 
 
 def _upper_loopbacks(layout: Layout) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from railweave.design.hardware import TierHardware
-from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size
+from railweave.design.identity import IPV6_BLOCK_SIZE, host_block_size, nic_block_size
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
@@ -65,6 +65,14 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
             "with one plane lost",
             f"{bandwidth_text(total_gbps)} × {planes - 1} ÷ {planes}",
             f"{bandwidth_text(left_gbps)}, {100 * (planes - 1) / planes:.3g} % of every NIC",
+        )
+    if (leaves := layout.leaves_per_nic) > 1:
+        ports = planes * leaves
+        left = "of the NICs below it" if planes == 1 else f"of the NICs below it: {leaves - 1} of {leaves} in its plane"
+        yield Step(
+            "with one leaf lost",
+            f"{counted(leaves, 'leaf')} share a NIC{f' in each of {planes} planes' if planes > 1 else ''}",
+            f"{100 * (ports - 1) / ports:.3g} % {left}",
         )
 
 
@@ -185,6 +193,8 @@ def _leaf_count_step(layout: Layout) -> Step:
     if len(layout.groups) > 1:
         stripes = f"({stripes})"
     railed = f"{layout.rails} rails × " if layout.shape.has_rails else ""
+    if layout.leaves_per_nic > 1:
+        railed += f"{layout.leaves_per_nic} leaves a NIC × "
     planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
     spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
     extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
@@ -393,6 +403,13 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
         f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
         f"/{32 - (host_block_size(layout) - 1).bit_length()}",
     )
+    if layout.leaves_per_nic > 1:
+        each, size = counted(layout.leaves_per_nic, "leaf"), nic_block_size(layout)
+        yield Step(
+            f"NIC addresses of {each}",
+            f"1 address × {layout.lowest.ports.total} ports, rounded up to a prefix; a /32 announced for each",
+            f"/{32 - (size - 1).bit_length()}",
+        )
     pool = intent.policies.addressing.hosts_ipv6
     if pool is not None:
         held = pool.size // IPV6_BLOCK_SIZE

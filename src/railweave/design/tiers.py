@@ -65,6 +65,7 @@ def _lay_out(
         tiers=tiers,
         pod=pods.size,
         most_pods=hardware[2].ports if pods.size else 0,
+        leaves_per_nic=intent.topology.leaves_per_nic,
     )
     return layout, reserve_diagnostics(intent, layout)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.management import Management
-from railweave.fabric.policy import Policies
+from railweave.fabric.policy import Policies, Pool
 from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.wording import counted, plural
@@ -151,7 +151,8 @@ class HostPort(NamedTuple):
     """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
     ``rail0p1``; ``storage0`` in one of several fabrics); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address
     that pins the name and ``rdma`` the kernel's name of the RDMA device, both empty where the intent does not state
-    them. ``cage`` counts the NIC's cages from 0; ports that share one have the same."""
+    them. ``cage`` counts the NIC's cages from 0; ports that share one have the same. ``leaf`` is which of the leaves
+    that share the NIC it goes to, from 0."""
 
     name: str
     nic: int
@@ -162,6 +163,7 @@ class HostPort(NamedTuple):
     pci: str = ""
     rdma: str = ""
     cage: int = 0
+    leaf: int = 0
 
 
 class NodeRole(StrEnum):
@@ -251,6 +253,8 @@ class Fabric:
     ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
     ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
     ``rail_only`` tells that no switch joins two rails, ``racks`` and ``management`` are None where the intent has none.
+    Where ``leaves_per_nic`` leaves share the ports of a NIC in a plane (dual-ToR), ``nic_blocks`` are the addresses of
+    the NICs that each leaf announces, else there are none.
     Of an intent with several fabrics ``part`` is the name of this one and ``rdma_beside`` are those of the others that
     carry RDMA. What is asked of the graph is computed once, when it is asked for the first time.
     """
@@ -271,6 +275,8 @@ class Fabric:
     part: str = ""
     rdma_beside: tuple[str, ...] = ()
     management: Management | None = None
+    leaves_per_nic: int = 1
+    nic_blocks: Mapping[str, Pool] = field(default_factory=dict)
 
     @property
     def interfaces(self) -> str:
@@ -394,6 +400,15 @@ class Fabric:
         """
         block = self.ipv6_blocks.get(link.upper) if link.is_access else None
         return None if block is None else block + 2 * (link.upper_port + 1)
+
+    def nic_address(self, link: Link) -> int | None:
+        """Return the address of the NIC whose port a link attaches, which all leaves of the NIC in the plane announce:
+        it lies in their common block as far as the NIC's first port on each of them. None where a NIC has one leaf."""
+        block = self.nic_blocks.get(link.upper) if link.is_access else None
+        if block is None:
+            return None
+        port = self.host_of[link.lower].ports[link.lower_port].port
+        return block.first + link.upper_port - port // (self.planes * self.leaves_per_nic)
 
     def _by_device(self, end: str, port: str) -> Links:
         found: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}

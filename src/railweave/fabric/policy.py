@@ -126,7 +126,8 @@ class Addressing(NamedTuple):
     """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count).
 
     ``core`` holds the /31s between spines and super-spines, ``links`` those below them. ``hosts_ipv6`` holds a /64 for
-    every leaf, None where nodes have IPv4 addresses alone."""
+    every leaf, None where nodes have IPv4 addresses alone. ``nics`` holds the addresses of NICs that several leaves
+    share."""
 
     unnumbered: bool
     loopbacks: Pool
@@ -137,6 +138,7 @@ class Addressing(NamedTuple):
     spine_asn: int
     super_spine_asn: int
     hosts_ipv6: Ipv6Pool | None = None
+    nics: Pool = Pool(0x0A400000, 11)
 
     @property
     def pools(self) -> dict[str, Pool]:

@@ -232,6 +232,11 @@ class Topology(Keys):
     planes: Annotated[int, Whole(least=1, most=8)] = default(
         1, "disjoint copies of the fabric; port p of a NIC goes to plane p modulo planes"
     )
+    leaves_per_nic: Annotated[int, Whole(least=1, most=8)] = default(
+        1,
+        "leaves of one plane that the ports of a NIC are spread over; 2 is dual-ToR: each NIC has an address beside"
+        " those of its ports, which both leaves announce",
+    )
     oversubscription: Annotated[Fraction | None, Ratio(auto=True)] = default(
         "auto",
         "downlink to uplink bandwidth of a leaf; auto: pretraining 1:1, mixed and fine-tuning 1.5:1, inference 2:1",
@@ -365,11 +370,13 @@ class Intent:
 
     @property
     def pools(self) -> Mapping[str, Pool]:
-        """Return the address pools that are in use, or would be with the third tier that is asked for, by key."""
+        """Return the address pools that are in use, or would be with the third tier that is asked for, by key. That of
+        NICs is where several leaves share one."""
         addressing = self.policies.addressing
         core = {"core": addressing.core} if self.topology.asks_for_pods and not addressing.unnumbered else {}
+        nics = {"nics": addressing.nics} if self.topology.leaves_per_nic > 1 else {}
         management = {} if self.management is None else {MANAGEMENT: self.management.pool}
-        return addressing.pools | core | management
+        return addressing.pools | core | nics | management
 
     def where(self, path: str) -> Where:
         """Return the place of ``path``, or of its nearest parent that stands in the file, by the file's own path."""

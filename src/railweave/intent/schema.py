@@ -108,6 +108,10 @@ class AddressingKeys(Keys):
     hosts_ipv6: Annotated[Ipv6Pool, Ipv6Prefix()] | None = unset(
         "IPv6 addresses of the nodes beside those of IPv4: a /64 a leaf, a /127 a host link; on an unnumbered underlay"
     )
+    nics: Annotated[Pool, Prefix()] = default(
+        "10.64.0.0/11",
+        "topology.leaves_per_nic above 1: a /32 for every NIC and plane, which all leaves of the NIC announce",
+    )
     core: Annotated[Pool, Prefix()] = default(
         "10.224.0.0/12", "three tiers: a /31 for every link between spines and super-spines"
     )
@@ -125,6 +129,7 @@ class AddressingKeys(Keys):
             spine_asn=self.asn.spine,
             super_spine_asn=self.asn.super_spine,
             hosts_ipv6=self.hosts_ipv6,
+            nics=self.nics,
         )
 
 

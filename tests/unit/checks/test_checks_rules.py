@@ -81,6 +81,11 @@ ADVICE = {
         " 90 %; 3 failures more leave too little",
         "failures.single.uplinks",
     ),
+    "T-14": (
+        "info: 2 leaves share each NIC, and each port of it is an RDMA device of its own: when a link or switch fails,"
+        " the queue pairs of that port end, and sockets bound to the NIC's address move to another port",
+        "topology.leaves_per_nic",
+    ),
     "RW118": (
         "error: SONiC 202505 takes ports of up to 800G, and spines have ports of 1600G",
         "topology.spine",

@@ -1,8 +1,10 @@
 """A node's ports of one plane divide evenly over the rails, so that every rail meets the same leaf; planes are disjoint
-copies of the fabric, so every NIC reaches each of them by the same number of ports."""
+copies of the fabric, so every NIC reaches each of them by the same number of ports, and so it does each of the leaves
+that share it."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
+from railweave.wording import counted
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
 
@@ -10,11 +12,16 @@ RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", _
 @RULE.on_intent
 def planes(intent: Intent) -> Breaches:
     """Divide the ports of a NIC over the planes."""
-    count = intent.topology.planes
+    count, leaves = intent.topology.planes, intent.topology.leaves_per_nic
     for index, entry in enumerate(intent.nodes):
         if entry.nics.ports % count:
             message = f"a NIC with {entry.nics.ports} ports does not reach {count} planes alike"
             fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes`"
+            yield Breach(f"nodes[{index}].nics.ports", message, fix)
+        elif entry.nics.ports % (count * leaves):
+            each = f"{leaves} leaves of each of {count} planes" if count > 1 else f"{leaves} leaves"
+            message = f"a NIC with {counted(entry.nics.ports, 'port')} does not reach {each} alike"
+            fix = f"give a NIC {count * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
 
 
@@ -29,4 +36,11 @@ def rails(intent: Intent) -> Breaches:
             stated = f"{count} rails" if topology.rails else f"{count} rails, one a NIC of `nodes[0]`"
             message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {stated}"
             fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
+            yield Breach("topology.rails" if topology.rails else f"nodes[{index}].nics.count", message, fix)
+        elif topology.shape.has_rails and topology.leaves_per_nic > 1 and entry.nics.count % count:
+            message = (
+                f"{counted(entry.nics.count, 'NIC')} of a node `{entry.name}` on {counted(count, 'rail')}: with"
+                f" leaves_per_nic {topology.leaves_per_nic} all ports of a NIC are on one rail"
+            )
+            fix = f"make `topology.rails` a divisor of {entry.nics.count}, the NICs of the node"
             yield Breach("topology.rails" if topology.rails else f"nodes[{index}].nics.count", message, fix)

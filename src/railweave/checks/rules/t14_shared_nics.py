@@ -1,0 +1,32 @@
+"""Where several leaves share a NIC (dual-ToR), a link or a leaf may fail and the NIC keeps its address: what is bound
+to that address, as sockets are, moves to another port. RDMA does not: each port is an RDMA device of its own, and a
+queue pair stays on the port whose address it was made with. One device for both ports needs a bond, whose ports have
+one MAC address towards switches that act as one; routed ports have neither."""
+
+from railweave.checks.registry import Breach, Breaches, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
+from railweave.fabric.policy import ClassRole
+
+RULE = rule(
+    "T-14",
+    "RDMA survives the loss of a leaf that shares its NIC with another",
+    __doc__,
+    "{nodes: [{nics: {ports: 2, speed: 200G, model: connectx-7}}], topology: {leaves_per_nic: 2, leaf: {count: 8},"
+    " spine: {count: 8}}}",
+)
+
+
+@RULE.on_fabric
+def queue_pairs(fabric: Fabric) -> Breaches:
+    """State what RDMA keeps when one of the leaves that share a NIC fails."""
+    leaves = fabric.leaves_per_nic
+    if leaves == 1 or all(one.role is not ClassRole.RDMA for one in fabric.policies.classes):
+        return
+    message = (
+        f"{fabric.lowest.counted(leaves)} share each NIC, and each port of it is an RDMA device of its own: when a link"
+        " or switch fails, the queue pairs of that port end, and sockets bound to the NIC's address move to another"
+        " port"
+    )
+    fix = "let jobs restart from a checkpoint, or use a library that moves queue pairs to another port"
+    yield Breach("topology.leaves_per_nic", message, fix, Severity.INFO)
