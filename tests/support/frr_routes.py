@@ -74,11 +74,12 @@ class Route(NamedTuple):
 
 @dataclass
 class Speaker:
-    """One switch as its FRR file says, for one family of addresses."""
+    """One switch as its FRR file says, for one family of addresses; ports of its that are ``dead`` have no link."""
 
     name: str
     text: str
     family: int = 4
+    dead: Collection[str] = ()
     asn: int = 0
     networks: tuple[str, ...] = ()
     group_of: dict[str, str] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class Speaker:
         block = rf"^ address-family ipv{self.family} unicast$(.*?)^ exit-address-family$"
         within = re.search(block, self.text, re.M | re.S)
         lines = within[1] if within else ""
-        self.networks = tuple(re.findall(r"^  network (\S+)$", lines, re.M))
+        self.networks = tuple(one for one in re.findall(r"^  network (\S+)$", lines, re.M) if self._has_a_way(one))
         members = re.findall(r"^ neighbor (\S+)(?: interface)? peer-group (\S+)$", self.text, re.M)
         active = set(re.findall(r"^  neighbor (\S+) activate$", lines, re.M))
         self.group_of = {peer: group for peer, group in members if group in active}
@@ -105,6 +106,11 @@ class Speaker:
         policy = Policy(self.text)
         self.passes = cache(policy.passes)
 
+    def _has_a_way(self, prefix: str) -> bool:
+        """Tell whether a prefix is announced: one with static routes only while the interface of one of them is up."""
+        ports = re.findall(rf"^ip route {re.escape(prefix)} [\d.]+ (\S+)$", self.text, re.M)
+        return not ports or not set(ports) <= set(self.dead)
+
 
 End = tuple[str, str]
 """A device, and one of its neighbors as it names it: by address, or by its own interface."""
@@ -114,10 +120,17 @@ class Network:
     """All speakers and the ends of their sessions; sessions of links that are ``down`` are not there."""
 
     def __init__(
-        self, texts: Mapping[str, str], ends: Mapping[End, End], down: Collection[End] = (), family: int = 4
+        self,
+        texts: Mapping[str, str],
+        ends: Mapping[End, End],
+        down: Collection[End] = (),
+        family: int = 4,
+        dead: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        """``ends`` has the other end of the session of a device with a neighbor."""
-        self.speakers = {name: Speaker(name, text, family) for name, text in texts.items()}
+        """``ends`` has the other end of the session of a device with a neighbor, ``dead`` the ports of switches to
+        nodes that have no link."""
+        ports = dead or {}
+        self.speakers = {name: Speaker(name, text, family, ports.get(name, ())) for name, text in texts.items()}
         self.ends = ends
         self.down = frozenset(down)
         self.ribs: dict[str, dict[str, list[Route]]] = {
@@ -195,7 +208,12 @@ def routes(fabric: Fabric, down: tuple[Link, ...] = (), family: int = 4) -> Netw
     for link in fabric.fabric_links:
         low, high = _end(fabric, link, link.lower, link.upper), _end(fabric, link, link.upper, link.lower)
         ends |= {low: high, high: low}
-    return Network(texts, ends, {_end(fabric, link, link.lower, link.upper) for link in down}, family)
+    sessions = {_end(fabric, link, link.lower, link.upper) for link in down if not link.is_access}
+    dead: dict[str, list[str]] = {}
+    for link in down:
+        if link.is_access:
+            dead.setdefault(link.upper, []).append(fabric.ports_of[link.upper][link.upper_port].name)
+    return Network(texts, ends, sessions, family, dead)
 
 
 def _end(fabric: Fabric, link: Link, own: str, far: str) -> End:

@@ -95,11 +95,34 @@ class Ipv6Routes(NamedTuple):
     accepted: PoolRule
 
 
+class NicRoute(NamedTuple):
+    """The way to a NIC that several leaves share: its ``address``, over ``port`` to the NIC's port with ``gateway``."""
+
+    address: Pool
+    gateway: int
+    port: str
+
+
+class NicRoutes(NamedTuple):
+    """The routes of a leaf to the NICs that it shares with other leaves, by ascending address and port; ``block`` holds
+    all of their addresses."""
+
+    block: Pool
+    routes: tuple[NicRoute, ...]
+
+    @property
+    def addresses(self) -> tuple[Pool, ...]:
+        """Return the addresses of the NICs, each once."""
+        return tuple(dict.fromkeys(route.address for route in self.routes))
+
+
 class BgpSpeaker(NamedTuple):
     """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
     ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
     ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above. ``release`` is the
-    SONiC branch that runs it. ``ipv6`` is None where the fabric has IPv4 routes alone."""
+    SONiC branch that runs it. ``ipv6`` is None where the fabric has IPv4 routes alone, ``nics`` where it
+    shares no NIC with other leaves. What it announces of these is not in ``announced``: each only while a link to the
+    NIC is up."""
 
     device: str
     attaches_nodes: bool
@@ -116,6 +139,7 @@ class BgpSpeaker(NamedTuple):
     accepted: tuple[PoolRule, ...]
     release: str
     ipv6: Ipv6Routes | None = None
+    nics: NicRoutes | None = None
 
 
 def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None = None) -> BgpSpeaker:
@@ -138,6 +162,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
         accepted=accepted_prefixes(fabric),
         release=policies.sonic.release,
         ipv6=_ipv6_routes(fabric, switch),
+        nics=nic_routes(fabric, switch),
     )
 
 
@@ -146,6 +171,19 @@ def _ipv6_routes(fabric: Fabric, switch: Switch) -> Ipv6Routes | None:
     if pool is None:
         return None
     return Ipv6Routes(next(iter(own_ipv6_prefixes(fabric, switch)), None), PoolRule(pool, IPV6_BLOCK_LENGTH))
+
+
+def nic_routes(fabric: Fabric, switch: Switch) -> NicRoutes | None:
+    """Return the routes of a leaf to NICs that it shares with other leaves, None where there is no such NIC."""
+    block = fabric.nic_blocks.get(switch.name)
+    if block is None:
+        return None
+    found = [
+        NicRoute(Pool(address, HOST_LENGTH), link.network + 1, switch.panel.ports[link.upper_port].name)
+        for link in fabric.downlinks_of.get(switch.name, ())
+        if (address := fabric.nic_address(link)) is not None
+    ]
+    return NicRoutes(block, tuple(found))
 
 
 def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
@@ -165,29 +203,34 @@ def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
 
 
 def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
-    """Return what may travel through the fabric: loopbacks and whole host blocks; no link, no default route."""
+    """Return what may travel through the fabric: loopbacks, whole host blocks, and the addresses of NICs that several
+    leaves share; no link, no default route."""
     addressing = fabric.policies.addressing
     return (
         PoolRule(addressing.loopbacks, HOST_LENGTH),
         *(PoolRule(addressing.hosts, length) for length in fabric.host_block_lengths),
+        *((PoolRule(addressing.nics, HOST_LENGTH),) if fabric.nic_blocks else ()),
     )
 
 
 def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
     """Return the most prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
 
-    A leaf announces two prefixes, its loopback and its host block. A spine passes up those of its pod and its own
+    A leaf announces two prefixes, its loopback and its host block, and the addresses of the NICs that it shares with
+    other leaves, which are the same from all of these. A spine passes up those of its pod and its own
     loopback. Down come those of all leaves of the plane, of the spine with the same index in every pod, and of the
     super-spines that these join: as many as a spine has ports for. Rails that are apart hear nothing of each other.
     """
     leaves, spines = fabric.tiers[:2]
     rails = fabric.rails if fabric.rail_only else 1
+    nics = max((block.size for block in fabric.nic_blocks.values()), default=0)
+    shared = -(-nics // fabric.leaves_per_nic)
     if neighbor.attaches_nodes:
-        expected = 2
+        expected = 2 + nics
     elif neighbor.level < own.level:
-        expected = 2 * leaves.group_reserve + 1
+        expected = (2 + shared) * leaves.group_reserve + 1
     else:
-        expected = (2 * leaves.reserve + spines.groups) // rails + spines.ports_above
+        expected = ((2 + shared) * leaves.reserve + spines.groups) // rails + spines.ports_above
     return _half_as_many_again(expected)
 
 

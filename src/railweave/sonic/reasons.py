@@ -30,6 +30,12 @@ _RULES: Final[tuple[tuple[str, str], ...]] = (
         "(addressing.hosts; the leaf is the block's only origin).",
     ),
     (
+        r"ip route \S+ \S+ \S+$",
+        "The way to a NIC that several leaves share (topology.leaves_per_nic, addressing.nics), as long as the link is "
+        "up: BGP announces what has a route, so this leaf stops when its link fails. The interface keeps the next hop "
+        "from being resolved by the host block's route.",
+    ),
+    (
         r"ipv6 route \S+ blackhole ",
         "The /64 of the leaf's hosts has a route, so that BGP may announce it; distance 250 lets every real route win "
         "(addressing.hosts_ipv6; the leaf is its only origin).",

@@ -45,6 +45,7 @@ OTHERS = {
     "a line of SONiC's template": "zebra nexthop-group keep 1\n",
     "a static route": "ip route 192.0.2.0/24 10.9.9.9\n",
     "a static route inside the pools": "ip route 10.32.0.5/32 10.9.9.9\n",
+    "a static route over a port": "ip route 10.255.0.5/32 10.32.0.1 Ethernet0\n",
     "an IPv6 route": "ipv6 route 2001:db8::/32 Null0\n",
     "a prefix list": "ip prefix-list OPERATOR seq 5 permit 192.0.2.0/24\n",
     "an IPv6 prefix list": "ipv6 prefix-list OPERATOR seq 5 permit 2001:db8::/32\n",
@@ -147,6 +148,24 @@ OURS_THAT_GO = {
         ["- bgp session-dscp 46", "- bgp suppress-fib-pending"],
     ),
 }
+
+
+NIC = "ip route 10.64.0.0/32 10.32.0.1 Ethernet0"
+SHARED_NICS = OURS + (
+    f"{NIC}\nip prefix-list FABRIC-PREFIXES seq 15 permit 10.64.0.0/11 ge 32\n"
+    "ip prefix-list OWN-PREFIXES seq 15 permit 10.64.0.0/27 ge 32\n"
+)
+
+
+def test_the_ways_to_nics_that_several_leaves_share_are_ours_and_other_static_routes_are_not() -> None:
+    gone = "ip route 10.64.0.31/32 10.32.0.63 Ethernet124"
+    others = "ip route 10.64.0.32/32 10.9.9.9 Ethernet0\nip route 10.64.0.0/27 10.32.0.1 Ethernet0\n"
+    running, intended = parse_frr(f"{SHARED_NICS}{gone}\n{others}"), parse_frr(SHARED_NICS)
+    scope = FrrScope(running, intended)
+    assert [one.line for one in scope.unmanaged] == others.splitlines()
+    assert {FrrEntry("", gone), FrrEntry("", NIC)} <= set(scope.owned)
+    without = FrrScope(intended, parse_frr(OURS))
+    assert without.unmanaged == ()
 
 
 @pytest.mark.parametrize(("lines", "gone"), OURS_THAT_GO.values(), ids=OURS_THAT_GO)

@@ -35,6 +35,10 @@ _OWN_SETTING = re.compile(
 _ROUTER = re.compile(r"router bgp \d+$")
 _FAMILIES = {"address-family ipv4 unicast": 4, "address-family ipv6 unicast": 6}
 _ANNOUNCED = re.compile(r"(network (?P<network>\S+)|(ip|ipv6) route (?P<route>\S+) blackhole 250)$")
+_TO_A_NIC = re.compile(r"ip route (?P<route>\S+/32) [\d.]+ \S+$")
+"""The way to a NIC that several leaves share."""
+_OF_NICS = re.compile(r"ip prefix-list OWN-PREFIXES seq \d+ permit (?P<block>\S+) ge 32$")
+"""The block of these NICs: all else that a leaf announces is a whole prefix."""
 _POOL = re.compile(
     r"(ip prefix-list FABRIC-PREFIXES|ipv6 prefix-list FABRIC-PREFIXES-V6) seq \d+ permit (?P<pool>\S+)"
     r"( ge (?P<ge>\d+))?( le (?P<le>\d+))?$"
@@ -150,13 +154,16 @@ class FrrScope:
 
     def _is_announcement(self, entry: FrrEntry) -> bool:
         """Tell whether a line announces, or keeps announced, a prefix of the fabric's pools."""
-        found = _ANNOUNCED.match(entry.line)
-        if found is None or bool(found["network"]) != bool(entry.context):
+        to_nic = None if entry.context else _TO_A_NIC.match(entry.line)
+        found = to_nic or _ANNOUNCED.match(entry.line)
+        if found is None or (to_nic is None and bool(found["network"]) != bool(entry.context)):
             return False
         try:
-            prefix = ip_network(found["network"] or found["route"])
+            prefix = ip_network(found["route"] or found["network"])
         except ValueError:
             return False
+        if to_nic:
+            return any(_within(prefix, block) for block in self._nic_blocks)
         return any(_within(prefix, pool) and least <= prefix.prefixlen <= most for pool, least, most in self._pools)
 
     def _used_by(self, others: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
@@ -215,6 +222,11 @@ class FrrScope:
     @cached_property
     def _stated_slots(self) -> frozenset[tuple[str, str]]:
         return frozenset((_place(one.context), slot(one.line.removeprefix("no "))) for one in self.intended.entries)
+
+    @cached_property
+    def _nic_blocks(self) -> tuple[_Network, ...]:
+        lines = (entry.line for entry in (*self.intended.entries, *self.running.entries))
+        return tuple(dict.fromkeys(ip_network(found["block"]) for line in lines if (found := _OF_NICS.match(line))))
 
     @cached_property
     def _pools(self) -> tuple[tuple[_Network, int, int], ...]:

@@ -5,11 +5,13 @@ from pathlib import Path
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.routing.instance import (
     CONNECT_RETRY_S,
+    HOST_LENGTH,
     LEARNED_COMMUNITY,
     MAXIMUM_PATHS,
     RESTART_MINUTES,
     BgpSpeaker,
     Ipv6Routes,
+    NicRoutes,
     PoolRule,
     Session,
 )
@@ -37,6 +39,7 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "sessions": [(peer_text(one), one.group, one.remote_asn, one.description) for one in speaker.sessions],
             "unnumbered": any(one.address is None for one in speaker.sessions),
             "announced": [str(one) for one in speaker.announced],
+            "networks": _networks(speaker),
             "host_block": str(speaker.host_block) if speaker.host_block else "",
             "accepted": [rule_text(one) for one in speaker.accepted],
             "restart_minutes": RESTART_MINUTES,
@@ -44,8 +47,22 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "learned_community": LEARNED_COMMUNITY,
             "release": RELEASES[nearest(speaker.release)],
             "ipv6": _ipv6_values(speaker.ipv6),
+            **_nic_values(speaker.nics),
         },
     )
+
+
+def _networks(speaker: BgpSpeaker) -> list[str]:
+    """Return what a switch announces of IPv4, in FRR's order."""
+    nics = speaker.nics.addresses if speaker.nics else ()
+    return [str(one) for one in sorted((*speaker.announced, *nics), key=lambda one: one.first)]
+
+
+def _nic_values(nics: NicRoutes | None) -> dict[str, object]:
+    if nics is None:
+        return {"nic_block": "", "nic_routes": []}
+    routes = [{"address": str(one.address), "gateway": ipv4_text(one.gateway), "port": one.port} for one in nics.routes]
+    return {"nic_block": rule_text(PoolRule(nics.block, HOST_LENGTH)), "nic_routes": routes}
 
 
 def _ipv6_values(routes: Ipv6Routes | None) -> dict[str, str] | None:
