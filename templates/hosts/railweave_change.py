@@ -250,6 +250,7 @@ def _family(machine: node.Machine, part: Mapping[str, Any], link: Mapping[str, A
             {
                 **{"to": to, "table": table, "metric": metric, "mtu": node.route_mtu(one)},
                 **{"via": one.get("gateway"), "dev": one.get("dev")},
+                **({"src": one["prefsrc"]} if one.get("prefsrc") else {}),
             }
             for (to, table, metric), one in held
         ],

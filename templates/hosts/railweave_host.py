@@ -239,9 +239,10 @@ def _routes(machine: Machine, port: Mapping[str, Any]) -> Iterator[Difference]:
     for wanted in port["routes"]:
         table, metric = str(wanted["table"]), wanted.get("metric", 0)
         held = [one for key, one in every if key == route_key(wanted) and _is_unicast(one)]
-        hop = (wanted.get("via"), wanted.get("dev", name), wanted.get("mtu"))
-        if [(one.get("gateway"), one.get("dev"), route_mtu(one)) for one in held] != [hop]:
+        hop = (wanted.get("via"), wanted.get("dev", name), wanted.get("mtu"), wanted.get("src"))
+        if [_hop_of(one, "src" in wanted) for one in held] != [hop]:
             way = [*(["via", wanted["via"]] if wanted.get("via") else []), "dev", hop[1]]
+            way += ["src", wanted["src"]] if wanted.get("src") else []
             way += ["mtu", str(wanted["mtu"])] if wanted.get("mtu") else []
             words = [wanted["to"], *way, "table", table]
             words += ["metric", str(metric)] if metric else []
@@ -267,9 +268,15 @@ def route_key(wanted: Mapping[str, Any]) -> tuple[str, str, int]:
     return wanted["to"], str(wanted["table"]), wanted.get("metric", 0)
 
 
+def _hop_of(route: Mapping[str, Any], with_source: bool) -> tuple[Any, ...]:
+    source = route.get("prefsrc") if with_source else None
+    return route.get("gateway"), route.get("dev"), route_mtu(route), source
+
+
 def _hop(route: Mapping[str, Any]) -> str:
-    size = route_mtu(route)
-    return f"via {route.get('gateway')} dev {route.get('dev')}" + (f" mtu {size}" if size else "")
+    size, source = route_mtu(route), route.get("prefsrc")
+    way = f"via {route.get('gateway')} dev {route.get('dev')}" + (f" src {source}" if source else "")
+    return way + (f" mtu {size}" if size else "")
 
 
 def route_mtu(route: Mapping[str, Any]) -> int | None:

@@ -15,7 +15,15 @@ from railweave.fabric.policy import AddressFamily, NetworkBackend
 from railweave.hosts.packs import filled_counter, filled_firmware, filled_steps
 from railweave.hosts.places import DOCUMENT, PROGRAM, RULES, UNIT, Places
 from railweave.hosts.transition import node_in_transition, route_mtu
-from railweave.hosts.values import LINK_PREFIX_LENGTH, Ipv6Rail, Node, Rail, kernel_settings
+from railweave.hosts.values import (
+    LINK_PREFIX_LENGTH,
+    NIC_PREFIX_LENGTH,
+    Ipv6Rail,
+    NicAddress,
+    Node,
+    Rail,
+    kernel_settings,
+)
 from railweave.templates import Templates
 from railweave.units import ipv4_text, ipv6_text
 
@@ -166,15 +174,17 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
 
 def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
     """Return by what NCCL 2.21 and later choose the GID of a NIC that has several (``ncclUpdateGidIndex``): the family,
-    the pool and RoCE v2. A fixed index would count GIDs in the order in which Linux got their addresses (check N-5)."""
+    the pool and RoCE v2. A NIC that several leaves share has its own address on all ports, and what is sent to it may
+    come in on any of them, but a queue pair is on one: RDMA takes the port's address. A fixed index would count GIDs in
+    the order in which Linux got their addresses (check N-5)."""
     addressing = fabric.policies.addressing
-    if addressing.hosts_ipv6 is None:
+    if addressing.hosts_ipv6 is None and not fabric.nic_blocks:
         return {}
     by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
     return {
         "NCCL_IB_ROCE_VERSION_NUM": "2",
         "NCCL_IB_ADDR_FAMILY": "AF_INET6" if by_ipv6 else "AF_INET",
-        "NCCL_IB_ADDR_RANGE": str(addressing.hosts_ipv6 if by_ipv6 else addressing.hosts),
+        "NCCL_IB_ADDR_RANGE": str((addressing.hosts_ipv6 if by_ipv6 else None) or addressing.hosts),
     }
 
 
@@ -197,7 +207,8 @@ NetworkManager would take another."""
 def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
     """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
     leaf's; ``table`` holds the default route, the main table the routes to ``reached`` with ``metric``; MTU in bytes,
-    that of routes None where the interface's holds. ``ipv6`` is the same of IPv6, None where there is none."""
+    that of routes None where the interface's holds. ``ipv6`` is the same of IPv6, ``nic`` the address that it shares
+    with the other ports of its NIC, each None where there is none."""
     source = ipv4_text(rail.address)
     return {
         "host": node.name,
@@ -209,12 +220,17 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
         "mtu": node.mtu_bytes,
         "route_mtu": route_mtu(node),
         "table": rail.table,
-        # The metric orders the rails for sockets that bind no address.
-        "metric": rail.table,
+        "metric": rail.metric,
         "rule_priority": rail.rule_priority,
         "reached": [str(one) for one in rail.reached],
         "ipv6": None if rail.ipv6 is None else _ipv6_texts(rail.ipv6),
+        "nic": None if rail.nic is None else _nic_texts(rail.nic),
     }
+
+
+def _nic_texts(nic: NicAddress) -> dict[str, Any]:
+    source = ipv4_text(nic.address)
+    return {"address": f"{source}/{NIC_PREFIX_LENGTH}", "source": source, "rule_priority": nic.rule_priority}
 
 
 def _ipv6_texts(rail: Ipv6Rail) -> dict[str, Any]:
@@ -231,6 +247,7 @@ def _ipv6_texts(rail: Ipv6Rail) -> dict[str, Any]:
 def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
     ipv6 = texts["ipv6"]
     of_ipv6 = {} if ipv6 is None else {"ipv6": {"address": ipv6["address"], "routes": _routes(rail, texts, ipv6)}}
+    of_nic = {} if rail.nic is None else _of_nic(rail, texts)
     return {
         "name": rail.name,
         "pci": rail.pci,
@@ -242,6 +259,16 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "rule_priority": rail.rule_priority,
         "routes": _routes(rail, texts, texts),
         **of_ipv6,
+        **of_nic,
+    }
+
+
+def _of_nic(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all addresses and rules of a port whose NIC has an address of its own; the rules by priority."""
+    nic, table = texts["nic"], str(rail.table)
+    return {
+        "addresses": [texts["address"], nic["address"]],
+        "rules": [[rail.rule_priority, texts["source"], table], [nic["rule_priority"], nic["source"], table]],
     }
 
 
@@ -252,9 +279,10 @@ def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> 
     if texts["route_mtu"] is not None:
         via["mtu"] = texts["route_mtu"]
     metric = {"metric": family["default_metric"]} if "default_metric" in family else {}
+    source = {"src": family["nic"]["source"]} if family.get("nic") else {}
     return [
         {"to": "default", **via, "table": rail.table, **metric},
-        *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"]} for to in family["reached"]),
+        *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"], **source} for to in family["reached"]),
     ]
 
 

@@ -4,13 +4,18 @@ Every rail is a /31 to its leaf (RFC 3021; the node has the odd address) with a 
 packet leaves on the rail whose address it carries. The main table has one route a rail to the pool of all nodes, or
 where rails are apart to the nodes of that rail alone, for whoever does not bind an address; the default route stays
 with the front end (fabric-facts section 6.4).
+
+A NIC that several leaves share (dual-ToR) has an address of its own beside, on each of its ports, which these leaves
+announce. What is sent from it leaves by the NIC's first port, and by the next while that one has no link: which is the
+first one changes from node to node, so that the leaves share the load. No route has several next hops, because networkd
+installs none of it before all of them are there, and netplan has no words for it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, Link, Switch
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, HostPort, Link, Switch
 from railweave.fabric.policy import ClassRole, Ipv6Pool, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
@@ -91,7 +96,11 @@ FIRST_TABLE = 100
 FIRST_PRIORITY = 1000
 """Priority of the first rail's rule, before the main table's 32766."""
 
+FIRST_NIC_PRIORITY = 2000
+"""Priority of the first rule of an address of a NIC, after those of its ports."""
+
 LINK_PREFIX_LENGTH = 31
+NIC_PREFIX_LENGTH = 32
 
 
 class Ipv6Rail(NamedTuple):
@@ -102,11 +111,21 @@ class Ipv6Rail(NamedTuple):
     reached: tuple[Pool, ...]
 
 
+class NicAddress(NamedTuple):
+    """An address that the ports of a NIC in a plane have in common, since several leaves announce it. The rule with
+    ``rule_priority`` leads from it to the table of one port; ``tables`` are those of all, in the order of rules."""
+
+    address: int
+    rule_priority: int
+    tables: tuple[int, ...]
+
+
 class Rail(NamedTuple):
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
     pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
-    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to. ``ipv6`` is None where nodes have
-    IPv4 addresses alone."""
+    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to. ``metric`` orders the rails for
+    sockets that bind no address. ``ipv6`` is None where nodes have IPv4 addresses alone, ``nic`` where a NIC has one
+    leaf."""
 
     name: str
     pci: str
@@ -118,7 +137,15 @@ class Rail(NamedTuple):
     switch: str
     plane: int
     reached: tuple[Pool, ...]
+    metric: int
     ipv6: Ipv6Rail | None = None
+    nic: NicAddress | None = None
+
+    @property
+    def addresses(self) -> tuple[tuple[int, int], ...]:
+        """Return its addresses of IPv4 with the lengths of their prefixes."""
+        own = self.address, LINK_PREFIX_LENGTH
+        return (own,) if self.nic is None else (own, (self.nic.address, NIC_PREFIX_LENGTH))
 
 
 class NicReceive(NamedTuple):
@@ -153,6 +180,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     for link in fabric.links_of[host.name]:
         index = link.lower_port
         port = host.ports[index]
+        order = _order(fabric, host, port)
         rails.append(
             Rail(
                 name=port.name,
@@ -165,7 +193,9 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 switch=link.upper,
                 plane=link.plane,
                 reached=_reached(fabric, fabric.switch_of[link.upper]),
+                metric=FIRST_TABLE + order,
                 ipv6=_ipv6_rail(fabric, link),
+                nic=_nic_address(fabric, host, link, order),
             )
         )
     return Node(
@@ -180,15 +210,46 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     )
 
 
+def _order(fabric: Fabric, host: Host, port: HostPort) -> int:
+    """Return where a port stands among those of its node, in all fabrics: those of a NIC that several leaves share take
+    turns at being the first one of their plane, node by node and NIC by NIC."""
+    first, per_nic = host.first_port, max(one.port for one in host.ports) + 1
+    if fabric.leaves_per_nic == 1:
+        return first + port.nic * per_nic + port.port
+    planes = fabric.planes
+    turn = (port.port // planes - host.place - port.nic) % (per_nic // planes)
+    return first + port.nic * per_nic + turn * planes + port.plane
+
+
+def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddress | None:
+    address = fabric.nic_address(link)
+    if address is None:
+        return None
+    own = host.ports[link.lower_port]
+    alike = [index for index, one in enumerate(host.ports) if (one.nic, one.plane) == (own.nic, own.plane)]
+    alike.sort(key=lambda index: _order(fabric, host, host.ports[index]))
+    tables = tuple(FIRST_TABLE + host.first_port + index for index in alike)
+    return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
+
+
 def _reached(fabric: Fabric, leaf: Switch) -> tuple[Pool, ...]:
-    """Return where a leaf leads: to the whole pool, or to the host blocks that its rail has or gets by the reserve, so
-    that a node stays as it is when its rail grows."""
-    pool = fabric.policies.addressing.hosts
+    """Return where a leaf leads: to the whole pools, or to the blocks that its rail has or gets by the reserve, so that
+    a node stays as it is when its rail grows."""
+    addressing, nics = fabric.policies.addressing, fabric.nic_blocks.get(leaf.name)
     if not fabric.rail_only:
-        return (pool,)
+        return (addressing.hosts,) if nics is None else (addressing.hosts, addressing.nics)
     length = fabric.host_blocks[leaf.name][1]
     block = 1 << (32 - length)
-    return tuple(Pool(pool.first + number * block, length) for number in _numbers_of_rail(fabric, leaf))
+    hosts = (Pool(addressing.hosts.first + number * block, length) for number in _numbers_of_rail(fabric, leaf))
+    return (*hosts, *(() if nics is None else _nic_blocks_of_rail(fabric, leaf, nics)))
+
+
+def _nic_blocks_of_rail(fabric: Fabric, leaf: Switch, own: Pool) -> Iterator[Pool]:
+    """Yield the blocks of NICs of a rail that is apart, up to the reserve; leaves that share NICs share a block."""
+    first, of_stripe = fabric.policies.addressing.nics.first, fabric.rails * fabric.planes
+    stripes = -(-fabric.lowest.reserve // (fabric.rails * fabric.leaves_per_nic))
+    for number in range(leaf.number % of_stripe, stripes * of_stripe, of_stripe):
+        yield Pool(first + number * own.size, own.length)
 
 
 def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
@@ -225,12 +286,15 @@ def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:
 
     Linux answers ARP on any interface by default, so a leaf would learn a rail's address on another rail's port.
     Strict reverse-path filtering drops what comes back on another rail. Of IPv6 only router advertisements are turned
-    off: Linux answers neighbor solicitations on the interface that has the address (net/ipv6/ndisc.c).
+    off: Linux answers neighbor solicitations on the interface that has the address (net/ipv6/ndisc.c). The ports of a
+    NIC that several leaves share stand in for each other: Linux keeps to a route whose link is down unless told.
     """
     settings = {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
     for rail in rails:
         settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
         settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
+        if rail.nic is not None:
+            settings[f"net.ipv4.conf.{rail.name}.ignore_routes_with_linkdown"] = "1"
         if rail.ipv6 is not None:
             settings[f"net.ipv6.conf.{rail.name}.accept_ra"] = "0"
     return settings

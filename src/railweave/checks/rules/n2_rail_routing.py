@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.fabric.model import IPV6_LINK_LENGTH
-from railweave.hosts.values import LINK_PREFIX_LENGTH, Rail
+from railweave.hosts.values import Rail
 from railweave.units import ipv4_text, ipv6_text
 
 RULE = rule(
@@ -17,10 +17,12 @@ RULE = rule(
 
 
 class _Family(NamedTuple):
-    """An address of a rail, how long its prefix is, and what begins the names of its facts and its command."""
+    """An address of a rail, the addresses of its interface with their lengths, the tables of the rules for these, and
+    what begins the names of its facts and its command."""
 
     text: str
-    length: int
+    addresses: tuple[str, ...]
+    tables: tuple[int, ...]
     facts: str
     command: str
 
@@ -34,24 +36,30 @@ def rails(node: NodeRead) -> Breaches:
 
 
 def _families(rail: Rail) -> tuple[_Family, ...]:
-    ipv4 = _Family(ipv4_text(rail.address), LINK_PREFIX_LENGTH, "", "ip")
+    own = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.addresses)
+    tables = (rail.table, *(rail.nic.tables if rail.nic else ()))
+    ipv4 = _Family(ipv4_text(rail.address), own, tables, "", "ip")
     if rail.ipv6 is None:
         return (ipv4,)
-    return ipv4, _Family(ipv6_text(rail.ipv6.address), IPV6_LINK_LENGTH, "ipv6_", "ip -6")
+    address = ipv6_text(rail.ipv6.address)
+    return ipv4, _Family(address, (f"{address}/{IPV6_LINK_LENGTH}",), (rail.table,), "ipv6_", "ip -6")
 
 
 def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
     nic, end, devices = node.nic(rail.name), f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
-    address = f"{family.text}/{family.length}"
+    expected = ", ".join(family.addresses)
     addresses, tables = nic.get(f"{family.facts}addresses"), nic.get(f"{family.facts}tables")
-    if addresses is not None and addresses != [address]:
-        message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {address}"
-        yield Breach("", message, f"give {end} the address {address} and no other", devices=devices)
-    if tables is not None and tables != [rail.table]:
+    if addresses is not None and sorted(addresses) != sorted(family.addresses):
+        message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
+        what = "address" if len(family.addresses) == 1 else "addresses"
+        yield Breach("", message, f"give {end} the {what} {expected} and no other", devices=devices)
+    if tables is not None and tables != list(family.tables):
         of = "IPv6 " if family.facts else ""
-        message = (
-            f"what leaves with the {of}address of {end} is routed by table {', '.join(map(str, tables)) or 'none'},"
-            f" that of its rail to {rail.switch} is {rail.table}: packets leave on another rail"
-        )
+        by = ", ".join(map(str, tables)) or "none"
+        its = f"that of its rail to {rail.switch} is {rail.table}: packets leave on another rail"
         fix = f"{family.command} rule add priority {rail.rule_priority} from {family.text} table {rail.table}"
+        if rail.nic is not None:
+            its = f"in this order they are {', '.join(map(str, family.tables))}: packets leave on another port"
+            fix = f"add the rules of {end} as rendered (rails.json)"
+        message = f"what leaves with the {of}address of {end} is routed by table {by}, {its}"
         yield Breach("", message, fix, devices=devices)

@@ -60,8 +60,11 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
     if family == intended and (outside := _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))):
         pool = policies.addressing.hosts if intended == "AF_INET" else policies.addressing.hosts_ipv6
-        value = str(pool) if has_ipv6 else ""
+        value = str(pool) if has_ipv6 or node.fabric.nic_blocks else ""
         yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
+    elif node.fabric.nic_blocks and "NCCL_IB_ADDR_RANGE" not in nccl:
+        message = "may take the address that the ports of a NIC share, to which packets come in on either of them"
+        yield "NCCL_IB_ADDR_RANGE", message, str(policies.addressing.hosts)
 
 
 def _outside(node: NodeRead, family: str, taken: str) -> list[str]:
