@@ -1,7 +1,7 @@
 """Routes of every switch: announcements travel session by session through the policies until nothing changes."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -200,7 +200,7 @@ def local_routes(device: Device) -> dict[str, str]:
     """Return connected and static routes: prefix -> ``connected`` or ``static``."""
     routes: dict[str, str] = {}
     for line in device.frr.root.lines.values():
-        if line.startswith(("ip route ", "ipv6 route ")):
+        if line.startswith(("ip route ", "ipv6 route ")) and static_is_active(device, line.split()):
             routes[line.split()[2]] = "static"
     routes |= {
         str(network(f"{one.address}/{one.length}")): "connected"
@@ -208,6 +208,12 @@ def local_routes(device: Device) -> dict[str, str]:
         if device.link_up(one.interface)
     }
     return routes
+
+
+def static_is_active(device: Device, words: Sequence[str]) -> bool:
+    """Tell whether zebra uses a static route: not while the link of the interface that it names after its gateway is
+    down (FRR 8.4, measured: staticd takes it away, and ``network`` announces it no longer)."""
+    return len(words) < 5 or words[4] not in device.network.ports(device) or device.link_up(words[4])
 
 
 def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collection[str]) -> dict[str, set[str]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sonic_sim.bgp.paths import next_hop, rib_of
 from sonic_sim.bgp.policy import network
-from sonic_sim.bgp.routes import equal_paths, local_routes, version_of
+from sonic_sim.bgp.routes import equal_paths, local_routes, static_is_active, version_of
 from sonic_sim.bgp.state import uptime_text
 from sonic_sim.device import Device
 from sonic_sim.network import Address
@@ -72,14 +72,15 @@ def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
     lines = [line.split() for line in device.frr.root.lines.values() if line.startswith(("ip route ", "ipv6 route "))]
     found: list[dict[str, Any]] = []
     for words in lines:
-        if words[2] != prefix:
+        if words[2] != prefix or not static_is_active(device, words):
             continue
         if words[3].lower() in ("null0", "blackhole", "reject"):
             found.append({"unreachable": True, "reject" if words[3] == "reject" else "blackhole": True})
         elif words[3][0].isalpha():
             found.append({"directlyConnected": True, "interfaceName": words[3]})
         else:
-            found.append({"ip": words[3], "afi": "ipv6" if ":" in words[3] else "ipv4"})
+            over = {"interfaceName": words[4]} if len(words) > 4 and words[4] in device.network.ports(device) else {}
+            found.append({"ip": words[3], "afi": "ipv6" if ":" in words[3] else "ipv4", **over})
     return found
 
 
