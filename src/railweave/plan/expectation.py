@@ -27,8 +27,8 @@ class ExpectedSession:
     """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
 
     ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session, ``below`` that the far end is in
-    the tier below. The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf or
-    a pod, comes from nowhere else below. ``ipv6`` tells that it carries routes of IPv6, too.
+    the tier below. The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf,
+    leaves that share NICs, or a pod, comes from nowhere else below. ``ipv6`` tells that it carries routes of IPv6, too.
     """
 
     peer: str
@@ -129,9 +129,17 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
         policies.bgp.bfd,
         below=link.lower == far.name,
         own_prefixes=len(own_prefixes(fabric, far)),
-        origin=far.name if far.tier.attaches_nodes or far.pod is None else f"pod {far.pod}",
+        origin=_origin(fabric, far),
         ipv6=policies.addressing.hosts_ipv6 is not None,
     )
+
+
+def _origin(fabric: Fabric, far: Switch) -> str:
+    """Return where the routes of a neighbor come from: leaves that share NICs announce the same ones."""
+    if not far.tier.attaches_nodes:
+        return far.name if far.pod is None else f"pod {far.pod}"
+    block = fabric.nic_blocks.get(far.name)
+    return far.name if block is None else f"NICs of {block}"
 
 
 def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from railweave.cabling.table import CableRow, cable_rows
 from railweave.design.renumbering import MovedCable, moved_cables
 from railweave.fabric.model import Fabric, Switch
+from railweave.plan.shared_nics import sharing
 from railweave.wording import command_line, first_few
 
 
@@ -141,7 +142,13 @@ def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str
     if not nodes:
         return _Draft("take it out of traffic", "", ("no GPU node is attached",), True)
     what = "the fabric" if switch.rail is None else f"rail {switch.rail}"
-    lines = (f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that",)
+    if fabric.nic_blocks:
+        lines: tuple[str, ...] = (
+            f"{', '.join(nodes)} lose one port of each NIC on {what} while it is away: its queue pairs end, what uses"
+            f" the NIC's address moves to {', '.join(sharing(fabric, switch))}",
+        )
+    else:
+        lines = (f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that",)
     return _Draft("stop the jobs that use it", "", lines, done)
 
 

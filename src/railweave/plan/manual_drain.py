@@ -96,10 +96,13 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
     rail = fabric.switch_of[target.device].rail
     on = f" on rail {rail}" if rail is not None else ""
     far = next(iter(fabric.above(target.device)), "SWITCH")
+    whose, cut = f"of {len(nodes)} GPU nodes", "cuts them off"
+    if fabric.nic_blocks:
+        whose, cut = f"to one port of each NIC of {len(nodes)} GPU nodes", "ends the queue pairs of these ports"
     yield error(
         "RW520",
-        f"{target.device} is the only path of {len(nodes)} GPU nodes{on} ({first_few(nodes)}): their traffic stays on "
-        "it however it is drained, and work on it cuts them off",
+        f"{target.device} is the only path {whose}{on} ({first_few(nodes)}): their traffic stays on "
+        f"it however it is drained, and work on it {cut}",
         fix=f"drain single uplinks: `{command_line('drain', target.device, '--links', far)}`; for work on the switch "
         "itself take these nodes out of the scheduler first",
         devices=(target.device,),

@@ -102,6 +102,7 @@ class Limits:
     def __init__(self, fabric: Fabric, policy: RolloutPolicy, unprovisioned: Collection[str] = ()) -> None:
         self._switch_of = fabric.switch_of
         self._policy = policy
+        self._share_nics = fabric.leaves_per_nic > 1
         self._unprovisioned = frozenset(unprovisioned)
         self._service = Service(fabric, self._unprovisioned)
         running = [switch for switch in fabric.switches if switch.name not in self._unprovisioned]
@@ -111,7 +112,13 @@ class Limits:
     def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the first rule that is broken with these devices and links out of service; None where none is."""
         devices = [self._switch_of[name] for name in out if name in self._switch_of and name not in self._unprovisioned]
-        return self._planes(devices) or self._shares(devices) or self._groups(devices) or self.floors(out, down)
+        return (
+            self._planes(devices)
+            or self._shares(devices)
+            or self._groups(devices)
+            or self._nics(devices)
+            or self.floors(out, down)
+        )
 
     def _planes(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         planes = sorted({switch.plane for switch in devices})
@@ -153,6 +160,21 @@ class Limits:
                     f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would be"
                     f" disturbed at once, and those of {allowed} may be",
                     f"restore what is out of service first, or raise `{RolloutPolicy.share_key(tier)}`",
+                )
+        return None
+
+    def _nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
+        """Return the violation where leaves that share NICs would be disturbed at once: where racks are aligned, leaves
+        of the plane have one limit, and only this one tells those of a rack apart."""
+        if not self._share_nics:
+            return None
+        leaves = [one for one in devices if one.stripe is not None]
+        for (_, stripe, _), count in Counter((one.plane, one.stripe, one.rail) for one in leaves).items():
+            if count > 1:
+                return PolicyViolation(
+                    "",
+                    f"{count} leaves that share the NICs of stripe {stripe} would be disturbed at once",
+                    "restore what is out of service first",
                 )
         return None
 

@@ -63,4 +63,5 @@ def _without(fabric: Fabric, names: Collection[str]) -> Fabric:
         links=tuple(one for one in fabric.links if one.lower not in gone and one.upper not in gone),
         host_blocks={name: block for name, block in fabric.host_blocks.items() if name not in gone},
         ipv6_blocks={name: block for name, block in fabric.ipv6_blocks.items() if name not in gone},
+        nic_blocks={name: block for name, block in fabric.nic_blocks.items() if name not in gone},
     )

@@ -18,6 +18,7 @@ from railweave.fabric.releases import other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
+from railweave.plan.shared_nics import half_linked
 from railweave.plan.verification import (
     EVERYONE,
     Observation,
@@ -57,7 +58,7 @@ def verify(
     differing = {name: other_release(found[name].release, wanted) for name in names}
     lacking = chain.from_iterable(found[name].lacking for name in names)
     without_bfdd = (found[name].warning for name in names if found[name].warning)
-    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd)
+    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *half_linked(fabric, checks))
     return VerifyResult(checks, tuple(str(cable) for cable in misplugged_cables(fabric, checks)), warnings)
 
 
