@@ -1,12 +1,13 @@
 """The worst pair of GPU nodes after a failure; of nodes that are alike one is asked.
 
-Two nodes talk rail by rail, as collectives do: from a port to the one of the same rail and plane. Nodes on the same
+Two nodes talk rail by rail, as collectives do: from a port to the one of the same rail and plane, or where several
+leaves share a NIC, from all of its ports in the plane to all of the other NIC. Nodes on the same
 leaves whose ports are all in service are alike, and so are those on leaves that a failure touches alike, in pods that
 are alike: some of each represent them.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -18,11 +19,13 @@ PortKey = tuple[int, int | None, int]
 
 
 class _Attached(NamedTuple):
-    """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes."""
+    """Nodes on the same leaves: the leaf and the speed in Gb/s of each port, and the nodes. ``ends`` are the ports that
+    stand in for each other, by the first of them: those of a NIC that several leaves share, else each port alone."""
 
     switches: Mapping[PortKey, str]
     gbps: Mapping[PortKey, int]
     nodes: tuple[str, ...]
+    ends: Mapping[PortKey, tuple[PortKey, ...]]
 
 
 class _Node(NamedTuple):
@@ -32,6 +35,14 @@ class _Node(NamedTuple):
     lost: frozenset[PortKey]
     has_twin: bool
 
+    def gbps(self, ports: Iterable[PortKey]) -> int:
+        """Return the bandwidth of some of its ports."""
+        return sum(self.at.gbps[key] for key in ports)
+
+    def in_service(self, end: PortKey) -> tuple[PortKey, ...]:
+        """Return the ports of an end that it has not lost."""
+        return tuple(key for key in self.at.ends[end] if key not in self.lost)
+
 
 class NodePairs:
     """The pairs of GPU nodes of a fabric."""
@@ -40,20 +51,20 @@ class NodePairs:
         self._pairs = pairs
         self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
         self._key_of: dict[Link, PortKey] = {}
-        found: dict[tuple[tuple[PortKey, str, int], ...], list[str]] = {}
+        found: dict[tuple[tuple[PortKey, str, int, PortKey], ...], list[str]] = {}
         for host in fabric.hosts:
             numbers: Counter[tuple[int, int | None]] = Counter()
             place = []
+            first: dict[int, PortKey] = {}
             for link in fabric.uplinks_of[host.name]:
                 key = (link.plane, link.rail, numbers[link.plane, link.rail])
                 numbers[link.plane, link.rail] += 1
                 self._key_of[link] = key
-                place.append((key, link.upper, link.speed_gbps))
+                nic = fabric.nic_address(link)
+                end = key if nic is None else first.setdefault(nic, key)
+                place.append((key, link.upper, link.speed_gbps, end))
             found.setdefault(tuple(place), []).append(host.name)
-        self._attached = [
-            _Attached({key: leaf for key, leaf, _ in place}, {key: gbps for key, _, gbps in place}, tuple(nodes))
-            for place, nodes in found.items()
-        ]
+        self._attached = [_attached(place, nodes) for place, nodes in found.items()]
         self._place_of = {name: place for place, at in enumerate(self._attached) for name in at.nodes}
 
     def worst(self, left: PairsLeft, lost: Collection[Link]) -> float | None:
@@ -100,12 +111,39 @@ class NodePairs:
 
     def _left(self, left: PairsLeft, one: _Node, other: _Node) -> float | None:
         usual = carried = 0.0
-        for key, leaf in one.at.switches.items():
-            far = other.at.switches.get(key)
-            if far is None or (far != leaf and not self._pairs.usual_gbps(leaf, far)):
+        for end, own in one.at.ends.items():
+            far = other.at.ends.get(end, ())
+            if not any(self._joined(one.at.switches[near], other.at.switches[key]) for near in own for key in far):
                 continue
-            gbps = min(one.at.gbps[key], other.at.gbps[key])
-            usual += gbps
-            if key not in one.lost and key not in other.lost:
-                carried += gbps * left.between(leaf, far).spread_percent
+            usual += min(one.gbps(own), other.gbps(far))
+            carried += self._carried(left, one, other, end)
         return carried / usual if usual else None
+
+    def _joined(self, leaf: str, far: str) -> bool:
+        return far == leaf or bool(self._pairs.usual_gbps(leaf, far))
+
+    def _carried(self, left: PairsLeft, one: _Node, other: _Node, end: PortKey) -> float:
+        """Return what the ports of two ends that are in service carry, in Gb/s × percent.
+
+        A leaf that has a link to the far end uses it; any other spreads over all leaves that announce it."""
+        own, far = one.in_service(end), other.in_service(end)
+        if not own or not far:
+            return 0
+        leaves = [other.at.switches[key] for key in far]
+        whole = 0.0
+        for key in own:
+            leaf = one.at.switches[key]
+            to = [leaf] if leaf in leaves else leaves
+            percent = sum(left.between(leaf, name).spread_percent for name in to) / len(to)
+            whole += one.at.gbps[key] * percent
+        return min(one.gbps(own), other.gbps(far)) * whole / one.gbps(own)
+
+
+def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterable[str]) -> _Attached:
+    switches: dict[PortKey, str] = {}
+    gbps: dict[PortKey, int] = {}
+    ends: dict[PortKey, tuple[PortKey, ...]] = {}
+    for key, leaf, speed_gbps, end in place:
+        switches[key], gbps[key] = leaf, speed_gbps
+        ends[end] = (*ends.get(end, ()), key)
+    return _Attached(switches, gbps, tuple(nodes), ends)
