@@ -31,7 +31,7 @@ def whole_reserve(intent: Intent, today: Fabric, catalog: Catalog) -> Fabric:
 
 def _grown(intent: Intent, today: Fabric, spines: int | None) -> Intent:
     topology = intent.topology
-    leaves_of_stripe = today.rails if topology.shape.has_rails else 1
+    leaves_of_stripe = (today.rails if topology.shape.has_rails else 1) * topology.leaves_per_nic
     stripes = today.lowest.reserve // leaves_of_stripe
     apart = any(entry.leaf and entry.leaf.reserve for entry in intent.nodes)
     return replace(
@@ -69,8 +69,9 @@ def nodes_of_stripe(fabric: Fabric) -> int:
 
 
 def _leaves_of_stripe(fabric: Fabric) -> int:
-    """Return the leaves of one stripe in one plane: one a rail, one in all where leaves have no rail."""
-    return 1 if fabric.switches[0].rail is None else fabric.rails
+    """Return the leaves of one stripe in one plane: one a rail, one in all where leaves have no rail, or several where
+    they share NICs."""
+    return (1 if fabric.switches[0].rail is None else fabric.rails) * fabric.leaves_per_nic
 
 
 def _cables(fabric: Fabric) -> set[tuple[str, str, str, str, int]]:
@@ -122,14 +123,15 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     """Return the small intent of the same shape."""
     topology = intent.topology
     in_rails = topology.shape.has_rails
-    leaves_of_stripe = fabric.rails if in_rails else 1
-    stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.lowest.count))
+    per_nic = topology.leaves_per_nic
+    leaves_of_stripe = (fabric.rails if in_rails else 1) * per_nic
+    stripes = min(2, max(1, fabric.sizing.stripes if in_rails else fabric.lowest.count // per_nic))
     networks = fabric.rails if fabric.rail_only else 1
     spines = min(_SPINES, fabric.top.count // networks)
     reserve_stripes, reserve_spines = stripes + 1, max(spines, min(_RESERVE_SPINES, fabric.top.reserve // networks))
     if _containers(reserve_stripes, leaves_of_stripe, reserve_spines * networks, topology.planes) > MOST_NODES:
         reserve_stripes, reserve_spines = stripes, spines
-    entries = _entries(intent.nodes[:stripes], stripes, fabric.rails, topology.planes)
+    entries = _entries(intent.nodes[:stripes], stripes, fabric.rails, topology.planes * per_nic)
     keys: dict[str, Any] = {
         "fabric": intent.fabric,
         "workload": {"kind": intent.workload.kind.value},
@@ -147,6 +149,9 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
         },
         **_policies(intent.policies),
     }
+    if per_nic > 1:
+        keys["topology"] |= {"leaves_per_nic": per_nic}
+        keys["addressing"] |= {"nics": str(intent.policies.addressing.nics)}
     if fabric.rail_only:
         keys["topology"] |= {"tiers": len(fabric.tiers)}
     if len(fabric.tiers) == 1:
@@ -163,9 +168,9 @@ def _ratio(spines: int, rails: int, *, in_rails: bool) -> str:
     return f"{max(down / spines, 1):g}:1"
 
 
-def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, planes: int) -> list[dict[str, Any]]:
+def _entries(nodes: tuple[Nodes, ...], stripes: int, rails: int, ports: int) -> list[dict[str, Any]]:
     """Return the entries: the kinds there are, each with a stripe of its own; the last takes the stripes left."""
-    nics = {"count": rails, "speed": _SPEED, "ports": planes, "model": _NIC, "pcie": _PCIE}
+    nics = {"count": rails, "speed": _SPEED, "ports": ports, "model": _NIC, "pcie": _PCIE}
     entries: list[dict[str, Any]] = []
     for place, entry in enumerate(nodes):
         last = place == len(nodes) - 1
@@ -238,6 +243,7 @@ def _mapping(intent: Intent, fabric: Fabric, keys: dict[str, Any]) -> tuple[tupl
     return (
         ("rails", str(fabric.rails), str(topology["rails"])),
         ("planes", str(planes), str(planes)),
+        *((("leaves of a NIC", str(fabric.leaves_per_nic), str(fabric.leaves_per_nic)),) if fabric.nic_blocks else ()),
         ("traffic classes, MTU, timers, pools", "as written", "the same"),
         ("switch models", models, VIRTUAL_MODEL),
         ("GPU nodes", str(len(fabric.hosts)), str(nodes)),

@@ -218,6 +218,7 @@ def _digest(name: str) -> int:
 
 
 _FIRST_TABLE = 100
+_FIRST_NIC_PRIORITY = 1000
 
 
 def network_script(fabric: Fabric, host: Host) -> str:
@@ -237,13 +238,17 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
         table = _FIRST_TABLE + host.first_port + link.lower_port
         yield f"ip link set dev {port.name} mtu {mtu} up"
         yield f"ip addr add {own}/31 dev {port.name}"
-        for pool in (fabric.policies.addressing.hosts, fabric.policies.addressing.loopbacks):
+        addressing, nic = fabric.policies.addressing, fabric.nic_address(link)
+        nics = () if nic is None else (addressing.nics,)
+        for pool in (addressing.hosts, addressing.loopbacks, *nics):
             yield f"ip route add {ipv4_text(pool.first)}/{pool.length} via {gateway} table {table}"
         yield f"ip rule add from {own} table {table}"
         for network, length in _blocks(fabric, link, port):
             if (network, length) not in reached:
                 reached.add((network, length))
                 yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
+        if nic is not None:
+            yield from _nic_commands(fabric, link, port, table)
         yield from _ipv6_commands(fabric, link, port, table)
     loopbacks = fabric.policies.addressing.loopbacks
     first = fabric.links_of[host.name][0]
@@ -251,6 +256,22 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
         f"ip route add {ipv4_text(loopbacks.first)}/{loopbacks.length} via {ipv4_text(first.network)}"
         f" src {ipv4_text(first.network + 1)}"
     )
+
+
+def _nic_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
+    """Yield what gives a port the address of its NIC, which several leaves announce, and the ways from it: the ports of
+    the NIC in their order, one after the other has lost its link."""
+    own, gateway = ipv4_text(fabric.nic_address(link) or 0), ipv4_text(link.network)
+    yield f"sysctl -q -w net.ipv4.conf.{port.name}.ignore_routes_with_linkdown=1"
+    yield f"ip addr add {own}/32 dev {port.name}"
+    yield f"ip rule add from {own} table {table} priority {_FIRST_NIC_PRIORITY + table}"
+    rail = [
+        block
+        for name, block in fabric.nic_blocks.items()
+        if _same_rail(fabric.switch_of[name], fabric.switch_of[link.upper], port)
+    ]
+    for block in dict.fromkeys(rail):
+        yield f"ip route add {block} via {gateway} src {own} metric {table}"
 
 
 def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
