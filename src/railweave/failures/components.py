@@ -65,7 +65,7 @@ def _links(fabric: Fabric) -> Iterator[Component]:
 
 
 def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[Block]]) -> list[Block]:
-    """Return what a link belongs to: both of its ends, the line cards there, and the parts of the fabric they are in."""
+    """Return what a link belongs to: its ends, their line cards, and the parts of the fabric that they are in."""
     upper = link.upper
     own = [Block(DEVICE, (upper,)), *places[upper]]
     if link.is_access:
