@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import AddressFamily
 from railweave.hosts.values import Rail, node_of
-from railweave.units import ipv4_text
+from railweave.units import ipv4_text, ipv6_text
 from railweave_hosts.runner import NodeReading
 
 _FIRST_PORT = 18515
@@ -38,7 +38,7 @@ def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dic
                     "name": pair[own].name,
                     "port": _FIRST_PORT + number,
                     "gid": _gid(fabric, pair[own]),
-                    "peer": ipv4_text(pair[1 - own].address),
+                    "peer": _peer(pair[1 - own]),
                     "link_gbps": min(link.speed_gbps for link in links),
                 }
                 for number, (pair, links) in enumerate(zip(pairs, cables, strict=False))
@@ -52,10 +52,20 @@ _MAPPED = 0xFFFF << 32
 """What makes an IPv6 address of an IPv4 one (RFC 4291 section 2.5.5.2)."""
 
 
+def _peer(rail: Rail) -> str:
+    """Return the address at which an end is found: that of IPv4, where it has one."""
+    if rail.ipv4 is not None:
+        return ipv4_text(rail.ipv4.address)
+    return ipv6_text(rail.ipv6.address) if rail.ipv6 is not None else ""
+
+
 def _gid(fabric: Fabric, rail: Rail) -> str:
-    """Return the GID of the address that RDMA uses as the kernel writes it. The ends find each other by IPv4."""
-    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6 and rail.ipv6 is not None
-    address = rail.ipv6.address if by_ipv6 and rail.ipv6 else _MAPPED | rail.address
+    """Return the GID of the address that RDMA uses as the kernel writes it."""
+    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
+    if by_ipv6 and rail.ipv6 is not None:
+        address = rail.ipv6.address
+    else:
+        address = _MAPPED | rail.ipv4.address if rail.ipv4 is not None else 0
     return ":".join(f"{address >> shift & 0xFFFF:04x}" for shift in range(112, -1, -16))
 
 

@@ -171,20 +171,24 @@ class Snapshots:
 def with_leaving(
     machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a document that also takes away the IPv6 of ports that had it by the node's own document, and by those of
-    a change that did not end."""
+    """Return a document that also takes away the families that ports had by the node's own document, and by those of a
+    change that did not end."""
     document: dict[str, Any] = bundle["document"]
-    earlier: dict[str, Any] = {}
+    earlier: dict[tuple[str, int], dict[str, Any]] = {}
     for text in _documents(files, snapshots, bundle["places"]["document"]):
         try:
             ports = json.loads(text)["interfaces"]
-            earlier.update({port["name"]: port["ipv6"] for port in ports if port.get("ipv6")})
+            had = {(part["name"], part["family"]): part for port in ports for part in node.families(port)}
+            earlier.update(had)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue  # nobody's document of ours: the file is replaced anyway
-    if not any(port["name"] in earlier and not port.get("ipv6") for port in document["interfaces"]):
+    kept = {(part["name"], part["family"]) for port in document["interfaces"] for part in node.families(port)}
+    named = {port["name"] for port in document["interfaces"]}
+    gone = {key: part for key, part in earlier.items() if key not in kept and key[0] in named}
+    if not gone:
         return document
     links = {one["ifname"]: one for one in machine.ip("address", "show")}
-    return {**document, "interfaces": [_leaving(port, earlier, links) for port in document["interfaces"]]}
+    return {**document, "interfaces": [_leaving(port, gone, links) for port in document["interfaces"]]}
 
 
 def _documents(files: Files, snapshots: Snapshots, path: str) -> Iterator[str]:
@@ -197,14 +201,24 @@ def _documents(files: Files, snapshots: Snapshots, path: str) -> Iterator[str]:
     yield from (one["content"] for one in [*held, files.held(path)] if "content" in one)
 
 
-def _leaving(port: dict[str, Any], earlier: Mapping[str, Any], links: Mapping[str, Any]) -> dict[str, Any]:
+def _leaving(
+    port: dict[str, Any], leaving: Mapping[tuple[str, int], Mapping[str, Any]], links: Mapping[str, Any]
+) -> dict[str, Any]:
     name = port["name"]
-    if port.get("ipv6") or name not in earlier or name not in links:
-        return port
-    old = earlier[name]
-    kept = [one for one in node.addresses(links[name], 6) if one != old["address"]]
-    gone = [node.route_key(one) for one in old["routes"]]
-    return {**port, "ipv6": {"address": old["address"], "addresses": kept, "rules": [], "routes": [], "gone": gone}}
+    for family in (4, 6):
+        old = leaving.get((name, family))
+        if old is None or name not in links:
+            continue
+        kept = [one for one in node.addresses(links[name], family) if one != old["address"]]
+        gone = [node.route_key(one) for one in old["routes"]]
+        left = {"address": old["address"], "addresses": kept, "rules": [], "routes": [], "gone": gone}
+        port = _with_family(port, family, left)
+    return port
+
+
+def _with_family(port: Mapping[str, Any], family: int, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a port with the address, rules and routes of one family: those of IPv4 are its own keys."""
+    return {**port, **values} if family == 4 else {**port, "ipv6": dict(values)}
 
 
 def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,17 +239,17 @@ def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[st
 def _port(
     machine: node.Machine, document: Mapping[str, Any], port: Mapping[str, Any], link: Mapping[str, Any]
 ) -> dict[str, Any]:
-    ipv4, *ipv6 = (_family(machine, part, link) for part in node.families(port))
-    return {
+    found: dict[str, Any] = {
         **port,
         "rdma": "",
         "mtu": link["mtu"],
         "state": "up" if "UP" in link["flags"] else "down",
-        **ipv4,
-        **({"ipv6": {"address": port["ipv6"]["address"], **ipv6[0]}} if ipv6 else {}),
         # The first tool opens the way for the others (DCBX, trust), so it goes back last.
         "steps": list(_steps(machine, document, port))[::-1],
     }
+    for part in node.families(port):
+        found = _with_family(found, part["family"], {"address": part["address"], **_family(machine, part, link)})
+    return found
 
 
 def _family(machine: node.Machine, part: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:

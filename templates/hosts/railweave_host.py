@@ -201,12 +201,19 @@ def _network(machine: Machine, document: Mapping[str, Any], port: Mapping[str, A
         yield from _rules(machine, part)
 
 
+OF_A_FAMILY = ("address", "addresses", "rules", "routes", "gone")
+"""What a port has of each family: of IPv4 as its own keys, of IPv6 below ``ipv6``."""
+
+
 def families(port: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a port once for each family of addresses that it has, each with that family's address and routes."""
-    parts = [{**port, "family": 4}]
-    if port.get("ipv6"):
-        parts.append({**port, **port["ipv6"], "family": 6})
-    return parts
+    shared = {key: value for key, value in port.items() if key not in OF_A_FAMILY and key != "ipv6"}
+    held = {4: port if port.get("address") else {}, 6: port.get("ipv6") or {}}
+    return [
+        {**shared, **{key: values[key] for key in OF_A_FAMILY if key in values}, "family": family}
+        for family, values in held.items()
+        if values
+    ]
 
 
 def _what(part: Mapping[str, Any], what: str) -> str:

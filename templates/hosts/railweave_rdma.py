@@ -53,6 +53,8 @@ def _rail(
     device = machine.rdma_device(rail["name"])
     options = ["-d", device, "-i", "1", "-x", _gid_index(machine, device, rail["gid"]), "-p", str(rail["port"])]
     options += ["--tclass", str(wanted["tos"]), "-F"]
+    if ":" in rail["peer"]:
+        options.append("--ipv6-addr")  # by which both ends find each other; the GID has a family of its own
     command = [TOOL, *options, "-s", str(MESSAGE_BYTES), "-D", str(SECONDS), "--report_gbits"]
     latency = [LATENCY_TOOL, *options, "-s", str(LATENCY_BYTES), "-n", str(LATENCY_WRITES)]
     if wanted["role"] == "server":

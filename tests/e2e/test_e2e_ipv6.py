@@ -166,3 +166,93 @@ def test_a_node_that_got_both_families_goes_back_to_none(new_project: Any, tmp_p
         assert "fd00:10" not in node.ip("-6", "address") + node.ip("-6", "route") + node.ip("-6", "rule")
     finally:
         node.remove()
+
+
+ONLY = "  hosts: none                # no IPv4 on the links to nodes\n"
+
+
+def test_a_fabric_with_ipv6_alone_is_deployed_and_verified_and_grows(new_project: Any) -> None:
+    project = new_project("lab-ipv6.yml")
+    project.up()
+    assert project.deploy()["result"] == "done"
+    assert project.plan()["changes"] == []
+    addresses = {one["subject"]: one["expected"] for one in checks(project, "address") if one["device"] == "six-leaf2"}
+    assert addresses["Ethernet4"] == "fd00:10:0:1::4/127"
+    assert addresses["Loopback0"] == "10.255.0.2/32"
+    assert hops(project, "six-leaf1", "fd00:10:0:1::/64") == ["Ethernet112", "Ethernet116"]
+    ipv4 = json.loads(project.on("six-leaf1", "sudo vtysh -c 'show ip route json'"))
+    assert {prefix for prefix in ipv4 if prefix.startswith("10.32.")} == set()
+    assert "10.255.0.2/32" in ipv4
+
+    project.edit(("count: 4\n", "count: 8\n"), ("sonic-vs, count: 2, downlink", "sonic-vs, count: 4, downlink"))
+    project.up()
+    devices = project.plan()["devices"]
+    assert {devices[f"six-leaf{number}"]["state"] for number in (1, 2)} == {"unchanged"}
+    assert project.deploy()["result"] == "done"
+    assert hops(project, "six-leaf1", "fd00:10:0:2::/64") == ["Ethernet112", "Ethernet116"]
+
+
+def test_an_address_of_ipv4_that_nobody_stated_is_drift(new_project: Any) -> None:
+    project = new_project("lab-ipv6.yml")
+    project.up()
+    assert project.deploy()["result"] == "done"
+    assert project.run("drift", "--target", "sim", "--exit-code").returncode == 0
+    project.on("six-leaf1", "sudo config interface ip add Ethernet0 10.32.0.0/31")
+    found = project.json("drift", "--target", "sim", status=None)
+    assert "10.32.0.0/31" in json.dumps(found)
+    assert project.deploy()["result"] == "done"
+    assert project.run("drift", "--target", "sim", "--exit-code").returncode == 0
+
+
+def test_a_live_fabric_gives_up_ipv4_for_its_nodes_and_gets_it_again(new_project: Any) -> None:
+    project = new_project("lab-ipv6.yml")
+    alone = project.intent.read_text()
+    project.edit((ONLY, ""))
+    project.up()
+    assert project.deploy()["result"] == "done"
+    for text, op in ((alone, "remove"), (alone.replace(ONLY, ""), "add")):
+        project.intent.write_text(text)
+        plan = project.plan()
+        changes = [one for one in plan["changes"] if one["key"].startswith("Ethernet") and "|10.32." in one["key"]]
+        assert {(one["op"], one["table"]) for one in changes} == {(op, "INTERFACE")}
+        activated = [one for one in plan["changes"] if str(one["field"]).endswith(" activate")]
+        assert activated == [], "sessions carry both families all the time"
+        assert project.deploy()["result"] == "done"
+        assert project.plan()["changes"] == []
+        assert project.verify()["ok"]
+
+
+@pytest.mark.skipif(CANNOT, reason="network namespaces need root and ip")
+def test_a_node_changes_from_both_families_to_ipv6_alone_and_back(new_project: Any, tmp_path: Path) -> None:
+    project = new_project("lab-ipv6.yml")
+    alone = project.intent.read_text() + "hosts: {manage: true}\n"
+    project.intent.write_text(alone.replace(ONLY, ""))
+    node = Node(tmp_path, "gpu2", "mlx5_")
+    try:
+        write_target(project.folder / "inventory/bench.yml", [node])
+        words = ("--target", "bench", "--limit", "gpu2", "--json")
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "done"
+        assert "inet 10.32.0.67/31 " in node.ip("address", "show", "dev", "rail1")
+        node.ip("address", "add", "10.99.0.1/24", "dev", "rail0")
+        project.intent.write_text(alone)
+        planned = json.loads(project.run("hosts", "plan", *words).stdout)["hosts"]["gpu2"]["changes"]
+        assert ("rail1", "address", "10.32.0.67/31", None) in {
+            (one["subject"], one["what"], one["before"], one["after"]) for one in planned
+        }
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "done"
+        assert "10.32." not in node.ip("address") + node.ip("route", "show", "table", "all") + node.ip("rule")
+        assert "inet 10.99.0.1/24 " in node.ip("address", "show", "dev", "rail0"), "of somebody else"
+        assert "inet6 fd00:10:0:1::5/127 " in node.ip("-6", "address", "show", "dev", "rail1")
+        assert "1001:\tfrom fd00:10:0:1::5 lookup 101" in node.ip("-6", "rule")
+        assert "NCCL_IB_ADDR_FAMILY=AF_INET6\n" in node.file("/etc/nccl.conf").read_text()
+        assert json.loads(project.run("hosts", "apply", *words, "--yes").stdout)["result"] == "unchanged"
+        facts = project.folder / "facts"
+        project.json("facts", "collect", "--target", "bench", "--limit", "gpu2", "--out", str(facts))
+        found = project.json("check", "--facts", str(facts), status=None)["diagnostics"]
+        assert not [one for one in found if one["code"] in ("N-2", "N-3", "N-5")]
+        project.run("hosts", "rollback", *words, "--yes")
+        assert "inet 10.32.0.67/31 " in node.ip("address", "show", "dev", "rail1")
+        assert "default via 10.32.0.66 dev rail1" in node.ip("route", "show", "table", "101")
+        assert "1001:\tfrom 10.32.0.67 lookup 101" in node.ip("rule")
+    finally:
+        node.remove()

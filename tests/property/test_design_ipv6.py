@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from railweave.design.renumbering import renumbered
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Ipv6Pool
+from railweave.hosts.render import HostRenderer
+from railweave.hosts.values import node_of
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
 from railweave.sonic.frr import parse_frr
+from railweave.templates import find_templates
 from railweave.units import ipv4_text, ipv6_text
 
 POOL = Ipv6Pool(0xFD00_0010 << 96, 48)
@@ -34,6 +37,7 @@ class Wish:
     spare_stripes: int = 1
     spare_pods: int = 1
     hosts_ipv6: str = str(POOL)
+    hosts: str = "10.32.0.0/11"
 
     def intent(self) -> Intent:
         return load_intent_text(self.text(), "ipv6.yml")
@@ -67,6 +71,7 @@ topology:
   spine: {{model: sonic-vs, count: {spines}}}
 {top}{tiers}addressing:
   underlay: unnumbered
+  hosts: {self.hosts}
 {family}"""
 
 
@@ -185,3 +190,48 @@ def test_without_ipv6_the_same_switches_have_the_same_lines_but_for_that_family(
         assert set(parse_frr(fewer.frr).entries) <= lines
         for entry in lines - set(parse_frr(fewer.frr).entries):
             assert any("ipv6" in line or "-V6" in line for line in (*entry.path, entry.line)), entry
+
+
+@given(wishes)
+@settings(max_examples=10)
+def test_without_ipv4_for_nodes_no_row_or_line_says_anything_else_and_none_is_of_their_pool(wish: Wish) -> None:
+    both, alone = built(wish), built(replace(wish, hosts="none"))
+    assert renumbered(both, alone) == renumbered(alone, both) == ()
+    assert alone.host_blocks == {}
+    had = {config.device: config for config in configure_all(both)}
+    for config in configure_all(alone):
+        more = had[config.device]
+        gone = [row for row in more.rows if row not in config.rows]
+        assert all(row.table == "INTERFACE" and "|10.32." in row.key for row in gone)
+        assert [row for row in more.rows if row not in gone] == list(config.rows)
+        assert "10.32." not in config.frr
+        for entry in set(parse_frr(config.frr).entries) - set(parse_frr(more.frr).entries):
+            # Half as many prefixes are expected of IPv4, and OWN-PREFIXES begins with the one that is left.
+            assert "maximum-prefix" in entry.line or "prefix-list OWN-PREFIXES seq 5" in entry.line, entry
+
+
+@given(wishes)
+@settings(max_examples=10)
+def test_ipv6_alone_takes_the_paths_that_it_takes_beside_ipv4_and_loopbacks_keep_theirs(wish: Wish) -> None:
+    both, alone = built(wish), built(replace(wish, hosts="none"))
+    beside, ipv6, ipv4 = routes(both, family=6), routes(alone, family=6), routes(alone)
+    for one, other in permutations(alone.tier_switches[0], 2):
+        block = ipv6_block(alone, other.name)
+        assert block == ipv6_block(both, other.name)
+        paths = every_path(ipv6, one.name, block)
+        assert paths == every_path(beside, one.name, block)
+        assert paths == every_path(ipv4, one.name, f"{ipv4_text(other.loopback)}/32")
+
+
+@given(wishes)
+@settings(max_examples=10)
+def test_a_node_without_ipv4_keeps_every_file_line_of_ipv6_and_has_none_of_ipv4(wish: Wish) -> None:
+    both, alone = built(wish), built(replace(wish, hosts="none"))
+    for host in alone.hosts[:2]:
+        had, has = node_of(both, both.host_of[host.name]).rails, node_of(alone, host).rails
+        assert [rail._replace(ipv4=None) for rail in had] == list(has)
+        for name, text in HostRenderer(alone, find_templates()).files(host).items():
+            if name.startswith(("networkd", "netplan", "rails", "sysctl")):
+                assert b"10.32." not in text
+                assert b"0.0.0.0" not in text
+                assert b"ipv4" not in text

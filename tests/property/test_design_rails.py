@@ -127,7 +127,8 @@ def test_a_node_has_routes_to_its_own_rail_alone(wish: Wish) -> None:
     fabric = built(wish)
     blocks = {one.name: fabric.network_of(one) for one in fabric.tier_switches[0]}
     for rail in node_of(fabric, fabric.hosts[0]).rails:
-        reached = {(one.first, one.length) for one in rail.reached}
+        assert rail.ipv4 is not None
+        reached = {(one.first, one.length) for one in rail.ipv4.reached}
         own = blocks[rail.switch]
         for name, network in blocks.items():
             assert (fabric.host_blocks[name] in reached) == (network == own)

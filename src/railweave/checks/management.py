@@ -24,8 +24,7 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
     ``addresses`` is by switch; names of hosts are taken as they are, because what they stand for may change.
     """
     own = fabric.policies.addressing
-    ipv6 = [("hosts_ipv6", own.hosts_ipv6)] if own.hosts_ipv6 is not None else []
-    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), ("hosts", own.hosts), *ipv6):
+    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), *own.host_pools.items()):
         within = {name: found for name, text in addresses.items() if (found := _in(text, pool))}
         if not within:
             continue
@@ -44,7 +43,7 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
 
 def _used(fabric: Fabric) -> frozenset[int]:
     networks = (network for link in fabric.links for network in (link.network, fabric.ipv6_network(link)))
-    links = (address for network in networks if network is not None for address in (network, network + 1))
+    links = (address for network in networks if network for address in (network, network + 1))
     return frozenset((*(switch.loopback for switch in fabric.switches), *links))
 
 

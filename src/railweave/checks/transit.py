@@ -190,8 +190,7 @@ class _Routes:
     def _goes_up_again(self, prefix: Pool, low: str) -> bool:
         """Tell whether a lower switch sends a prefix up: it is the fabric's, and not its own."""
         pools = self._fabric.policies.addressing
-        routed = (pools.hosts, pools.loopbacks, *([pools.hosts_ipv6] if pools.hosts_ipv6 else []))
-        within = any(prefix.meets(pool) for pool in routed)
+        within = any(prefix.meets(pool) for pool in (pools.loopbacks, *pools.host_pools.values()))
         return within and not self._is_own(prefix, self._fabric.switch_of[low])
 
     def _is_own(self, prefix: Pool, switch: Switch) -> bool:

@@ -10,6 +10,7 @@ from railweave.catalog.panel import PortGroup, build_panel
 from railweave.design.as_built import with_as_built
 from railweave.design.graph import Panels, build_fabric
 from railweave.design.hardware import Media, TierHardware, choose_hardware, choose_leaves, choose_media
+from railweave.design.identity import host_block_size
 from railweave.design.layout import Layout
 from railweave.design.lengths import with_racks
 from railweave.design.management import with_management
@@ -65,7 +66,8 @@ def design(intent: Intent, catalog: Catalog) -> Design:
         fabric, length_diagnostics = with_as_built(fabric, intent.as_built, catalog)
         found = in_order((*found, *length_diagnostics))
     if intent.management is not None and unique and not has_errors(found):
-        fabric, management_diagnostics = with_management(intent, intent.management, fabric)
+        slots = host_block_size(basis.layout) // 2
+        fabric, management_diagnostics = with_management(intent, intent.management, fabric, slots)
         found = in_order((*found, *management_diagnostics))
     if found != sizing.diagnostics:
         fabric = replace(fabric, sizing=sizing._replace(diagnostics=found))

@@ -18,9 +18,9 @@ def size_json(sizing: Sizing) -> dict[str, Any]:
 def fabric_json(fabric: Fabric) -> dict[str, Any]:
     """Return a fabric as ``fabric.json`` holds it.
 
-    Ports are named as the device names them, addresses are dotted without a length (every link is a /31), ``a`` is the
-    end nearer to the GPUs. The ends of a link to a node have an ``ipv6_address`` of a /127 where nodes have IPv6. GPU
-    nodes are devices too, with null for what only switches have. In three tiers every
+    Ports are named as the device names them, addresses are dotted without a length (every link is a /31), null where
+    a link has none, ``a`` is the end nearer to the GPUs. The ends of a link to a node have an ``ipv6_address`` of a
+    /127 where nodes have IPv6. GPU nodes are devices too, with null for what only switches have. In three tiers every
     device has its pod, and spines and super-spines their group; both are null where a device has none.
     """
     places = ("pod", "group") if fabric.has_pods else ()
@@ -56,10 +56,11 @@ def _host_json(host: Host) -> dict[str, Any]:
 
 def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
     ports = {name: [one.name for one in ports] for name, ports in fabric.ports_of.items()}
-    unnumbered, has_ipv6 = fabric.policies.addressing.unnumbered, bool(fabric.ipv6_blocks)
+    addressing, has_ipv6 = fabric.policies.addressing, bool(fabric.ipv6_blocks)
+    bare_access, bare_fabric = addressing.hosts is None, addressing.unnumbered
     for link in fabric.links:
         level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
-        bare = unnumbered and level
+        bare = bare_fabric if level else bare_access
         ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
         yield {
             "a": {

@@ -123,8 +123,8 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
     """Return the fabric of a layout that has no errors."""
     tiers = [tuple(_switches(intent, layout, one, panels)) for one in layout.tiers]
     hosts = tuple(_hosts(layout, intent.part))
-    addressing, block = intent.policies.addressing, host_block_size(layout)
-    length = 32 - (block - 1).bit_length()
+    addressing, length = intent.policies.addressing, 32 - (host_block_size(layout) - 1).bit_length()
+    ipv4 = {one.name: host_block(addressing, layout, one.number) for one in tiers[0]}
     return Fabric(
         name=intent.fabric,
         rails=layout.rails,
@@ -136,7 +136,7 @@ def build_fabric(intent: Intent, layout: Layout, panels: Panels, media: Media, s
         switches=tuple(switch for switches in tiers for switch in switches),
         hosts=hosts,
         links=tuple(_links(intent, layout, media, tiers, hosts)),
-        host_blocks={one.name: (host_block(addressing, layout, one.number), length) for one in tiers[0]},
+        host_blocks={name: (first, length) for name, first in ipv4.items() if first is not None},
         ipv6_blocks={one.name: first for one in tiers[0] if (first := ipv6_block(addressing, one.number)) is not None},
         part=intent.part.name if intent.part else "",
         rdma_beside=_rdma_beside(intent),
@@ -291,7 +291,8 @@ class _AccessLinks:
         group = self._groups[nodes[0].kind]
         of_nic, rail = self._layout.leaf_role(switch.place)
         ports, per_node = self._ports[nodes[0].kind][switch.plane, rail, of_nic], group.ports_per_leaf
-        first, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
+        block, plane, name = host_block(self._addressing, self._layout, switch.number), switch.plane, switch.name
+        first, step = (0, 0) if block is None else (block, 2)
         down = group.leaf.hardware.down if group.leaf else self._layout.lowest.down
         speed_gbps, length_m, medium = down.speed_gbps, self._length_m, self._media[nodes[0].kind]
         return [
@@ -303,7 +304,7 @@ class _AccessLinks:
                 port.index,
                 name,
                 node.place * per_node + port.offset,
-                first + 2 * (node.place * per_node + port.offset),
+                first + step * (node.place * per_node + port.offset),
                 speed_gbps,
                 length_m,
                 medium,

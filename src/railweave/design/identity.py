@@ -69,9 +69,10 @@ def link_network(addressing: Addressing, lower: TierLayout, number: int, port: i
     return pool.first + 2 * (number * lower.ports.total + port)
 
 
-def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int:
-    """Return the first address of the host block of the leaf with number ``leaf``."""
-    return addressing.hosts.first + leaf * host_block_size(layout)
+def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int | None:
+    """Return the first address of the host block of the leaf with number ``leaf``, None where nodes have no IPv4."""
+    pool = addressing.hosts
+    return None if pool is None else pool.first + leaf * host_block_size(layout)
 
 
 IPV6_BLOCK_SIZE = 1 << (128 - IPV6_BLOCK_LENGTH)

@@ -25,17 +25,20 @@ FREE = 16
 """First addresses of the pool that no leaf has: the network, its gateway, and what else the user needs there."""
 
 
-def with_management(intent: Intent, keys: ManagementKeys, fabric: Fabric) -> tuple[Fabric, tuple[Diagnostic, ...]]:
-    """Return the fabric with its management network, or why it has none."""
+def with_management(
+    intent: Intent, keys: ManagementKeys, fabric: Fabric, slots: int
+) -> tuple[Fabric, tuple[Diagnostic, ...]]:
+    """Return the fabric with its management network, or why it has none; ``slots`` are the places for nodes of a
+    stripe: the links to nodes that the host block of a leaf would have addresses for."""
     names = keys.node_ports
     twice = [f"management.node_ports[{index}]" for index, name in enumerate(names) if name in names[:index]]
     if twice:
         message = f"{twice[0]}: a port before is named like this one"
         return fabric, (error("RW016", message, intent.where(twice[0]), fix="name each port of a node once"),)
-    need = _need(fabric, len(names))
+    need = _need(fabric, len(names), slots)
     if need.pool_size > keys.pool.size:
         return fabric, (_too_small(intent, keys, need),)
-    devices = tuple(_devices(fabric, keys))
+    devices = tuple(_devices(fabric, keys, slots))
     places = _in_racks(fabric.racks, devices) if fabric.racks else _in_groups(fabric, devices)
     ports = [
         ManagementPort(
@@ -70,8 +73,8 @@ class _Device(NamedTuple):
     position: int
 
 
-def _devices(fabric: Fabric, keys: ManagementKeys) -> Iterator[_Device]:
-    size, slots, names = keys.pool.size, _slots(fabric), keys.node_ports
+def _devices(fabric: Fabric, keys: ManagementKeys, slots: int) -> Iterator[_Device]:
+    size, names = keys.pool.size, keys.node_ports
     for switch in fabric.switches:
         level, number = switch.tier.level, switch.number
         position = size // 2 - 1 - number if level > 1 else number + (size // 4 if level else FREE)
@@ -83,11 +86,6 @@ def _devices(fabric: Fabric, keys: ManagementKeys) -> Iterator[_Device]:
 def _own_nodes(fabric: Fabric) -> list[Host]:
     """Return the nodes that this fabric plans for: of several fabrics the one of a node's first NICs."""
     return [host for host in fabric.hosts if host.first_port == 0]
-
-
-def _slots(fabric: Fabric) -> int:
-    """Return the places for nodes of a stripe: the links to nodes that the host block of a leaf has addresses for."""
-    return 1 << (31 - fabric.host_block_lengths[0])
 
 
 class _Need(NamedTuple):
@@ -104,7 +102,7 @@ class _Need(NamedTuple):
         return 1 << (most - 1).bit_length()
 
 
-def _need(fabric: Fabric, ports: int) -> _Need:
+def _need(fabric: Fabric, ports: int, slots: int) -> _Need:
     numbers = [_numbers(fabric, tier) * fabric.planes for tier in fabric.tiers]
     tiers = [
         max(reserved, *(one.number + 1 for one in own))
@@ -112,7 +110,7 @@ def _need(fabric: Fabric, ports: int) -> _Need:
     ]
     own = _own_nodes(fabric)
     stripes = max(tiers[0] // _stripe_leaves(fabric), *(host.stripe + 1 for host in own)) if own else 0
-    return _Need(tiers[0], sum(tiers[1:]), stripes * _slots(fabric) * ports)
+    return _Need(tiers[0], sum(tiers[1:]), stripes * slots * ports)
 
 
 def _numbers(fabric: Fabric, tier: Tier) -> int:

@@ -14,7 +14,8 @@ from railweave.units import ipv4_text, ipv6_text
 @dataclass(frozen=True, slots=True)
 class Renumbered:
     """An identity of an existing device that would differ. ``what`` is name, AS number, loopback, host block, block
-    of NICs or a port's address; ``device`` has its old name."""
+    of NICs or a port's address; ``device`` has its old name. A family that comes or goes takes no address from anyone
+    who keeps one."""
 
     device: str
     what: str
@@ -67,25 +68,28 @@ def _renumbered_devices(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
             ("name", switch.name, now.name),
             ("AS number", str(switch.asn), str(now.asn)),
             ("loopback", ipv4_text(switch.loopback), ipv4_text(now.loopback)),
-            ("host block", _block_text(old, switch), _block_text(new, now)),
+            ("host block", _ipv4_block(old, switch), _ipv4_block(new, now)),
+            ("IPv6 host block", _ipv6_block(old, switch), _ipv6_block(new, now)),
         )
-        yield from (Renumbered(switch.name, what, before, after) for what, before, after in pairs if before != after)
-        had, has = old.ipv6_blocks.get(switch.name), new.ipv6_blocks.get(now.name)
-        # A family that comes or goes takes no address from anyone who keeps one.
-        if had is not None and has is not None and had != has:
-            yield Renumbered(switch.name, "IPv6 host block", _ipv6_block(had), _ipv6_block(has))
+        yield from (
+            Renumbered(switch.name, what, before, after)
+            for what, before, after in pairs
+            if before and after and before != after
+        )
         shared, shares = old.nic_blocks.get(switch.name), new.nic_blocks.get(now.name)
         if shared is not None and shares is not None and shared != shares:
             yield Renumbered(switch.name, "block of NICs", str(shared), str(shares))
 
 
-def _block_text(fabric: Fabric, switch: Switch) -> str:
+def _ipv4_block(fabric: Fabric, switch: Switch) -> str:
+    """Return a switch's host block, empty where it has none."""
     block = fabric.host_blocks.get(switch.name)
-    return "none" if block is None else f"{ipv4_text(block[0])}/{block[1]}"
+    return "" if block is None else f"{ipv4_text(block[0])}/{block[1]}"
 
 
-def _ipv6_block(first: int) -> str:
-    return f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
+def _ipv6_block(fabric: Fabric, switch: Switch) -> str:
+    first = fabric.ipv6_blocks.get(switch.name)
+    return "" if first is None else f"{ipv6_text(first)}/{IPV6_BLOCK_LENGTH}"
 
 
 def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
@@ -93,6 +97,8 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
     for link in old.links:
         other = now.get(_lower_end(old, link))
         if other is None or other.network == link.network:
+            continue
+        if link.is_access and not (old.is_numbered(link) and new.is_numbered(other)):
             continue
         ends = _ends(old, link)
         before, after = link.network, other.network

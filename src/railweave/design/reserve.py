@@ -28,8 +28,8 @@ class PoolNeed(NamedTuple):
 
 def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
     """Return the need of every pool for the reserve."""
-    low, planes, loopbacks, hosts = layout.lowest, layout.planes, addressing.loopbacks, addressing.hosts
-    leaves, ports, block = low.reserve * planes, low.ports.total, host_block_size(layout)
+    low, planes, loopbacks = layout.lowest, layout.planes, addressing.loopbacks
+    leaves, ports = low.reserve * planes, low.ports.total
     upper, above = _upper_loopbacks(layout)
     needs = [
         PoolNeed(
@@ -39,14 +39,11 @@ def pool_needs(layout: Layout, addressing: Addressing) -> tuple[PoolNeed, ...]:
             (loopbacks.size // 2 - 1) // planes,
             f"{leaves} leaves in its lower half and {above} in its upper half",
         ),
-        PoolNeed(
-            "hosts",
-            hosts,
-            leaves * block,
-            hosts.size // block // planes,
-            f"{leaves} leaves with {block} addresses each",
-        ),
     ]
+    if (hosts := addressing.hosts) is not None:
+        block = host_block_size(layout)
+        holds = f"{leaves} leaves with {block} addresses each"
+        needs.append(PoolNeed("hosts", hosts, leaves * block, hosts.size // block // planes, holds))
     if not addressing.unnumbered:
         networks = f"{leaves} leaves with {ports} networks of 2 addresses each"
         needs.append(

@@ -398,11 +398,13 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
 
 
 def _block_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
-    yield Step(
-        "host block of a leaf",
-        f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
-        f"/{32 - (host_block_size(layout) - 1).bit_length()}",
-    )
+    addressing = intent.policies.addressing
+    if addressing.hosts is not None:
+        yield Step(
+            "host block of a leaf",
+            f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
+            f"/{32 - (host_block_size(layout) - 1).bit_length()}",
+        )
     if layout.leaves_per_nic > 1:
         each, size = counted(layout.leaves_per_nic, "leaf"), nic_block_size(layout)
         yield Step(
@@ -410,8 +412,7 @@ def _block_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
             f"1 address × {layout.lowest.ports.total} ports, rounded up to a prefix; a /32 announced for each",
             f"/{32 - (size - 1).bit_length()}",
         )
-    pool = intent.policies.addressing.hosts_ipv6
-    if pool is not None:
+    if (pool := addressing.hosts_ipv6) is not None:
         held = pool.size // IPV6_BLOCK_SIZE
         yield Step("IPv6 block of a leaf", f"one of {held} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
 

@@ -202,9 +202,10 @@ class Link(NamedTuple):
     """A cable. ``lower`` is the end nearer to the GPUs, a node or a switch; ``upper`` a switch of the tier ``level``.
 
     ``lower_port`` and ``upper_port`` index the device's ports. ``network`` is the even address of the link's /31: the
-    upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between switches. Where the
-    underlay is unnumbered a link between switches has no /31 and ``network`` is 0. A fabric has a quarter of a million
-    links, and a tuple is made twice as fast as a frozen dataclass.
+    upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between switches. A link
+    without a /31 has 0 (``Fabric.is_numbered``): between switches where the underlay is unnumbered, and to nodes that
+    have IPv6 addresses alone. A fabric has a quarter of a million links, and a tuple is made twice as fast as a frozen
+    dataclass.
     """
 
     level: int
@@ -250,8 +251,8 @@ Links = Mapping[str, tuple[Link, ...]]
 class Fabric:
     """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
 
-    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, and
-    ``ipv6_blocks`` the first addresses of the /64s that they announce beside them, none where nodes have no IPv6.
+    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, none
+    where nodes have no IPv4, and ``ipv6_blocks`` the first addresses of the /64s, none where they have no IPv6.
     ``rail_only`` tells that no switch joins two rails, ``racks`` and ``management`` are None where the intent has none.
     Where ``leaves_per_nic`` leaves share the ports of a NIC in a plane (dual-ToR), ``nic_blocks`` are the addresses of
     the NICs that each leaf announces, else there are none.
@@ -389,7 +390,8 @@ class Fabric:
 
     def is_numbered(self, link: Link) -> bool:
         """Tell whether the ends of a link have addresses of its own /31."""
-        return link.is_access or not self.policies.addressing.unnumbered
+        addressing = self.policies.addressing
+        return not addressing.unnumbered if link.level else addressing.hosts is not None
 
     def ipv6_network(self, link: Link) -> int | None:
         """Return the even address of the /127 of a link to a node, the switch's own; the node has the next one. None

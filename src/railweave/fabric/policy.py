@@ -96,6 +96,10 @@ class Pool(NamedTuple):
         return self.holds(other) or other.holds(self)
 
 
+NO_POOL = "none"
+"""What stands in an intent for a pool of which there are no addresses."""
+
+
 class Ipv6Pool(Pool):
     """An IPv6 address pool."""
 
@@ -125,14 +129,14 @@ def parse_pool(text: str) -> Pool:
 class Addressing(NamedTuple):
     """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count).
 
-    ``core`` holds the /31s between spines and super-spines, ``links`` those below them. ``hosts_ipv6`` holds a /64 for
-    every leaf, None where nodes have IPv4 addresses alone. ``nics`` holds the addresses of NICs that several leaves
-    share."""
+    ``core`` holds the /31s between spines and super-spines, ``links`` those below them. ``hosts`` holds a block for
+    every leaf, None where nodes have IPv6 addresses alone; ``hosts_ipv6`` a /64, None where they have IPv4 alone.
+    ``nics`` holds the addresses of NICs that several leaves share."""
 
     unnumbered: bool
     loopbacks: Pool
     links: Pool
-    hosts: Pool
+    hosts: Pool | None
     core: Pool
     leaf_asn: int
     spine_asn: int
@@ -144,8 +148,13 @@ class Addressing(NamedTuple):
     def pools(self) -> dict[str, Pool]:
         """Return the pools that every fabric uses by their keys."""
         links = {} if self.unnumbered else {"links": self.links}
-        ipv6 = {"hosts_ipv6": self.hosts_ipv6} if self.hosts_ipv6 is not None else {}
-        return {"loopbacks": self.loopbacks, **links, "hosts": self.hosts, **ipv6}
+        return {"loopbacks": self.loopbacks, **links, **self.host_pools}
+
+    @property
+    def host_pools(self) -> dict[str, Pool]:
+        """Return the pools of the nodes' addresses by their keys, one for each family that nodes have."""
+        pools = {"hosts": self.hosts, "hosts_ipv6": self.hosts_ipv6}
+        return {key: pool for key, pool in pools.items() if pool is not None}
 
 
 @dataclass(frozen=True, slots=True)

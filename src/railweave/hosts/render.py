@@ -18,10 +18,10 @@ from railweave.hosts.transition import node_in_transition, route_mtu
 from railweave.hosts.values import (
     LINK_PREFIX_LENGTH,
     NIC_PREFIX_LENGTH,
-    Ipv6Rail,
     NicAddress,
     Node,
     Rail,
+    RailAddress,
     kernel_settings,
 )
 from railweave.templates import Templates
@@ -175,8 +175,9 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
 def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
     """Return by what NCCL 2.21 and later choose the GID of a NIC that has several (``ncclUpdateGidIndex``): the family,
     the pool and RoCE v2. A NIC that several leaves share has its own address on all ports, and what is sent to it may
-    come in on any of them, but a queue pair is on one: RDMA takes the port's address. A fixed index would count GIDs in
-    the order in which Linux got their addresses (check N-5)."""
+    come in on any of them, but a queue pair is on one: RDMA takes the port's address. A NIC with IPv6 has several even
+    without IPv4: one of its link-local address, which is not routed. A fixed index would count GIDs in the order in
+    which Linux got their addresses (check N-5)."""
     addressing = fabric.policies.addressing
     if addressing.hosts_ipv6 is None and not fabric.nic_blocks:
         return {}
@@ -207,22 +208,19 @@ NetworkManager would take another."""
 def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
     """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
     leaf's; ``table`` holds the default route, the main table the routes to ``reached`` with ``metric``; MTU in bytes,
-    that of routes None where the interface's holds. ``ipv6`` is the same of IPv6, ``nic`` the address that it shares
-    with the other ports of its NIC, each None where there is none."""
-    source = ipv4_text(rail.address)
+    that of routes None where the interface's holds. ``address`` and what belongs to it are empty where there is no
+    IPv4; ``ipv6`` is the same of IPv6, ``nic`` the address that it shares with the other ports of its NIC, each None
+    where there is none."""
     return {
         "host": node.name,
         "name": rail.name,
         "pci": rail.pci,
-        "address": f"{source}/{LINK_PREFIX_LENGTH}",
-        "source": source,
-        "gateway": ipv4_text(rail.gateway),
+        **_ipv4_texts(rail.ipv4),
         "mtu": node.mtu_bytes,
         "route_mtu": route_mtu(node),
         "table": rail.table,
         "metric": rail.metric,
         "rule_priority": rail.rule_priority,
-        "reached": [str(one) for one in rail.reached],
         "ipv6": None if rail.ipv6 is None else _ipv6_texts(rail.ipv6),
         "nic": None if rail.nic is None else _nic_texts(rail.nic),
     }
@@ -233,14 +231,26 @@ def _nic_texts(nic: NicAddress) -> dict[str, Any]:
     return {"address": f"{source}/{NIC_PREFIX_LENGTH}", "source": source, "rule_priority": nic.rule_priority}
 
 
-def _ipv6_texts(rail: Ipv6Rail) -> dict[str, Any]:
-    source = ipv6_text(rail.address)
+def _ipv4_texts(own: RailAddress | None) -> dict[str, Any]:
+    if own is None:
+        return {"address": "", "source": "", "gateway": "", "reached": []}
+    source = ipv4_text(own.address)
+    return {
+        "address": f"{source}/{LINK_PREFIX_LENGTH}",
+        "source": source,
+        "gateway": ipv4_text(own.gateway),
+        "reached": [str(one) for one in own.reached],
+    }
+
+
+def _ipv6_texts(own: RailAddress) -> dict[str, Any]:
+    source = ipv6_text(own.address)
     return {
         "address": f"{source}/{IPV6_LINK_LENGTH}",
         "source": source,
-        "gateway": ipv6_text(rail.gateway),
+        "gateway": ipv6_text(own.gateway),
         "default_metric": IPV6_METRIC,
-        "reached": [str(one) for one in rail.reached],
+        "reached": [str(one) for one in own.reached],
     }
 
 
@@ -253,11 +263,11 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
         "pci": rail.pci,
         "rdma": rail.rdma,
         "leaf": rail.switch,
-        "address": texts["address"],
+        **({"address": texts["address"]} if rail.ipv4 else {}),
         "mtu": texts["mtu"],
         "table": rail.table,
         "rule_priority": rail.rule_priority,
-        "routes": _routes(rail, texts, texts),
+        **({"routes": _routes(rail, texts, texts)} if rail.ipv4 else {}),
         **of_ipv6,
         **of_nic,
     }

@@ -1,9 +1,9 @@
 """What a GPU node is to be: rails with addresses, tables and routes, as a function of (fabric, node).
 
-Every rail is a /31 to its leaf (RFC 3021; the node has the odd address) with a routing table of its own, so that a
-packet leaves on the rail whose address it carries. The main table has one route a rail to the pool of all nodes, or
-where rails are apart to the nodes of that rail alone, for whoever does not bind an address; the default route stays
-with the front end (fabric-facts section 6.4).
+Every rail is a /31 to its leaf (RFC 3021; the node has the odd address), a /127 of IPv6 (RFC 6164), or both, with a
+routing table of its own, so that a packet leaves on the rail whose address it carries. The main table has one route a
+rail to the pool of all nodes, or where rails are apart to the nodes of that rail alone, for whoever does not bind an
+address; the default route stays with the front end (fabric-facts section 6.4).
 
 A NIC that several leaves share (dual-ToR) has an address of its own beside, on each of its ports, which these leaves
 announce. What is sent from it leaves by the NIC's first port, and by the next while that one has no link: which is the
@@ -11,12 +11,12 @@ first one changes from node to node, so that the leaves share the load. No route
 installs none of it before all of them are there, and netplan has no words for it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, HostPort, Link, Switch
-from railweave.fabric.policy import ClassRole, Ipv6Pool, Pool, TrafficClass
+from railweave.fabric.policy import ClassRole, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 
@@ -103,8 +103,9 @@ LINK_PREFIX_LENGTH = 31
 NIC_PREFIX_LENGTH = 32
 
 
-class Ipv6Rail(NamedTuple):
-    """The IPv6 side of a fabric interface: its address, that of the far end, and the prefixes that it leads to."""
+class RailAddress(NamedTuple):
+    """What a fabric interface has of one family: its address, ``gateway``, that of the far end, and the prefixes of
+    nodes that it leads to."""
 
     address: int
     gateway: int
@@ -122,30 +123,27 @@ class NicAddress(NamedTuple):
 
 class Rail(NamedTuple):
     """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
-    pins its name, empty where the name is pinned otherwise. ``switch`` is the far end,
-    ``gateway`` its address, ``reached`` the prefixes of the nodes that it leads to. ``metric`` orders the rails for
-    sockets that bind no address. ``ipv6`` is None where nodes have IPv4 addresses alone, ``nic`` where a NIC has one
-    leaf."""
+    pins its name, empty where the name is pinned otherwise. ``switch`` is the far end. ``metric`` orders the rails for
+    sockets that bind no address. ``ipv4`` and ``ipv6`` are None where nodes have no addresses of that family, ``nic``
+    where a NIC has one leaf."""
 
     name: str
     pci: str
     rdma: str
-    address: int
-    gateway: int
     table: int
     rule_priority: int
     switch: str
     plane: int
-    reached: tuple[Pool, ...]
     metric: int
-    ipv6: Ipv6Rail | None = None
+    ipv4: RailAddress | None = None
+    ipv6: RailAddress | None = None
     nic: NicAddress | None = None
 
     @property
-    def addresses(self) -> tuple[tuple[int, int], ...]:
+    def ipv4_addresses(self) -> tuple[tuple[int, int], ...]:
         """Return its addresses of IPv4 with the lengths of their prefixes."""
-        own = self.address, LINK_PREFIX_LENGTH
-        return (own,) if self.nic is None else (own, (self.nic.address, NIC_PREFIX_LENGTH))
+        own = ((self.ipv4.address, LINK_PREFIX_LENGTH),) if self.ipv4 else ()
+        return own if self.nic is None else (*own, (self.nic.address, NIC_PREFIX_LENGTH))
 
 
 class NicReceive(NamedTuple):
@@ -186,15 +184,13 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 name=port.name,
                 pci=port.pci,
                 rdma=port.rdma or (f"{prefix}{host.first_port + index}" if prefix else ""),
-                address=link.network + 1,
-                gateway=link.network,
                 table=FIRST_TABLE + host.first_port + index,
                 rule_priority=FIRST_PRIORITY + host.first_port + index,
                 switch=link.upper,
                 plane=link.plane,
-                reached=_reached(fabric, fabric.switch_of[link.upper]),
                 metric=FIRST_TABLE + order,
-                ipv6=_ipv6_rail(fabric, link),
+                ipv4=_ipv4_address(fabric, link),
+                ipv6=_ipv6_address(fabric, link),
                 nic=_nic_address(fabric, host, link, order),
             )
         )
@@ -232,42 +228,47 @@ def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddre
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
 
 
-def _reached(fabric: Fabric, leaf: Switch) -> tuple[Pool, ...]:
-    """Return where a leaf leads: to the whole pools, or to the blocks that its rail has or gets by the reserve, so that
+def _ipv4_address(fabric: Fabric, link: Link) -> RailAddress | None:
+    pool = fabric.policies.addressing.hosts
+    if pool is None:
+        return None
+    reached = _reached(fabric, link, pool, fabric.host_blocks[link.upper][1])
+    return RailAddress(link.network + 1, link.network, (*reached, *_nics_reached(fabric, link)))
+
+
+def _ipv6_address(fabric: Fabric, link: Link) -> RailAddress | None:
+    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
+    if network is None or pool is None:
+        return None
+    return RailAddress(network + 1, network, _reached(fabric, link, pool, IPV6_BLOCK_LENGTH))
+
+
+def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool, ...]:
+    """Return where a link leads: to the whole pool, or to the blocks that its rail has or gets by the reserve, so that
     a node stays as it is when its rail grows."""
-    addressing, nics = fabric.policies.addressing, fabric.nic_blocks.get(leaf.name)
     if not fabric.rail_only:
-        return (addressing.hosts,) if nics is None else (addressing.hosts, addressing.nics)
-    length = fabric.host_blocks[leaf.name][1]
-    block = 1 << (32 - length)
-    hosts = (Pool(addressing.hosts.first + number * block, length) for number in _numbers_of_rail(fabric, leaf))
-    return (*hosts, *(() if nics is None else _nic_blocks_of_rail(fabric, leaf, nics)))
+        return (pool,)
+    block, numbers = 1 << (pool.bits - length), _numbers_of_rail(fabric, fabric.switch_of[link.upper])
+    return tuple(type(pool)(pool.first + number * block, length) for number in numbers)
 
 
-def _nic_blocks_of_rail(fabric: Fabric, leaf: Switch, own: Pool) -> Iterator[Pool]:
-    """Yield the blocks of NICs of a rail that is apart, up to the reserve; leaves that share NICs share a block."""
-    first, of_stripe = fabric.policies.addressing.nics.first, fabric.rails * fabric.planes
+def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
+    """Return the same of the addresses of NICs that several leaves share; these leaves share a block."""
+    own, pool = fabric.nic_blocks.get(link.upper), fabric.policies.addressing.nics
+    if own is None:
+        return ()
+    if not fabric.rail_only:
+        return (pool,)
+    of_stripe, first = fabric.rails * fabric.planes, fabric.switch_of[link.upper].number
     stripes = -(-fabric.lowest.reserve // (fabric.rails * fabric.leaves_per_nic))
-    for number in range(leaf.number % of_stripe, stripes * of_stripe, of_stripe):
-        yield Pool(first + number * own.size, own.length)
+    numbers = range(first % of_stripe, stripes * of_stripe, of_stripe)
+    return tuple(Pool(pool.first + number * own.size, own.length) for number in numbers)
 
 
 def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
     """Return the numbers of the leaves of a rail that is apart, up to the reserve."""
     stripe_leaves = fabric.rails * fabric.planes
     return range(leaf.number % stripe_leaves, fabric.lowest.reserve * fabric.planes, stripe_leaves)
-
-
-def _ipv6_rail(fabric: Fabric, link: Link) -> Ipv6Rail | None:
-    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
-    if network is None or pool is None:
-        return None
-    reached: tuple[Pool, ...] = (pool,)
-    if fabric.rail_only:
-        block, length = 1 << (128 - IPV6_BLOCK_LENGTH), IPV6_BLOCK_LENGTH
-        numbers = _numbers_of_rail(fabric, fabric.switch_of[link.upper])
-        reached = tuple(Ipv6Pool(pool.first + number * block, length) for number in numbers)
-    return Ipv6Rail(network + 1, network, reached)
 
 
 def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
@@ -289,10 +290,13 @@ def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:
     off: Linux answers neighbor solicitations on the interface that has the address (net/ipv6/ndisc.c). The ports of a
     NIC that several leaves share stand in for each other: Linux keeps to a route whose link is down unless told.
     """
-    settings = {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
+    settings: dict[str, str] = {}
+    if not rails or any(rail.ipv4 for rail in rails):
+        settings |= {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
     for rail in rails:
-        settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
-        settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
+        if rail.ipv4 is not None:
+            settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
+            settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
         if rail.nic is not None:
             settings[f"net.ipv4.conf.{rail.name}.ignore_routes_with_linkdown"] = "1"
         if rail.ipv6 is not None:

@@ -16,7 +16,7 @@ from typing import Any, Never
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from railweave.fabric.model import IPV6_BLOCK_LENGTH
-from railweave.fabric.policy import Ipv6Pool, Pool
+from railweave.fabric.policy import NO_POOL, Ipv6Pool, Pool
 from railweave.fabric.releases import NAME, RELEASES
 from railweave.intent.positions import plain_value
 from railweave.secrets import reference, references
@@ -271,17 +271,23 @@ class Ratio(Kind):
         return {"type": "string", "pattern": f"^{_RATIO.pattern.replace('?P<down>', '').replace('?P<up>', '')}$"}
 
 
+@dataclass(frozen=True, slots=True)
 class Prefix(Kind):
-    """An IPv4 prefix of which the host bits are zero."""
+    """An IPv4 prefix of which the host bits are zero; where it is ``optional``, ``none`` stands for no addresses."""
 
-    __slots__ = ()
+    optional: bool = False
 
-    def read(self, value: object) -> Pool:
-        """Return the prefix as a pool of addresses."""
+    def read(self, value: object) -> Pool | None:
+        """Return the prefix as a pool of addresses, None for ``none``."""
+        if self.optional and value == NO_POOL:
+            return None
         try:
             interface = ipaddress.IPv4Interface(value if re.fullmatch(_PREFIX, str(value)) else "")
         except ValueError:
-            refuse("RW015", f"{shown(value)} is not an IPv4 prefix", "write a network and length, like 10.32.0.0/11")
+            fix = "write a network and length, like 10.32.0.0/11"
+            if self.optional and value is None:
+                fix += f", or {NO_POOL} for no addresses"
+            refuse("RW015", f"{shown(value)} is not an IPv4 prefix", fix)
         network = interface.network
         if interface.ip != network.network_address:
             refuse("RW015", f"{shown(value)} is an address within {network}, not a prefix", f"write {network}")
@@ -289,7 +295,8 @@ class Prefix(Kind):
 
     def form(self) -> dict[str, Any]:
         """Return the pattern of a prefix."""
-        return {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
+        form = {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
+        return {"anyOf": [{"const": NO_POOL}, form]} if self.optional else form
 
 
 class Ipv6Prefix(Kind):

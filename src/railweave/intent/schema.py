@@ -104,9 +104,12 @@ class AddressingKeys(Keys):
         "10.255.0.0/16", "loopbacks: leaves in the lower half, spines in the upper, super-spines from its end down"
     )
     links: Annotated[Pool, Prefix()] = default("10.192.0.0/11", "a /31 for every leaf-spine link")
-    hosts: Annotated[Pool, Prefix()] = default("10.32.0.0/11", "a block a leaf, a /31 a host link")
+    hosts: Annotated[Pool | None, Prefix(optional=True)] = default(
+        "10.32.0.0/11",
+        "IPv4 addresses of the nodes: a block a leaf, a /31 a host link; none: the nodes have IPv6 alone (hosts_ipv6)",
+    )
     hosts_ipv6: Annotated[Ipv6Pool, Ipv6Prefix()] | None = unset(
-        "IPv6 addresses of the nodes beside those of IPv4: a /64 a leaf, a /127 a host link; on an unnumbered underlay"
+        "IPv6 addresses of the nodes: a /64 a leaf, a /127 a host link; on an unnumbered underlay"
     )
     nics: Annotated[Pool, Prefix()] = default(
         "10.64.0.0/11",
@@ -249,9 +252,16 @@ class HostsKeys(Keys):
     qps_per_connection: Annotated[int | None, Whole(least=1, most=128)] = unset(
         "queue pairs of an NCCL connection, 1 by NCCL's default; each takes a path of its own"
     )
-    rdma_family: Annotated[AddressFamily, Word(words=AddressFamily, what="family of addresses")] = default(
-        "ipv4", "addresses that RDMA and NCCL use, where nodes have both (addressing.hosts_ipv6)"
+    rdma_family: Annotated[AddressFamily | None, Word(words=AddressFamily, what="family of addresses", auto=True)] = (
+        default("auto", "addresses that RDMA and NCCL use; auto is IPv4 where nodes have both (addressing.hosts_ipv6)")
     )
+
+    def policy(self, families: Addressing) -> HostPolicy:
+        """Return how nodes are set up that have the families of these addresses."""
+        only = AddressFamily.IPV6 if families.hosts is None else AddressFamily.IPV4
+        rdma_family = only if self.rdma_family is None else self.rdma_family
+        queue_pairs = self.qps_per_connection
+        return HostPolicy(self.vendor, self.manage, self.network, self.frontend, queue_pairs, rdma_family)
 
 
 RowFields = dict[str, Annotated[str | tuple[str, ...], FieldValue()]]
@@ -296,21 +306,14 @@ class IntentKeys(Keys):
 
     def policies(self) -> Policies:
         """Return everything that devices' configurations depend on beside their links."""
-        watchdog, hosts = self.pfc_watchdog, self.hosts
+        watchdog, addressing = self.pfc_watchdog, self.addressing.policy()
         return Policies(
             classes=self.classes(),
             mtu=Mtu(self.mtu.fabric, self.mtu.hosts),
             bgp=BgpPolicy(self.bgp.keepalive, self.bgp.hold, self.bgp.bfd),
-            addressing=self.addressing.policy(),
+            addressing=addressing,
             overrides=Overrides(self.overrides),
-            hosts=HostPolicy(
-                hosts.vendor,
-                hosts.manage,
-                hosts.network,
-                hosts.frontend,
-                hosts.qps_per_connection,
-                hosts.rdma_family,
-            ),
+            hosts=self.hosts.policy(addressing),
             watchdog=WatchdogPolicy(
                 watchdog.enabled, watchdog.detection_ms, watchdog.restoration_ms, watchdog.poll_ms, watchdog.action
             ),

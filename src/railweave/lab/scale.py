@@ -10,7 +10,7 @@ from typing import Any
 from railweave.catalog.load import Catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, Link
-from railweave.fabric.policy import Policies
+from railweave.fabric.policy import NO_POOL, Policies
 from railweave.intent.model import Intent, Nodes
 
 
@@ -192,7 +192,7 @@ def _policies(policies: Policies) -> dict[str, Any]:
             "underlay": "unnumbered" if addressing.unnumbered else "numbered",
             "loopbacks": str(addressing.loopbacks),
             "links": str(addressing.links),
-            "hosts": str(addressing.hosts),
+            "hosts": NO_POOL if addressing.hosts is None else str(addressing.hosts),
             **({} if addressing.hosts_ipv6 is None else {"hosts_ipv6": str(addressing.hosts_ipv6)}),
             "asn": {
                 "leaf": addressing.leaf_asn,

@@ -234,28 +234,36 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
     reached: set[tuple[int, int]] = set()
     for link in fabric.links_of[host.name]:
         port = host.ports[link.lower_port]
-        own, gateway = ipv4_text(link.network + 1), ipv4_text(link.network)
         table = _FIRST_TABLE + host.first_port + link.lower_port
         yield f"ip link set dev {port.name} mtu {mtu} up"
-        yield f"ip addr add {own}/31 dev {port.name}"
-        addressing, nic = fabric.policies.addressing, fabric.nic_address(link)
-        nics = () if nic is None else (addressing.nics,)
-        for pool in (addressing.hosts, addressing.loopbacks, *nics):
-            yield f"ip route add {ipv4_text(pool.first)}/{pool.length} via {gateway} table {table}"
-        yield f"ip rule add from {own} table {table}"
-        for network, length in _blocks(fabric, link, port):
-            if (network, length) not in reached:
-                reached.add((network, length))
-                yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
-        if nic is not None:
+        if fabric.is_numbered(link):
+            yield from _ipv4_commands(fabric, link, port, table)
+            own, gateway = _ends(link)
+            for network, length in _blocks(fabric, link, port):
+                if (network, length) not in reached:
+                    reached.add((network, length))
+                    yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
+        if fabric.nic_address(link) is not None:
             yield from _nic_commands(fabric, link, port, table)
         yield from _ipv6_commands(fabric, link, port, table)
-    loopbacks = fabric.policies.addressing.loopbacks
     first = fabric.links_of[host.name][0]
-    yield (
-        f"ip route add {ipv4_text(loopbacks.first)}/{loopbacks.length} via {ipv4_text(first.network)}"
-        f" src {ipv4_text(first.network + 1)}"
-    )
+    if fabric.is_numbered(first):
+        own, gateway = _ends(first)
+        yield f"ip route add {fabric.policies.addressing.loopbacks} via {gateway} src {own}"
+
+
+def _ends(link: Link) -> tuple[str, str]:
+    """Return the IPv4 addresses of a link to a node: the node's own, and its gateway."""
+    return ipv4_text(link.network + 1), ipv4_text(link.network)
+
+
+def _ipv4_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
+    (own, gateway), addressing = _ends(link), fabric.policies.addressing
+    yield f"ip addr add {own}/31 dev {port.name}"
+    nics = () if fabric.nic_address(link) is None else (addressing.nics,)
+    for pool in (addressing.hosts, addressing.loopbacks, *nics):
+        yield f"ip route add {pool} via {gateway} table {table}"
+    yield f"ip rule add from {own} table {table}"
 
 
 def _nic_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:

@@ -54,7 +54,7 @@ class ExpectedPort:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAddress:
-    """An interface's own address, ``10.0.0.1/31``, and where it has one that of IPv6, ``fd00::2/127``."""
+    """An interface's own address, ``10.0.0.1/31``, and that of IPv6, ``fd00::2/127``; empty where it has none."""
 
     port: str
     address: str
@@ -63,13 +63,13 @@ class ExpectedAddress:
     @property
     def all(self) -> tuple[str, ...]:
         """Return the addresses that it must have."""
-        return (self.address, self.ipv6) if self.ipv6 else (self.address,)
+        return tuple(one for one in (self.address, self.ipv6) if one)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """Everything that must be seen on one device, which announces ``own_prefixes`` of its own. ``skipped`` are kinds of
-    checks left out, and why."""
+    checks left out, and why. ``ipv4_to_nodes`` tells that IPv4 leads to nodes, and not only to other switches."""
 
     device: str
     neighbors: tuple[ExpectedNeighbor, ...]
@@ -78,6 +78,7 @@ class Expectation:
     addresses: tuple[ExpectedAddress, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
     own_prefixes: int = 0
+    ipv4_to_nodes: bool = True
 
 
 def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
@@ -98,9 +99,10 @@ def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) 
         ),
         addresses=(
             ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32"),
-            *(_address(fabric, switch, link) for link in links if fabric.is_numbered(link)),
+            *(one for link in links if (one := _address(fabric, switch, link)).all),
         ),
         own_prefixes=len(own_prefixes(fabric, switch)),
+        ipv4_to_nodes=fabric.policies.addressing.hosts is not None,
     )
 
 
@@ -150,7 +152,8 @@ def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
 def _address(fabric: Fabric, switch: Switch, link: Link) -> ExpectedAddress:
     network = fabric.ipv6_network(link)
     ipv6 = "" if network is None else f"{ipv6_text(network)}/{IPV6_LINK_LENGTH}"
-    return ExpectedAddress(_own_port(switch, link).name, f"{ipv4_text(link.address_of(switch.name))}/31", ipv6)
+    ipv4 = f"{ipv4_text(link.address_of(switch.name))}/31" if fabric.is_numbered(link) else ""
+    return ExpectedAddress(_own_port(switch, link).name, ipv4, ipv6)
 
 
 Expecting = Callable[[Fabric, Switch], Expectation]

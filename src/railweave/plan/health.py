@@ -100,11 +100,15 @@ def gate(
     return tuple(one for key, one in required.items() if one.kind is not CheckKind.APPLIED or key in before)
 
 
-def accepted_prefixes(held: Health, seen: Observation) -> dict[str, int]:
+def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True) -> dict[str, int]:
     """Return the prefixes accepted over each session that held, where the device counts them; those of IPv6 apart,
-    where the session is to carry them."""
+    where the session is to carry them.
+
+    Where IPv4 is not to lead ``to_nodes`` only half of its prefixes have to stay: whoever announces a host block, which
+    is refused then, announces a loopback as well.
+    """
     return {
-        subject: count
+        subject: count if to_nodes or kind is not CheckKind.BGP else -(-count // PREFIXES_OF_A_DEVICE)
         for peer, session in seen.bgp.items()
         for kind, subject, count in _counted_prefixes(peer, session)
         if (kind, peer) in held and count >= 0

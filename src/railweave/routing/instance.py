@@ -208,7 +208,7 @@ def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
     addressing = fabric.policies.addressing
     return (
         PoolRule(addressing.loopbacks, HOST_LENGTH),
-        *(PoolRule(addressing.hosts, length) for length in fabric.host_block_lengths),
+        *(PoolRule(pool, length) for pool in (addressing.hosts,) if pool for length in fabric.host_block_lengths),
         *((PoolRule(addressing.nics, HOST_LENGTH),) if fabric.nic_blocks else ()),
     )
 
@@ -216,21 +216,23 @@ def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
 def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
     """Return the most prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
 
-    A leaf announces two prefixes, its loopback and its host block, and the addresses of the NICs that it shares with
-    other leaves, which are the same from all of these. A spine passes up those of its pod and its own
-    loopback. Down come those of all leaves of the plane, of the spine with the same index in every pod, and of the
-    super-spines that these join: as many as a spine has ports for. Rails that are apart hear nothing of each other.
+    A leaf announces two prefixes, its loopback and its host block, its loopback alone where nodes have no IPv4; and the
+    addresses of the NICs that it shares with other leaves, which are the same from all of these. A spine passes up
+    those of its pod and its own loopback. Down come those of all leaves of the plane, of the spine with the same index
+    in every pod, and of the super-spines that these join: as many as a spine has ports for. Rails that are apart hear
+    nothing of each other.
     """
     leaves, spines = fabric.tiers[:2]
     rails = fabric.rails if fabric.rail_only else 1
+    own_of_leaf = 1 if fabric.policies.addressing.hosts is None else 2
     nics = max((block.size for block in fabric.nic_blocks.values()), default=0)
-    shared = -(-nics // fabric.leaves_per_nic)
+    of_leaf = own_of_leaf + -(-nics // fabric.leaves_per_nic)
     if neighbor.attaches_nodes:
-        expected = 2 + nics
+        expected = own_of_leaf + nics
     elif neighbor.level < own.level:
-        expected = (2 + shared) * leaves.group_reserve + 1
+        expected = of_leaf * leaves.group_reserve + 1
     else:
-        expected = ((2 + shared) * leaves.reserve + spines.groups) // rails + spines.ports_above
+        expected = (of_leaf * leaves.reserve + spines.groups) // rails + spines.ports_above
     return _half_as_many_again(expected)
 
 
@@ -254,7 +256,7 @@ def _half_as_many_again(expected: int) -> int:
 
 
 def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
-    """Return what a switch announces as its own: its loopback and, of a leaf, its hosts."""
+    """Return what a switch announces of IPv4 as its own: its loopback and, of a leaf, its hosts."""
     block = fabric.host_blocks.get(switch.name)
     return (Pool(switch.loopback, HOST_LENGTH), *((Pool(*block),) if block else ()))
 

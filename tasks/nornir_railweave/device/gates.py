@@ -16,11 +16,13 @@ _SHOWN_CHECKS = 3
 
 def take_baseline(device: Device, seen: Seen) -> Baseline:
     """Return what holds as ``seen`` and must hold afterwards."""
-    held = health(device.job.expectation, seen.observation)
+    expectation = device.job.expectation
+    held = health(expectation, seen.observation)
     rates = seen.losses.rates(used_ports(device)) if seen.losses else {}
-    routes = session_routes(device.job.expectation, seen.observation)
+    routes = session_routes(expectation, seen.observation)
+    prefixes = accepted_prefixes(held, seen.observation, to_nodes=expectation.ipv4_to_nodes)
     lacking = frozenset(one.peer for one in routes if not one.ok)
-    return Baseline(held, accepted_prefixes(held, seen.observation), lacking, rates)
+    return Baseline(held, prefixes, lacking, rates)
 
 
 def used_ports(device: Device) -> tuple[str, ...]:

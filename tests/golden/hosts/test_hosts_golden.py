@@ -25,6 +25,7 @@ CASES = (
     (HERE / "intents" / "broadcom.yml", "gpu2"),
     (HERE / "intents" / "rack.yml", "gpu8"),
     (REFERENCE / "lab-dual.yml", "gpu2"),
+    (REFERENCE / "lab-ipv6.yml", "gpu2"),
     (HERE / "intents" / "ipv6-rdma.yml", "gpu3"),
 )
 

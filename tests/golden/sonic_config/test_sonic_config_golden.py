@@ -19,6 +19,7 @@ INTENTS = (
     REFERENCE / "pod-32.yml",
     REFERENCE / "lab-4.yml",
     REFERENCE / "lab-dual.yml",
+    REFERENCE / "lab-ipv6.yml",
     REFERENCE / "lab-pods.yml",
     *sorted((HERE / "intents").glob("*.yml")),
 )

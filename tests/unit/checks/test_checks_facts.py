@@ -137,6 +137,7 @@ def test_nccl_takes_no_gid_that_is_not_routed(pod: Pod, key: str, value: str, me
 
 
 BOTH = "addressing: {underlay: unnumbered, hosts_ipv6: fd00:10::/44}\n"
+ALONE = "addressing: {underlay: unnumbered, hosts: none, hosts_ipv6: fd00:10::/44}\n"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +168,16 @@ def test_nccl_takes_the_gids_of_the_family_that_rdma_uses(
 ) -> None:
     fabric = pod(f"{BOTH}hosts: {{rdma_family: {family}}}\n")
     (one,) = found(fabric, gpu1={**NODE, "nccl": {**NODE["nccl"], **nccl}})
+    assert (one.code, one.message, one.fix) == ("N-5", f"NCCL of gpu1 {message}", fix)
+
+
+def test_nccl_of_nodes_with_ipv6_alone_is_to_look_for_it(pod: Pod) -> None:
+    fabric = pod(ALONE)
+    ipv6 = {"NCCL_IB_ADDR_FAMILY": "AF_INET6", "NCCL_IB_ADDR_RANGE": "fd00:10::/44"}
+    assert not found(fabric, gpu1={**NODE, "nccl": {**NODE["nccl"], **ipv6}})
+    (one,) = found(fabric, gpu1=NODE)
+    message = "looks for IPv4 addresses; its rails have IPv6 addresses alone (NCCL_IB_ADDR_FAMILY is not set)"
+    fix = "write NCCL_IB_ADDR_FAMILY=AF_INET6 into /etc/nccl.conf"
     assert (one.code, one.message, one.fix) == ("N-5", f"NCCL of gpu1 {message}", fix)
 
 

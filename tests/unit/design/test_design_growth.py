@@ -98,6 +98,13 @@ def test_a_change_of_names_or_pools_is_renumbering(changes: Changes, what: str) 
     assert all(str(one).startswith(f"{one.device}: {one.what} {one.before} would become") for one in found)
 
 
+def test_ipv4_of_nodes_that_comes_or_goes_renumbers_nothing() -> None:
+    both, alone = (fabric_of(grown("lab-dual", {"addressing.hosts": pool})) for pool in ("10.32.0.0/11", "none"))
+    other = fabric_of(grown("lab-dual", {"addressing.hosts": "10.64.0.0/11"}))
+    assert renumbered(both, alone) == renumbered(alone, both) == ()
+    assert renumbered(both, other) != ()
+
+
 def test_ipv6_that_comes_or_goes_renumbers_nothing_and_another_pool_does() -> None:
     def dual(pool: str) -> Fabric:
         return fabric_of(grown("lab-dual", {"addressing.hosts_ipv6": pool}))

@@ -86,6 +86,16 @@ def test_the_rdma_test_takes_the_gid_of_the_family_and_meets_by_ipv4(pod: Pod, f
     assert (rail["gid"], rail["peer"]) == (gid, "10.32.0.3")
 
 
+def test_nodes_with_ipv6_alone_meet_by_it_and_ask_nothing_of_arp(pod: Pod) -> None:
+    fabric = pod(rest="addressing: {underlay: unnumbered, hosts: none, hosts_ipv6: fd00:10::/44}\n")
+    rail = ends_of_test(fabric, *fabric.hosts[:2])["gpu1"]["rails"][0]
+    assert (rail["gid"], rail["peer"]) == ("fd00:0010:0000:0000:0000:0000:0000:0003", "fd00:10::5")
+    node = node_of(fabric, fabric.hosts[0])
+    assert all(key.startswith("net.ipv6.") for key in kernel_settings(node.rails))
+    nccl = nccl_settings(fabric, node)
+    assert (nccl["NCCL_IB_ADDR_FAMILY"], nccl["NCCL_IB_ADDR_RANGE"]) == ("AF_INET6", "fd00:10::/44")
+
+
 def test_facts_tell_the_families_apart_and_leave_out_what_was_not_read() -> None:
     port = {"mtu": 9000, "addresses": ["10.0.0.1/31"], "rules": [{"table": "100"}]}
     both = {**port, "ipv6_addresses": ["fd00::3/127"], "ipv6_rules": [{"table": "101"}]}
@@ -208,6 +218,26 @@ def test_ipv6_that_the_intent_has_no_more_goes_and_what_others_added_stays(chang
         "routes": [],
         "gone": [("default", "100", 1024), ("fd00:10::/44", "254", 100)],
     }
+
+
+def test_ipv4_that_the_intent_has_no_more_goes_and_ipv6_is_as_it_was(change: ModuleType, tmp_path: Path) -> None:
+    held = tmp_path / "etc/railweave/rails.json"
+    held.parent.mkdir(parents=True)
+    held.write_text(json.dumps(DOCUMENT))
+    machine = change.node.Machine(str(tmp_path))
+    foreign = {"family": "inet", "local": "10.99.0.1", "prefixlen": 24}
+    machine.run = lambda command: json.dumps([{**LINK, "addr_info": [*LINK["addr_info"], foreign]}])
+    alone = {key: value for key, value in PORT.items() if key not in ("address", "routes")}
+    bundle = {
+        "document": {**DOCUMENT, "interfaces": [alone]},
+        "places": {"document": "/etc/railweave/rails.json"},
+    }
+    made = change.with_leaving(machine, change.Files(str(tmp_path)), change.Snapshots(str(tmp_path)), bundle)
+    ipv4, ipv6 = change.node.families(made["interfaces"][0])
+    assert ipv4["addresses"] == ["10.99.0.1/24"]
+    assert (ipv4["routes"], ipv4["rules"]) == ([], [])
+    assert {tuple(one) for one in ipv4["gone"]} == {change.node.route_key(one) for one in PORT["routes"]}
+    assert ipv6 == {**change.node.families(alone)[0]}
 
 
 @pytest.mark.parametrize("held", [None, "", "[]", "{}", '{"interfaces": []}', '{"interfaces": 7}', "\x00"])

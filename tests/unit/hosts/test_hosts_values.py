@@ -12,7 +12,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.packs import filled_steps
 from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer, nccl_settings
-from railweave.hosts.values import marking, node_of
+from railweave.hosts.values import Rail, RailAddress, marking, node_of
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 from railweave.templates import find_templates
 from railweave.units import ipv4_text
@@ -26,6 +26,11 @@ traffic_classes:
 """
 
 
+def ipv4(rail: Rail) -> RailAddress:
+    assert rail.ipv4 is not None
+    return rail.ipv4
+
+
 def test_every_rail_has_the_odd_end_of_its_link_and_a_table_of_its_own(pod: Pod) -> None:
     fabric = pod()
     for host in fabric.hosts:
@@ -33,20 +38,16 @@ def test_every_rail_has_the_odd_end_of_its_link_and_a_table_of_its_own(pod: Pod)
         assert [rail.table for rail in rails] == [100, 101, 102, 103]
         assert [rail.rule_priority for rail in rails] == [1000, 1001, 1002, 1003]
         for rail, link in zip(rails, fabric.links_of[host.name], strict=True):
-            assert (rail.gateway, rail.address) == (link.network, link.network + 1)
-            assert rail.address % 2 == 1
+            assert (ipv4(rail).gateway, ipv4(rail).address) == (link.network, link.network + 1)
+            assert ipv4(rail).address % 2 == 1
             assert rail.switch == link.upper
 
 
 def test_no_address_is_given_twice_and_all_are_in_the_pool(pod: Pod) -> None:
     fabric = pod(nodes=64)
     pool = fabric.policies.addressing.hosts
-    addresses = [
-        address
-        for host in fabric.hosts
-        for rail in node_of(fabric, host).rails
-        for address in (rail.address, rail.gateway)
-    ]
+    assert pool is not None
+    addresses = [address for host in fabric.hosts for rail in node_of(fabric, host).rails for address in ipv4(rail)[:2]]
     assert len(set(addresses)) == len(addresses) == 64 * 4 * 2
     assert all(pool.first <= address < pool.first + pool.size for address in addresses)
 
@@ -162,7 +163,7 @@ def test_nodes_of_a_kind_share_what_is_the_same(pod: Pod) -> None:
     first, second = fabric.hosts[:2]
     assert renderer.shared(first) is renderer.shared(second)
     assert renderer.own(first).keys() == renderer.own(second).keys()
-    own = ipv4_text(node_of(fabric, second).rails[0].address).encode()
+    own = ipv4_text(ipv4(node_of(fabric, second).rails[0]).address).encode()
     assert own in renderer.own(second)["rails.json"]
     assert own not in renderer.own(first)["rails.json"]
 
@@ -173,7 +174,7 @@ def test_networkmanager_gets_what_networkd_does(pod: Pod) -> None:
     profile = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     profile.read_string(texts["railweave-rail2.nmconnection"].decode())
     rail = node_of(fabric, fabric.hosts[1]).rails[2]
-    own, gateway = ipv4_text(rail.address), ipv4_text(rail.gateway)
+    own, gateway = (ipv4_text(one) for one in ipv4(rail)[:2])
     assert dict(profile["connection"]) == {"id": "railweave-rail2", "type": "ethernet", "interface-name": "rail2"}
     assert profile["ethernet"]["mtu"] == "9000"
     assert dict(profile["ipv4"]) == {

@@ -32,8 +32,8 @@ def refusal(path: Path) -> Diagnostic:
     return fault
 
 
-def test_there_are_nine_reference_intents() -> None:
-    names = ["generations", "lab-4", "lab-dual", "lab-pods", "minimal", "mixed-nodes"]
+def test_there_are_ten_reference_intents() -> None:
+    names = ["generations", "lab-4", "lab-dual", "lab-ipv6", "lab-pods", "minimal", "mixed-nodes"]
     names += ["pod-32-wide", "pod-32", "pods-512"]
     assert [path.stem for path in REFERENCE] == names
 

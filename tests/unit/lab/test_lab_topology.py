@@ -142,6 +142,14 @@ def test_a_host_reaches_every_leaf_of_its_rails_by_the_rails_own_port(render_lab
     assert script.count("ip rule add") == 2
 
 
+def test_a_host_with_ipv6_alone_has_no_address_or_route_of_ipv4(render_lab: Any) -> None:
+    made = render_lab("lab-ipv6.yml").lab
+    script = node_files(made)["nodes/gpu2/network.sh"].splitlines()
+    assert "ip address add fd00:10:0:1::5/127 dev rail1 nodad" in script
+    assert not [line for line in script if " 10." in line]
+    assert sum("ip -6 rule add" in line for line in script) == 2
+
+
 def test_a_host_with_both_families_reaches_every_leaf_of_its_rails_by_ipv6_too(render_lab: Any) -> None:
     made = render_lab("lab-dual.yml").lab
     script = node_files(made)["nodes/gpu2/network.sh"].splitlines()

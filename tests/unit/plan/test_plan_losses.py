@@ -86,6 +86,12 @@ def test_prefixes_of_ipv6_are_judged_apart_and_only_where_the_session_is_to_carr
     assert wrong(prefix_checks("leaf1", without, both(5, 0), ("a",))) == []
 
 
+def test_half_of_the_ipv4_prefixes_may_go_where_it_leads_to_nodes_no_more() -> None:
+    now = Observation(bgp={"a": BgpSession(65000, True, 5, ipv6_prefixes=3)})
+    before = accepted_prefixes(HELD | {(CheckKind.IPV6, "a")}, now, to_nodes=False)
+    assert before == {"a": 3, "a IPv6": 3}, "five prefixes are at most two host blocks and three loopbacks"
+
+
 def test_only_the_sessions_that_are_asked_for_are_judged() -> None:
     assert prefix_checks("leaf1", {"a": 9, "b": 9}, seen(a=0, b=0), ("b",)) == prefix_checks(
         "leaf1", {"b": 9}, seen(b=0), ("a", "b")

@@ -36,13 +36,14 @@ def rails(node: NodeRead) -> Breaches:
 
 
 def _families(rail: Rail) -> tuple[_Family, ...]:
-    own = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.addresses)
+    ipv4, ipv6 = rail.ipv4, rail.ipv6
+    own = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.ipv4_addresses)
     tables = (rail.table, *(rail.nic.tables if rail.nic else ()))
-    ipv4 = _Family(ipv4_text(rail.address), own, tables, "", "ip")
-    if rail.ipv6 is None:
-        return (ipv4,)
-    address = ipv6_text(rail.ipv6.address)
-    return ipv4, _Family(address, (f"{address}/{IPV6_LINK_LENGTH}",), (rail.table,), "ipv6_", "ip -6")
+    address = ipv6_text(ipv6.address) if ipv6 else ""
+    return (
+        *([_Family(ipv4_text(ipv4.address), own, tables, "", "ip")] if ipv4 else []),
+        *([_Family(address, (f"{address}/{IPV6_LINK_LENGTH}",), (rail.table,), "ipv6_", "ip -6")] if ipv6 else []),
+    )
 
 
 def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:

@@ -46,15 +46,15 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
     """Yield the variables by which NCCL finds no GID, another one, or one that is not routed, with the value that is
     right, empty for its own; what it cannot read it ignores."""
     policies = node.fabric.policies
-    has_ipv6 = policies.addressing.hosts_ipv6 is not None
+    has_ipv4, has_ipv6 = policies.addressing.hosts is not None, policies.addressing.hosts_ipv6 is not None
     intended = "AF_INET6" if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6 else "AF_INET"
     family = nccl.get(_FAMILY, "")
     if family not in _WORDS:
         family = "AF_INET"
     if family != intended:
-        only = (
-            f"RDMA uses {_WORDS[intended]} (hosts.rdma_family)" if has_ipv6 else "its rails have IPv4 addresses alone"
-        )
+        only = f"its rails have {_WORDS[intended]} addresses alone"
+        if has_ipv4 and has_ipv6:
+            only = f"RDMA uses {_WORDS[intended]} (hosts.rdma_family)"
         yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", intended if has_ipv6 else ""
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
@@ -78,7 +78,7 @@ def _outside(node: NodeRead, family: str, taken: str) -> list[str]:
     mask = -pool.size
     found = []
     for rail in node.rails:
-        address = rail.address if family == "AF_INET" else rail.ipv6.address if rail.ipv6 else None
-        if address is not None and address & mask != pool.first & mask:
-            found.append(f"{rail.name} ({ipv4_text(address) if pool.bits == 32 else ipv6_text(address)})")
+        own = rail.ipv4 if family == "AF_INET" else rail.ipv6
+        if own is not None and own.address & mask != pool.first & mask:
+            found.append(f"{rail.name} ({ipv4_text(own.address) if pool.bits == 32 else ipv6_text(own.address)})")
     return found

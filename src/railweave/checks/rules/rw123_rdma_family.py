@@ -9,8 +9,11 @@ RULE = rule("RW123", "RDMA uses addresses that the nodes have", __doc__, "hosts:
 
 @RULE.on_intent
 def held(intent: Intent) -> Breaches:
-    """Look for RDMA over IPv6 where nodes have none."""
-    policies = intent.policies
-    if policies.hosts.rdma_family is AddressFamily.IPV6 and policies.addressing.hosts_ipv6 is None:
+    """Look for RDMA over a family of which nodes have no addresses."""
+    pools, family = intent.policies.addressing, intent.policies.hosts.rdma_family
+    if family is AddressFamily.IPV6 and pools.hosts_ipv6 is None and pools.hosts is not None:
         message = "RDMA is to use IPv6, and the nodes have IPv4 addresses alone"
         yield Breach("hosts.rdma_family", message, "state addressing.hosts_ipv6, or use rdma_family: ipv4")
+    if family is AddressFamily.IPV4 and pools.hosts is None:
+        message = "RDMA is to use IPv4, and addressing.hosts is none"
+        yield Breach("hosts.rdma_family", message, "state a pool of IPv4 as addressing.hosts, or take rdma_family out")

@@ -31,7 +31,8 @@ class Attachment(NamedTuple):
 
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
     """Return the used ports of ``switch`` in panel order."""
-    own, switches, numbered = switch.panel.ports, fabric.switch_of, not fabric.policies.addressing.unnumbered
+    own, switches, addressing = switch.panel.ports, fabric.switch_of, fabric.policies.addressing
+    numbered, has_ipv4 = not addressing.unnumbered, addressing.hosts is not None
     found = []
     for link in fabric.downlinks_of[switch.name]:
         port = own[link.upper_port]
@@ -41,7 +42,8 @@ def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
         else:
             name = fabric.host_of[link.lower].ports[link.lower_port].name
             ipv6 = fabric.ipv6_network(link)
-            found.append(Attachment(port, link.lower, name, name, link.network, True, link.length_m, ipv6))
+            address = link.network if has_ipv4 else None
+            found.append(Attachment(port, link.lower, name, name, address, True, link.length_m, ipv6))
     for link in fabric.uplinks_of[switch.name]:
         far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
         found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))
@@ -121,27 +123,35 @@ def link_local_row(port: str) -> Row:
 
 def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     """Return the rows of a link's end; ``bare`` is its port's row without fields."""
-    port, address = attachment.port.name, attachment.address
-    if address is None:
+    port, address, ipv6 = attachment.port.name, attachment.address, attachment.ipv6
+    if address is None and ipv6 is None:
         return (link_local_row(port),)
+    return (
+        bare,
+        *([_ipv4_row(attachment, address)] if address is not None else []),
+        *([_ipv6_row(attachment, ipv6)] if ipv6 is not None else []),
+    )
+
+
+def _ipv4_row(attachment: Attachment, address: int) -> Row:
     pool = "addressing.hosts" if attachment.is_host else "addressing.links"
-    numbered = Row(
+    return Row(
         "INTERFACE",
-        f"{port}|{ipv4_text(address)}/{_LINK_LENGTH}",
+        f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
         {},
         f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
         "the even address at the upper end (RFC 3021).",
     )
-    if attachment.ipv6 is None:
-        return bare, numbered
-    of_ipv6 = Row(
+
+
+def _ipv6_row(attachment: Attachment, address: int) -> Row:
+    return Row(
         "INTERFACE",
-        f"{port}|{ipv6_text(attachment.ipv6)}/{IPV6_LINK_LENGTH}",
+        f"{attachment.port.name}|{ipv6_text(address)}/{IPV6_LINK_LENGTH}",
         {},
         f"The /127 of the link to {attachment.neighbor}, counted from addressing.hosts_ipv6 by leaf and leaf port, "
         "the even address at the leaf (RFC 6164).",
     )
-    return bare, numbered, of_ipv6
 
 
 def loopback_rows(address: int) -> tuple[Row, Row]:
