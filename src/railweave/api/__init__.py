@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from railweave.api.starter import starter_designs as starter_designs
     from railweave.api.starter import starter_templates as starter_templates
     from railweave.api.trusting import trust as trust
+    from railweave.api.working import worker as worker
 
 _HOMES = {
     "": ("facts", "hosts", "lab", "rollout", "sim"),
@@ -91,6 +92,7 @@ _HOMES = {
     "rolling_back": ("rollback", "rollback_last"),
     "starter": ("design_intent", "init", "starter_designs", "starter_templates"),
     "trusting": ("trust",),
+    "working": ("worker",),
 }
 """The public names by module; those without one are modules themselves."""
 

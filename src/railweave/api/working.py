@@ -41,7 +41,7 @@ def worker(project: Project, target: str, *, site: str = "") -> None:
 
     if not site:
         serve(Worker(load), *own_pipe(), chosen.rollout.workers)
-        # Nobody waits for what is at work: its sessions end, and switches revert by themselves what is not confirmed.
+        # Nobody waits for its tasks: their sessions end, and switches revert by themselves what is not confirmed.
         os._exit(0)
     if site not in chosen.sites or chosen.sites[site].command is not None:
         queued = [name for name, one in chosen.sites.items() if one.command is None]

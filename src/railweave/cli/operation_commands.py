@@ -200,6 +200,4 @@ def worker(
     target: TargetOption = "sim",
 ) -> None:
     """Work on switches for a coordinator elsewhere: by a site's queue, else by standard input and output."""
-    from railweave.api import working
-
-    working.worker(api.open_project(option, Terminal()), target, site=site)
+    api.worker(api.open_project(option, Terminal()), target, site=site)

@@ -191,7 +191,7 @@ def _status(status: int) -> str:
 
 
 def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads: int) -> None:
-    """Answer the requests of a pipe until it ends; then nobody waits for what is at work: sessions end with this
+    """Answer the requests of a pipe until it ends; then nobody waits for its tasks: their sessions end with this
     process, and switches take back by themselves what was not confirmed."""
     lock = threading.Lock()
 

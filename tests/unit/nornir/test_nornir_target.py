@@ -9,11 +9,13 @@ import pytest
 
 from nornir_railweave.target.connect import build
 from nornir_railweave.target.inventory import FabricInventory, build_inventory
-from nornir_railweave.target.model import Address, Target
+from nornir_railweave.target.model import Address, Site, Target
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target, parse_target
+from railweave.api.spreading import PAYS_FROM, processes_for, sites_of, start_command
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave_hosts.access import SecretName
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -231,3 +233,50 @@ def test_sessions_that_were_closed_are_found_as_garbage_soon(
         assert gc.get_threshold() == then
     finally:
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("source: sim\nsites: {west: {devices: [a*]}}", "site west has no `command`, so its workers need a task queue"),
+        ("source: sim\nsites: {west: {devices: []}}", "sites.west.devices: "),
+        ("source: sim\nsites: {west: {devices: [a*], comand: [ssh]}}", "unknown key `comand`"),
+        ("source: sim\nbroker: redis://:secret@broker/0", "broker: "),
+        ("source: sim\nrollout: {processes: 0}", "rollout.processes"),
+    ],
+)
+def test_sites_and_processes_are_read_strictly(text: str, words: str) -> None:
+    found = faults(text)
+    assert any(words in message for _, code, message in found if code == "RW601"), found
+    assert not any("secret@" in message for _, _, message in found)
+
+
+def test_sites_have_patterns_and_a_way_to_their_workers() -> None:
+    text = (
+        "source: sim\nbroker: {secret: BROKER}\nsecrets: {BROKER: {env: B}}\nrollout: {processes: 3}\n"
+        "sites: {west: {devices: ['leaf[12]']}, east: {devices: [leaf3], command: [ssh, east]}}\n"
+    )
+    target = parse_target(text, "t", "t")
+    assert target.sites == {"west": Site(("leaf[12]",)), "east": Site(("leaf3",), ("ssh", "east"))}
+    assert (target.broker, target.rollout.processes) == (SecretName("BROKER"), 3)
+    assert sites_of(target, ["leaf1", "leaf2", "leaf3", "leaf4"]) == {"leaf1": "west", "leaf2": "west", "leaf3": "east"}
+    assert [processes_for(target, count) for count in (0, 2, 900)] == [1, 2, 3]
+    assert (start_command(target, "west"), start_command(target, "east")) == (
+        "railweave worker --site west --target t",
+        "ssh east",
+    )
+
+
+def test_processes_are_automatic_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
+    target = parse_target("source: sim", "t", "t")
+    assert [processes_for(target, count) for count in (PAYS_FROM - 1, PAYS_FROM)] == [1, 3]
+
+
+def test_a_switch_of_two_sites_is_refused() -> None:
+    command = "command: [ssh]"
+    text = f"source: sim\nsites: {{west: {{devices: ['leaf*'], {command}}}, east: {{devices: [leaf2], {command}}}}}"
+    with pytest.raises(RefusedError) as refused:
+        sites_of(parse_target(text, "t", "t"), ["leaf1", "leaf2"])
+    (found,) = refused.value.diagnostics
+    assert (found.code, found.message, found.devices) == ("RW606", "leaf2 is of the sites west and east", ("leaf2",))
