@@ -12,8 +12,9 @@ from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
+from railweave.plan.shared_nics import sharing
 from railweave.qos.deadlock import find_deadlock
-from railweave.routing.instance import group_name, own_ipv6_prefixes, own_prefixes
+from railweave.routing.instance import group_name, nic_routes, own_ipv6_prefixes, own_prefixes
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import static_routes
@@ -131,10 +132,18 @@ class _Routes:
         kinds: dict[tuple[str, ...], list[str]] = {}
         for name in above:
             kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
+        for origin, prefix in self._heard(low):
+            for alike in kinds.values():
+                yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
+
+    def _heard(self, low: Switch) -> Iterator[tuple[Switch, Pool]]:
+        """Yield what a switch may hear of from above: prefixes of others, and of a leaf that shares its NICs the
+        address of one, which is its own to announce as well."""
         for origin in self._others(low):
-            for prefix in self._own(origin):
-                for alike in kinds.values():
-                    yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
+            yield from ((origin, prefix) for prefix in self._own(origin))
+        for name in sharing(self._fabric, low):
+            nics = nic_routes(self._fabric, self._fabric.switch_of[name])
+            yield from ((self._fabric.switch_of[name], prefix) for prefix in (nics.addresses[:1] if nics else ()))
 
     def _passed_on(self, policy: RoutePolicy, low: Switch, above: Sequence[str], sent: _Sent) -> Iterator[_Valley]:
         """Yield where ``low`` passes a route on to upper switches for which its policy is the same."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.catalog.load import load_catalog
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, HostPort, Link, Switch
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Host, Link, Switch
 from railweave.fabric.policy import ClassRole, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
@@ -178,7 +178,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     for link in fabric.links_of[host.name]:
         index = link.lower_port
         port = host.ports[index]
-        order = _order(fabric, host, port)
+        order = _order(fabric, host, index)
         rails.append(
             Rail(
                 name=port.name,
@@ -206,15 +206,14 @@ def node_of(fabric: Fabric, host: Host) -> Node:
     )
 
 
-def _order(fabric: Fabric, host: Host, port: HostPort) -> int:
+def _order(fabric: Fabric, host: Host, index: int) -> int:
     """Return where a port stands among those of its node, in all fabrics: those of a NIC that several leaves share take
     turns at being the first one of their plane, node by node and NIC by NIC."""
-    first, per_nic = host.first_port, max(one.port for one in host.ports) + 1
     if fabric.leaves_per_nic == 1:
-        return first + port.nic * per_nic + port.port
-    planes = fabric.planes
+        return host.first_port + index
+    port, planes, per_nic = host.ports[index], fabric.planes, max(one.port for one in host.ports) + 1
     turn = (port.port // planes - host.place - port.nic) % (per_nic // planes)
-    return first + port.nic * per_nic + turn * planes + port.plane
+    return host.first_port + port.nic * per_nic + turn * planes + port.plane
 
 
 def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddress | None:
@@ -223,7 +222,7 @@ def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddre
         return None
     own = host.ports[link.lower_port]
     alike = [index for index, one in enumerate(host.ports) if (one.nic, one.plane) == (own.nic, own.plane)]
-    alike.sort(key=lambda index: _order(fabric, host, host.ports[index]))
+    alike.sort(key=lambda index: _order(fabric, host, index))
     tables = tuple(FIRST_TABLE + host.first_port + index for index in alike)
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
 

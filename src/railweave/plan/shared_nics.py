@@ -14,7 +14,9 @@ _UP = "up"
 
 
 def sharing(fabric: Fabric, leaf: Switch) -> tuple[str, ...]:
-    """Return the other leaves that the NICs of ``leaf`` are attached to, in the same plane."""
+    """Return the other leaves that the NICs of ``leaf`` are attached to, in the same plane; none of other switches."""
+    if leaf.name not in fabric.nic_blocks:
+        return ()
     own = leaf.plane, leaf.stripe, leaf.rail
     return tuple(
         one.name for one in fabric.tier_switches[0] if one != leaf and (one.plane, one.stripe, one.rail) == own

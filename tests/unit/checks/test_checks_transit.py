@@ -76,6 +76,18 @@ def test_a_template_of_the_project_that_keeps_the_policy_is_fine(pod: Pod, tmp_p
     assert not of(check_config(pod(), templates=templates), "V-1", "D-1")
 
 
+def test_a_leaf_that_passes_on_the_nic_that_it_shares_is_told(tmp_path: Path) -> None:
+    """Their addresses are its own to announce, so the mark of what came from above is the only guard."""
+    intent = SHIPPED.with_name("tests") / "golden/sonic_config/intents/dual-tor.yml"
+    fabric = design(load_intent(intent), load_catalog()).fabric
+    assert fabric is not None
+    assert not valleys(fabric)
+    guard = "route-map TO-{{ group.name }}-V4 deny 100\n match community LEARNED-FROM-{{ group.name }}\nexit\n!\n"
+    found = of(check_config(fabric, templates=project(tmp_path, (guard, ""))), "V-1")
+    assert {one.devices[0] for one in found} == {one.name for one in fabric.tier_switches[0]}
+    assert "it passes on 10.64.0.0/32 of tor-leaf3, learned from" in found[0].message
+
+
 def test_leaves_without_their_route_map_are_told_also_where_the_as_path_still_stops_them(
     pod: Pod, tmp_path: Path
 ) -> None:
