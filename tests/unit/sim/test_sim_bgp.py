@@ -147,6 +147,22 @@ def test_unnumbered_neighbors_meet_over_the_cable(run: Run, fabric: Fabric) -> N
     assert hop["ip"].startswith("fe80::"), "the link-local address of the far end"
 
 
+def test_a_static_route_over_a_port_is_there_and_announced_while_its_link_is_up(run: Run, fabric: Fabric) -> None:
+    leaf, prefix = fabric.devices["leaf1"], "192.0.2.1/32"
+    lines = f"-c 'ip route {prefix} 10.0.0.0 Ethernet0' -c 'ip route 192.0.2.2/32 10.0.9.0 Ethernet8'"
+    networks = f"-c 'network {prefix}' -c 'network 192.0.2.2/32'"
+    within = f"-c 'router bgp 65001' -c 'address-family ipv4 unicast' {networks}"
+    assert run(leaf, f"vtysh -c 'conf t' {lines} {within}")[0] == 0
+    routes = json.loads(run(leaf, "vtysh -c 'show ip route json'")[1])
+    assert "192.0.2.2/32" not in routes
+    (hop,) = routes[prefix][0]["nexthops"]
+    assert (routes[prefix][0]["protocol"], hop["ip"], hop["interfaceName"]) == ("static", "10.0.0.0", "Ethernet0")
+    assert prefix in json.loads(run(leaf, "vtysh -c 'show bgp ipv4 unicast json'")[1])["routes"]
+    run(leaf, "config interface shutdown Ethernet0")
+    assert prefix not in json.loads(run(leaf, "vtysh -c 'show ip route json'")[1])
+    assert prefix not in json.loads(run(leaf, "vtysh -c 'show bgp ipv4 unicast json'")[1])["routes"]
+
+
 def test_the_summary_counts_prefixes_both_ways(run: Run, fabric: Fabric) -> None:
     document = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp summary json'")[1])["ipv4Unicast"]
     one_family = json.loads(run(fabric.devices["spine1"], "vtysh -c 'show bgp ipv4 unicast summary json'")[1])
