@@ -23,6 +23,7 @@ Part = str | int
 _OVERRIDES = "overrides"
 _ROW = 3
 """Where the key of a row stands in the path of an override: ``overrides.SCOPE.TABLE.KEY.FIELD``."""
+_ALIKE = "keep the NICs of one speed here; those of another are for a fabric of their own, listed under `fabrics`"
 _NO_TEXT = f"{HIDDEN} is not text, and CONFIG_DB fields are text"
 
 
@@ -74,6 +75,8 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
     expected = "list" if kind == "tuple_type" else "mapping"
     example = "begin each item with `- `" if expected == "list" else "write its keys below it, or in `{ }`"
     given = detail["input"]
+    if parts[-1] == "nics" and isinstance(given, list):
+        expected, example = "mapping, as the NICs of a node in one fabric are alike", _ALIKE
     # Whatever stands there instead of rows and fields may be what one of them should hold.
     found_there = HIDDEN if parts[0] == _OVERRIDES and isinstance(given, str | int | float) else shown(given)
     return error("RW012", f"{path}: expected a {expected}, got {found_there}", where, fix=example)

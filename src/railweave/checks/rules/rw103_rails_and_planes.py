@@ -4,7 +4,7 @@ that share it."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
-from railweave.wording import counted
+from railweave.wording import counted, either
 
 RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", __doc__, "topology: {rails: 3}")
 
@@ -16,7 +16,8 @@ def planes(intent: Intent) -> Breaches:
     for index, entry in enumerate(intent.nodes):
         if entry.nics.ports % count:
             message = f"a NIC with {entry.nics.ports} ports does not reach {count} planes alike"
-            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes`"
+            ways = either([one for one in range(1, count) if entry.nics.ports % one == 0])
+            fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {ways}"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
         elif entry.nics.ports % (count * leaves):
             each = f"{leaves} leaves of each of {count} planes" if count > 1 else f"{leaves} leaves"
