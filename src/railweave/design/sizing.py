@@ -154,9 +154,16 @@ def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLef
             f"{intended.gpus} GPUs do not fit later: {end_of_growth(layout, growth.first)} at {growth.gpus} GPUs"
             f" ({growth.nodes} nodes) unless cables move",
             intent.where("workload.growth.gpus"),
-            fix=_pods_for(layout, intended.gpus) or room.next_step,
+            fix=_pods_for(layout, intended.gpus) or _third_tier(intent, layout, growth.first) or room.next_step,
         )
     ]
+
+
+def _third_tier(intent: Intent, layout: Layout, first: str) -> str:
+    """Return the way out of two tiers that were asked for, empty where nothing else ends them."""
+    if intent.topology.tiers != 2 or layout.pod or layout.lowest.rails or first != "spine_ports":
+        return ""
+    return "use tiers: auto, which builds a third tier where two do not hold the growth, or spines with more ports"
 
 
 def _pods_for(layout: Layout, gpus: int) -> str:
