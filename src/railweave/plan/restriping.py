@@ -43,10 +43,13 @@ def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
 def with_tier_above(fabric: Fabric, head: Fabric) -> Fabric:
     """Return ``fabric`` as one of the tiers of ``head``, which has one more, still without a link to it.
 
-    What the switches of both are in ``head`` says to which pod they belong.
+    What the switches of both are in ``head`` says to which pod they belong. Until the last cable has moved, a spine may
+    announce the leaves of today, more than those of its pod: the limit of prefixes that is taken from it has to fit.
     """
     switches = (head.switch_of.get(one.name, one) for one in fabric.switches)
-    return replace(fabric, tiers=head.tiers, switches=tuple(switches))
+    lowest, *above = head.tiers
+    lowest = replace(lowest, group_reserve=max(lowest.group_reserve, fabric.lowest.count))
+    return replace(fabric, tiers=(lowest, *above), switches=tuple(switches))
 
 
 def joined(fabric: Fabric, head: Fabric) -> Fabric:

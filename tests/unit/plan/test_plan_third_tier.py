@@ -101,8 +101,10 @@ def reached(leaf: str, links: Iterable[Link]) -> set[str]:
 
 
 def test_the_rendered_routes_of_every_phase_lead_from_every_leaf_to_every_other() -> None:
-    two, three = fabric(8, 2), fabric(8, 4, "pods: 2, spines: 4", pod=2)
-    for phase in phases(two, three):
+    two, three = fabric(8, 2), fabric(8, 4, "pods: 2, spines: 8", pod=2)
+    found = phases(two, three)
+    assert [phase.kind.value for phase in found] == ["provision", "switches", "cables", "cables", "cleanup"]
+    for phase in found:
         network = routes(phase.fabric, phase.pending)
         for one, other in permutations(phase.fabric.tier_switches[0], 2):
             block, length = phase.fabric.host_blocks[other.name]
