@@ -1,6 +1,8 @@
 """Three tiers on the simulator: a super-spine drained, a spine lost, a pod added and rolled back."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,3 +62,68 @@ def test_pods_are_operated_like_one_fabric(pods: Any) -> None:
     pods.run("rollback", "--yes", "--provision")
     pods.wait_until(lambda: spines(pods, "10.32.1.0/26") == 0, 10, "the new pod is gone")
     ways(2, 2, "the pods of before carry as before")
+
+
+TWO_TIERS = """
+fabric: rise
+workload: {kind: inference}
+nodes:
+  - {name: gpu, count: 8, gpus: 2, nics: {count: 2, speed: 100G, model: connectx-6, pcie: gen4x16}}
+topology:
+  stripe: 2
+  links_per_pair: 1
+  oversubscription: "2:1"
+  leaf: {model: sonic-vs}
+  spine: {model: sonic-vs, count: 2}
+  reserve: {RESERVE}
+"""
+THIRD = ("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 4}\n  super_spine: {model: sonic-vs}")
+
+
+def two_tiers(reserve: str) -> Callable[[Path], str]:
+    def write(folder: Path) -> str:
+        (folder / "intent" / "rise.yml").write_text(TWO_TIERS.replace("RESERVE", reserve), encoding="utf-8")
+        return "rise.yml"
+
+    return write
+
+
+def test_a_reserved_third_tier_is_deployed_over_live_spines(new_project: Any) -> None:
+    project = new_project(two_tiers("pods: 2, spines: 4"))
+    project.edit(("count: 8, gpus", "count: 4, gpus"), ("links_per_pair", "pod: 2\n  links_per_pair"))
+    project.up()
+    assert project.deploy()["result"] == "done"
+    assert project.verify()["ok"]
+    project.edit(("count: 4, gpus", "count: 8, gpus"), THIRD)
+    project.up()
+    plan = project.plan()
+    changed = {name for name, one in plan["devices"].items() if one["state"] == "changed"}
+    assert {name for name in changed if "leaf" in name} == {f"rise-leaf{number}" for number in range(5, 9)}
+    old = ("rise-spine1", "rise-spine2")
+    assert {one["disruption"] for one in plan["changes"] if one["device"] in old} <= {"none", "session"}
+    assert project.deploy()["result"] == "done"
+    assert project.verify()["ok"]
+    routes = json.loads(project.on("rise-leaf1", "sudo vtysh -c 'show ip route json'"))
+    assert len([prefix for prefix in routes if prefix.endswith("/26")]) == 8
+
+
+def test_a_third_tier_that_nothing_reserved_comes_in_phases(new_project: Any) -> None:
+    project = new_project(two_tiers("spines: 4"))
+    project.up()
+    assert project.deploy()["result"] == "done"
+    (project.folder / "base.yml").write_text(project.intent.read_text(encoding="utf-8"), encoding="utf-8")
+    project.edit(THIRD, ("reserve: {spines: 4}", "reserve: {pods: 2, spines: 8}\n  pod: 2"))
+    told = project.json("phases", "base.yml")["phases"]
+    assert [phase["kind"] for phase in told] == ["provision", "switches", "cables", "cables", "cleanup"]
+    project.up()
+    for number, phase in enumerate(told, start=1):
+        words = ("--from", "base.yml", "--phase", str(number))
+        assert [step["number"] for step in project.deploy(*words)["steps"]] == [number]
+        for cable in phase["cables"]:
+            ends = [f"{cable[end]['device']}:{cable[end]['port']}" for end in ("stays", "after")]
+            project.run("sim", "cable", *ends)
+        assert project.json("verify", "--target", "sim", *words)["ok"]
+        for leaf in ("rise-leaf1", "rise-leaf5"):
+            routes = json.loads(project.on(leaf, "sudo vtysh -c 'show ip route json'"))
+            assert len([prefix for prefix in routes if prefix.endswith("/26")]) == 8, (number, leaf)
+    assert project.verify()["ok"]
