@@ -48,21 +48,32 @@ def meant(one: Run, text: str) -> str:
         return text
     alias, dot, number = text.partition(".")
     for name, row in ports_by_name(one).items():
-        if "alias" not in row:
-            raise ProgramError("KeyError: 'alias'")
-        if row["alias"] == alias:
+        if alias_of(row) == alias:
             return name + dot + number
     return text
 
 
 def finish(one: Run, result: Result) -> None:
     """End as a program did that the command ran; ports in its lines get their aliases (run_command_in_alias_mode)."""
-    out = result.out
-    for name, row in sorted(one.db.table("PORT").items()) if by_alias(one) else ():
-        found = re.compile(rf"(^|\s){re.escape(name)}($|,?\s)", re.MULTILINE)
-        if found.search(out):
-            out = found.sub(rf"\1{row['alias']}\2", out)
-    one.finish(replace(result, out=out))
+    lines = result.out.splitlines(keepends=True) if by_alias(one) else [result.out]
+    one.finish(replace(result, out="".join(in_alias_words(one, line) if by_alias(one) else line for line in lines)))
+
+
+def alias_of(row: Hash) -> str:
+    """Return the alias of a port. Raises ProgramError where it has none."""
+    if "alias" not in row:
+        raise ProgramError("KeyError: 'alias'")
+    return row["alias"]
+
+
+def in_alias_words(one: Run, line: str) -> str:
+    """Return a line with the names of ports replaced where they stand as words.
+
+    Raises ProgramError where any port has no alias.
+    """
+    for name, row in sorted(one.db.table("PORT").items()):
+        line = re.sub(rf"(^|\s){name}($|,?\s)", rf"\1{alias_of(row)}\2", line)
+    return line
 
 
 def is_interface(one: Run, text: str) -> bool:

@@ -1,7 +1,9 @@
 """The commands of ``show``, a family a module; whoever imports this package has them all."""
 
 from sonic_sim.commands.show import (  # noqa: F401
+    aliases,
     counters,
+    echo,
     generated,
     interfaces,
     qos,
@@ -12,7 +14,7 @@ from sonic_sim.commands.show import (  # noqa: F401
     system,
     vxlan,
 )
-from sonic_sim.commands.show.echo import install
 from sonic_sim.commands.show.root import show
 
-install(show)
+aliases.install(show)
+echo.install(show)
