@@ -1,7 +1,7 @@
 """Apply a patch: pre-check, permissions, validation, order, then one move after the other, with the updater's texts."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +10,14 @@ from sonic_sim.device import Device
 from sonic_sim.gcu.limits import check_lanes
 from sonic_sim.gcu.moves import apply_copy
 from sonic_sim.gcu.order import NoOrderError, sorted_moves
-from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch
+from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch, difference
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.yang.check import Checker
 from sonic_sim.yang.model import MODELS
 from sonic_sim.yang.rows import DefaultError, YangError
 
+_STRICT, _LOOSE = "Patch Sorter - Strict", "Patch Sorter - Non-Strict"
 _FIXED_S, _STEP_S = 1.5, 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
 
@@ -43,6 +44,19 @@ class ApplyError(Exception):
         self.early = early
 
 
+def _note(foreign: Iterable[str]) -> str:
+    """Return what sonic_yang says of tables without a model."""
+    return f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is applied at once: a move, or all that changes in tables without a model."""
+
+    operations: tuple[Operation, ...]
+    move: Move | None = None
+
+
 @dataclass(slots=True)
 class Applier:
     """One run of the patch applier on one switch."""
@@ -52,6 +66,7 @@ class Applier:
     complain: Callable[[str], None]
     dry: bool = False
     ignore_without_model: bool = False
+    verbose: bool = False
     seconds: float = _FIXED_S
     checker: Checker = field(default_factory=Checker)
 
@@ -61,7 +76,7 @@ class Applier:
             target = apply_patch(running_document(self.device, self.complain), patch)
             foreign = [name for name in target if name not in MODELS and name != "bgpraw"]
             if foreign:
-                self.say(f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}")
+                self.say(_note(foreign))
             self.checker.check({name: rows for name, rows in target.items() if isinstance(rows, dict)})
         except PatchError as error:
             raise ApplyError(f"Validate json patch: {json.dumps(patch)} failed due to:{error}", early=True) from error
@@ -79,15 +94,17 @@ class Applier:
         self.say("Patch Applier: localhost getting current config db.")
         current = self.device.db.document()
         self.say("Patch Applier: localhost: simulating the target full config after applying the patch.")
-        target = apply_patch(current, patch)
+        try:
+            target = apply_patch(current, patch)
+        except PatchError as error:
+            raise ApplyError(str(error)) from error
         self.say("Patch Applier: localhost: validating all JsonPatch operations are permitted on the specified fields")
         self._permissions(current, target)
         self.say("Patch Applier: localhost: validating target config does not have empty tables,")
         self.say("                            since they do not show up in ConfigDb.")
         self._no_empty_tables(target)
         self.say("Patch Applier: localhost: sorting patch updates.")
-        moves = self._sorted(current, target)
-        self._apply(moves)
+        self._apply(self._sorted(current, target), target)
         self.say("Patch Applier: localhost: verifying patch updates are reflected on ConfigDB.")
         if not self.dry and not self._reflected(target):
             raise ApplyError("localhost: after applying patch to config, there are still some parts not updated")
@@ -106,38 +123,87 @@ class Applier:
             text = "localhost: given patch is not valid because it will result in empty tables"
             raise ApplyError(f"{text}{gap} which is not allowed in ConfigDb.{gap} {word}: {', '.join(empty)}")
 
-    def _sorted(self, current: Any, target: Any) -> list[Move]:
+    def detail(self, *lines: str) -> None:
+        """Say what only ``--verbose`` tells."""
+        for line in lines if self.verbose else ():
+            self.say(line)
+
+    def _sorted(self, current: Any, target: Any) -> list[_Change]:
+        if self.ignore_without_model:
+            return self._sorted_with_rest(current, target)
         changed = [name for name in {**current, **target} if current.get(name) != target.get(name)]
-        if not self.ignore_without_model and any(name not in MODELS for name in changed):
+        self.detail(f"{_STRICT}: Validating patch is not making changes to tables without YANG models.")
+        if any(name not in MODELS for name in changed):
             raise ApplyError("Given patch is not valid because it has changes to tables without YANG models")
+        self.detail(f"{_STRICT}: Validating target config according to YANG models.")
+        self._validate(target)
+        self.detail(f"{_STRICT}: Sorting patch updates.")
+        return self._ordered(current, target)
+
+    def _sorted_with_rest(self, current: Any, target: Any) -> list[_Change]:
+        """Sort what changes where tables without a model may change as well."""
+        split, cover = "based on YANG covered vs non-YANG covered configs", "YANG covered"
+        self.detail(f"{_LOOSE}: Splitting current/target config {split}.")
+        foreign = ([name for name in rows if name not in MODELS] for rows in (current, target))
+        self.detail(*(_note(names) for names in foreign if names))
+        self.detail(f"{_LOOSE}: Validating {cover} target config according to YANG models.")
+        self._validate(target)
+        covered, rest = (
+            [{name: rows[name] for name in rows if (name in MODELS) == modeled} for rows in (current, target)]
+            for modeled in (True, False)
+        )
+        # what has no model is one change, and the first
+        first = [_Change(tuple(patch))] if (patch := difference(*rest)) else []
+        self.detail(f"{_LOOSE}: Sorting non-{cover} configs patch updates.")
+        self._count("Non-YANG", first)
+        self.detail(f"{_LOOSE}: Regenerating patch for {cover} configs only.")
+        self.detail(f"{_LOOSE}: Generated patch {json.dumps(difference(*covered))}")
+        without = "is not making changes to tables without YANG models"
+        self.detail(f"{_LOOSE}: Validating {cover} config patch {without}.")
+        self.detail(f"{_LOOSE}: Sorting YANG-covered configs patch updates.")
+        then = self._ordered(*covered)
+        self._count("YANG", then)
+        self.detail(f"{_LOOSE}: Merging non-YANG and {cover} changes.")
+        return first + then
+
+    def _count(self, which: str, changes: list[_Change]) -> None:
+        several, end = "" if len(changes) == 1 else "s", ":" if changes else "."
+        self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {len(changes)} change{several}{end}")
+        self.detail(*(f"{_LOOSE}:   * {json.dumps(change.operations)}" for change in changes))
+
+    def _validate(self, target: Any) -> None:
         try:
             self.checker.check(target)
             check_lanes(target)
         except YangError as error:
             raise ApplyError(f"Given patch will produce invalid config. Error: {error.reason}") from error
+
+    def _ordered(self, current: Any, target: Any) -> list[_Change]:
         try:
             self.checker.check(current)
-            return sorted_moves(current, target, self.checker)
+            return [_Change((move.operation(),), move) for move in sorted_moves(current, target, self.checker)]
         except YangError as error:
             raise ApplyError(error.reason) from error
         except NoOrderError as error:
             raise ApplyError("There is no possible sorting") from error
 
-    def _apply(self, moves: list[Move]) -> None:
-        count = len(moves)
+    def _apply(self, changes: list[_Change], target: dict[str, Any]) -> None:
+        count = len(changes)
         several = "" if count == 1 else "s"
         end = ":" if count else "."
         self.say(f"Patch Applier: The localhost patch was converted into {count} change{several}{end}")
         self.say(f"Patch Applier: localhost: applying {count} change{several} in order{end}")
-        for place, move in enumerate(moves):
+        for place, change in enumerate(changes):
             if self.device.faults.halfway and place >= count / 2:
                 raise ApplyError("the session ended")
-            text = json.dumps([move.operation()])
+            text = json.dumps(change.operations)
             self.say(f"Patch Applier:   * {text}")
             if self.dry:
                 self.say(f"** DryRun: Would apply {text}")
+            elif change.move is not None:
+                self._write(change.move)
             else:
-                self._write(move)
+                self._write_rest(target)
             self.seconds += _STEP_S
 
     def _write(self, move: Move) -> None:
@@ -155,6 +221,17 @@ class Applier:
             self.device.db.delete(f"{table}|{key}")
         if table == "VLAN_INTERFACE":
             self._flush_neighbors(before)
+
+    def _write_rest(self, target: dict[str, Any]) -> None:
+        """Write the rows of all tables without a model."""
+        now = self.device.db.document()
+        for table in {**now, **target}.keys() - MODELS.keys():
+            rows = target.get(table, {})
+            for key in now.get(table, {}).keys() - rows.keys():
+                self.device.db.delete(f"{table}|{key}")
+            for key, row in rows.items():
+                if now.get(table, {}).get(key) != row:
+                    self._write_row(f"{table}|{key}", encode_fields(row))
 
     def _flush_neighbors(self, before: dict[str, Any]) -> None:
         """Forget the neighbors of addresses of VLANs that are gone, as the updater's validator does by ``ip``."""

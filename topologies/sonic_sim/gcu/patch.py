@@ -57,16 +57,37 @@ def read_patch(text: str) -> list[Operation]:
 
 
 def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
-    """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError."""
+    """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError.
+
+    A value that an operation adds is in the document itself, so that later operations change the patch as well: the
+    jsonpatch of SONiC (1.33) does so, later versions copy it. Applied again, such a patch may fail.
+    """
     try:
-        operations = JsonPatch(patch)
+        operations = list(JsonPatch(patch))
         named = {
             part for one in operations for name in ("path", "from") for part in f"{one.get(name, '')}".split("/")[1:2]
         }
         copied = {name: copy.deepcopy(document[name]) for name in map(unescape, named) if name in document}
-        return operations.apply({**document, **copied}, in_place=True)
+        result: Any = {**document, **copied}
+        for one in operations:
+            result = _shared(JsonPatch([one]).apply(result, in_place=True), one)
+        return result
     except (JsonPatchException, JsonPointerException) as error:
         raise PatchError(str(error)) from error
+
+
+def _shared(document: Any, operation: Operation) -> Any:
+    """Return a document that holds the value of the operation itself where it was added."""
+    value = operation.get("value")
+    if operation["op"] not in ("add", "replace") or not isinstance(value, dict | list):
+        return document
+    place = JsonPointer(operation["path"])
+    if not place.parts:
+        return value
+    holder, part = place.to_last(document)
+    if isinstance(holder, dict):
+        holder[part] = value
+    return document
 
 
 def difference(old: Any, new: Any) -> list[Operation]:

@@ -3,6 +3,7 @@
 import json
 import posixpath
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -55,12 +56,21 @@ def _painted(one: Run, text: str, color: int) -> str:
     return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if one.call.terminal else text
 
 
-def _applier(one: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...]) -> Applier:
+def _applier(
+    one: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...], verbose: bool
+) -> Applier:
     if dry_run:
         one.say("** DRY RUN EXECUTION **")
     if ignore_path:
         one.leave("--ignore-path: the model without some paths is not simulated")
-    return Applier(one.device, one.say, one.complain, dry=dry_run, ignore_without_model=ignore_non_yang_tables)
+    return Applier(
+        one.device,
+        one.say,
+        one.complain,
+        dry=dry_run,
+        ignore_without_model=ignore_non_yang_tables,
+        verbose=verbose,
+    )
 
 
 @config.leaf(
@@ -86,9 +96,10 @@ def apply_patch(
     dry_run: bool,
     ignore_non_yang_tables: bool,
     ignore_path: tuple[str, ...],
+    verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     try:
         patch = read_patch(_text(one, patch_file_path))
         if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
@@ -147,9 +158,10 @@ def replace(
     dry_run: bool,
     ignore_non_yang_tables: bool,
     ignore_path: tuple[str, ...],
+    verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     try:
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
@@ -167,6 +179,7 @@ def _replace(applier: Applier, target: Any) -> None:
     say("Config Replacer: Getting current config db.")
     say("Config Replacer: Generating patch between target config and current config db.")
     patch = difference(device.db.document(), target)
+    applier.detail(f"Config Replacer: Generated patch: {json.dumps(patch)}.")
     say("Config Replacer: Applying patch using 'Patch Applier'.")
     if device.faults.strike(FaultKind.REFUSE_COMMIT, "config replace"):
         raise ApplyError(_NOT_REFLECTED)
@@ -242,12 +255,30 @@ def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
 )
 def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
     files = one.device.files
-    names = files.listing(_FOLDER) if files.is_directory(_FOLDER) else []
+    tell = partial(_rollbacker, one) if verbose else _say_nothing
+    tell("Listing checkpoints starting.", f"Verifying checkpoints directory '{_FOLDER}' exists.")
+    if not files.is_directory(_FOLDER):
+        tell("Checkpoints directory is empty, returning empty checkpoints list.")
+        one.say(to_json([]))
+        return
+    tell("Getting checkpoints in checkpoints directory.")
+    names = files.listing(_FOLDER)
     names = [name.removesuffix(".cp.json") for name in names if name.endswith(".cp.json")]
     times = {name: files.files[posixpath.join(_FOLDER, f"{name}.cp.json")].mtime for name in names}
     newest = sorted(names, key=lambda name: times[name], reverse=True)
     timed = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest]
+    found = (
+        [f"  * {row['name']} (Last Modified: {row['time']})" for row in timed]
+        if time
+        else [f"  * {name}" for name in names]
+    )
+    several, end = "" if len(names) == 1 else "s", ":" if names else "."
+    tell(f"Found {len(names)} checkpoint{several}{end}", *found, "Listing checkpoints completed.")
     one.say(to_json(timed if time else names))
+
+
+def _say_nothing(*lines: str) -> None:
+    """Take lines that only ``--verbose`` tells."""
 
 
 @config.leaf(
@@ -270,9 +301,10 @@ def rollback(
     dry_run: bool,
     ignore_non_yang_tables: bool,
     ignore_path: tuple[str, ...],
+    verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path)
+    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")
     _must_exist(one, checkpoint_name, "Failed to rollback config")
