@@ -10,7 +10,7 @@ from railweave.api.project import Project
 from railweave.api.starter import INTENT, design_intent, starter_designs
 from railweave.bom.bill import bill
 from railweave.bom.prices import priced, read_prices
-from railweave.catalog.load import load_catalog
+from railweave.catalog.load import Catalog, load_catalog
 from railweave.comparison.alternative import Alternative, Comparison, worst_single
 from railweave.comparison.guidelines import guidelines
 from railweave.comparison.nic_choices import gpu_gbps
@@ -65,23 +65,24 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     the intent where no design carries it, RailweaveError where the folder cannot be written.
     """
     own = gather(project.intent)
-    document = document_of(project.intent)
-    found = candidates(own.intent, document, models(), load_catalog(), nics=nics)
-    gathered: dict[str, Gathered] = {}
+    intent, refused = own.intent, own.diagnostics
+    catalog = load_catalog()
+    shown = () if has_errors(refused) else (_measured(str(project.intent), own, catalog),)
+    del own  # The graphs of large fabrics are held one at a time.
+    found = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
+    accepted: dict[str, Alternative] = {}
 
     def accept(one: Candidate) -> bool:
-        gathered[one.name] = gather_text(one.text, f"{one.name}.yml")
-        return not has_errors(gathered[one.name].diagnostics)
+        gathered = gather_text(one.text, f"{one.name}.yml")
+        if not has_errors(gathered.diagnostics):
+            accepted[one.name] = _measured(one.name, gathered, catalog)
+        return one.name in accepted
 
     chosen = smallest(found, accept, most)
     if not chosen:
-        raise RefusedError(
-            own.diagnostics or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)]
-        )
-    own_column = [] if has_errors(own.diagnostics) else [(str(project.intent), own)]
-    compared = _compared([*own_column, *((one.name, gathered[one.name]) for one in chosen)], None).alternatives
-    shown, suggested = compared[: len(own_column)], compared[len(own_column) :]
-    growth = own.intent.workload.growth
+        raise RefusedError(refused or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)])
+    suggested = tuple(accepted[one.name] for one in chosen)
+    growth = intent.workload.growth
     gpus = None if growth is None else growth.gpus
     suggested = tuple(one._replace(reasons=reasons(one, next(iter(shown), None), gpus)) for one in suggested)
     texts = {
@@ -108,20 +109,26 @@ def compare_designs() -> Comparison:
 
 
 def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Comparison:
-    gathered = [each for _, each in named]
-    wrong = [one for each in gathered for one in each.diagnostics]
+    wrong = [one for _, each in named for one in each.diagnostics]
     if has_errors(wrong):
         raise RefusedError(wrong)
     catalog = load_catalog()
-    bills = [None if each.fabric is None else bill(each.fabric, catalog) for each in gathered]
+    found = [_measured(name, each, catalog) for name, each in named]
     if prices is not None:
         listed = read_prices(prices)
-        known = [line for one in bills if one is not None for line in one.lines]
-        bills = [None if one is None else priced(one, listed, known) for one in bills]
-    found = []
-    for (name, each), parts in zip(named, bills, strict=True):
-        assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
-        worst = None if each.fabric is None else worst_single(each.fabric)
-        measured = guidelines(each.sizing, each.fabric, each.intent)
-        found.append(Alternative(name, each.sizing, parts, worst, measured, gpu_gbps(each.intent)))
+        known = [line for one in found if one.bill is not None for line in one.bill.lines]
+        found = [one if one.bill is None else one._replace(bill=priced(one.bill, listed, known)) for one in found]
     return Comparison(tuple(found))
+
+
+def _measured(name: str, each: Gathered, catalog: Catalog) -> Alternative:
+    assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
+    fabric = each.fabric
+    return Alternative(
+        name,
+        each.sizing,
+        None if fabric is None else bill(fabric, catalog),
+        None if fabric is None else worst_single(fabric),
+        guidelines(each.sizing, fabric, each.intent),
+        gpu_gbps(each.intent),
+    )

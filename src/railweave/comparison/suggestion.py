@@ -26,6 +26,9 @@ _OF_DEVICES = ("overrides", "racks")
 """Keys that name devices of the present design."""
 
 
+_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""Hundreds of designs are tried as text: libyaml writes them several times as fast where it is there."""
+
 _VIRTUAL = frozenset({"sonic-vs"})
 """Models that nobody can buy."""
 
@@ -161,16 +164,16 @@ def _text(variant: _Variant, leaf: str, spine: str, *, super_spine: bool) -> str
     if super_spine:
         topology["super_spine"] = {"model": spine}
     changed = {key: value for key, value in document.items() if key not in _OF_DEVICES} | {"topology": topology}
-    return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
+    return yaml.dump(changed, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 def smallest(tried: Tried, accept: Callable[[Candidate], bool], most: int) -> tuple[Candidate, ...]:
     """Return the first ``most`` candidates that ``accept`` accepts, one for each leaf model and number of planes; where
     NICs are tried, one for each choice of them, in the order in which these were tried."""
     found: dict[tuple[str, int], Candidate] = {}
-    for one in tried.candidates:
-        key = (one.nics, 0) if one.nics else (one.leaf, one.planes)
-        if key not in found and (one.nics or len(found) < most) and accept(one):
-            found[key] = one
     order = {name: place for place, name in enumerate(tried.nics)}
-    return tuple(sorted(found.values(), key=lambda one: order.get(one.nics, 0))[:most])
+    for one in sorted(tried.candidates, key=lambda one: order.get(one.nics, 0)):
+        key = (one.nics, 0) if one.nics else (one.leaf, one.planes)
+        if len(found) < most and key not in found and accept(one):
+            found[key] = one
+    return tuple(found.values())

@@ -105,28 +105,42 @@ class Symmetry:
 
 def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[Block, int]]:
     """Return the colors of components, numbered in the order of their first ones, and of blocks."""
-    members: dict[Block, list[tuple[int, int]]] = {}
+    members: dict[Block, list[int]] = {}
+    # Of the blocks of line cards: by how many links each member belongs to them.
+    weights: dict[Block, list[int]] = {}
     for place, one in enumerate(components):
         for block in one.blocks:
-            members.setdefault(block, []).append((place, one.counts.get(block, 1)))
+            members.setdefault(block, []).append(place)
+    for block in {block for one in components for block in one.counts}:
+        weights[block] = [components[place].counts.get(block, 1) for place in members[block]]
     colors = _numbered([(one.kind, one.speed_gbps) for one in components])
     of_block = dict(zip(members, _numbered([one.kind for one in members]), strict=True))
     while True:
-        held = [
-            (of_block[block], tuple(sorted(Counter((colors[place], count) for place, count in own).items())))
-            for block, own in members.items()
-        ]
-        finer_blocks = dict(zip(members, _numbered(held), strict=True))
-        belongs = [
-            (color, tuple(sorted((finer_blocks[block], one.counts.get(block, 1)) for block in one.blocks)))
-            for color, one in zip(colors, components, strict=True)
-        ]
+        held = [_members_of(own, colors, weights.get(block)) for block, own in members.items()]
+        finer_blocks = dict(zip(members, _numbered(list(zip(of_block.values(), held, strict=True))), strict=True))
+        belongs = [(color, _blocks_of(one, finer_blocks)) for color, one in zip(colors, components, strict=True)]
         finer = _numbered(belongs)
         if max(finer, default=0) == max(colors, default=0) and len(set(finer_blocks.values())) == len(
             set(of_block.values())
         ):
             return tuple(finer), finer_blocks
         colors, of_block = finer, finer_blocks
+
+
+def _members_of(own: Sequence[int], colors: Sequence[int], weights: Sequence[int] | None) -> tuple[object, ...]:
+    """Return how many members of each color a block has; where line cards are among them, of each color and number of
+    links by which they belong to it."""
+    of_members = map(colors.__getitem__, own)
+    if weights is None:
+        return tuple(sorted(Counter(of_members).items()))
+    return tuple(sorted(Counter(zip(of_members, weights, strict=True)).items()))
+
+
+def _blocks_of(one: Component, colors: Mapping[Block, int]) -> tuple[object, ...]:
+    """Return the colors of the blocks of a component; those of a line card with the number of its links to each."""
+    if one.counts:
+        return tuple(sorted((colors[block], count) for block, count in one.counts.items()))
+    return tuple(sorted(map(colors.__getitem__, one.blocks)))
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:
