@@ -60,6 +60,16 @@ def test_the_edge_guard_is_valid_on_every_release(tmp_path: Path, capsys: pytest
     assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
 
 
+def test_the_edge_guard_of_nodes_with_ipv6_is_valid_on_every_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    intent = tmp_path / "guarded.yml"
+    intent.write_text("edge_guard: true\n" + (ROOT / "intent" / "lab-dual.yml").read_text("utf-8"), encoding="utf-8")
+    folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]
+    status = main(["check", str(intent), *folders, "--json"])
+    assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
+
+
 @pytest.mark.parametrize("intent", INTENTS, ids=lambda path: path.stem)
 def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]

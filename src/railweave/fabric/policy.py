@@ -75,6 +75,11 @@ class Pool(NamedTuple):
         return 32
 
     @property
+    def version(self) -> int:
+        """Return the IP version of its addresses."""
+        return 4 if self.bits == 32 else 6
+
+    @property
     def size(self) -> int:
         """Return the number of addresses."""
         return 1 << (self.bits - self.length)

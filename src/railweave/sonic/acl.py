@@ -14,16 +14,34 @@ from railweave.sonic.rows import Fields, number
 ROCE_PORT = 4791
 BGP_PORT = 179
 ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58
+NEEDED_ICMP6 = (1, 2, 3, 135, 136)
+"""Types of ICMPv6 that a path does not work without: unreachable, too big, expired, and who has an address (RFC 4443,
+RFC 4861)."""
+IPV4, IPV6 = 4, 6
+_OF_TYPE = {
+    "ANY": {IPV4, IPV6},
+    "IP": {IPV4, IPV6},
+    "IPV4": {IPV4},
+    "IPV4ANY": {IPV4},
+    "IPV6": {IPV6},
+    "IPV6ANY": {IPV6},
+    "NON_IPV4": {IPV6},
+    "NON_IP4": {IPV6},
+    "NON_IPV6": {IPV4},
+}
+"""The families of packets that a rule with an IP_TYPE matches (aclorch.h, sonic-types.yang); those of no other do."""
 _DECIDES_NOTHING = frozenset({"PRIORITY", "PACKET_ACTION", "RULE_DESCRIPTION"})
 _CONTROL_PLANE = "CTRLPLANE"
 
 Packet = Mapping[str, int]
-"""What the fields of a rule are compared with; a field that is not there may have any value."""
+"""What the fields of a rule are compared with; a field that is not there may have any value. IP_TYPE is the family, 4
+where it is not there; the protocol of IPv6 is NEXT_HEADER."""
 
 
-def roce_packet(dscp: int) -> Packet:
+def roce_packet(dscp: int, family: int = IPV4) -> Packet:
     """Return a packet of RoCE, a notification too."""
-    return {"IP_PROTOCOL": UDP, "L4_DST_PORT": ROCE_PORT, "DSCP": dscp}
+    protocol = "IP_PROTOCOL" if family == IPV4 else "NEXT_HEADER"
+    return {"IP_TYPE": family, protocol: UDP, "L4_DST_PORT": ROCE_PORT, "DSCP": dscp}
 
 
 def bgp_packets(dscp: int) -> tuple[Packet, ...]:
@@ -53,4 +71,7 @@ def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
 
 def _matches(rule: Fields, packet: Packet) -> bool:
     stated = {name: value for name, value in rule.items() if name not in _DECIDES_NOTHING}
-    return all(number(value) == packet.get(name, -1) for name, value in stated.items())
+    kind = (text(stated.pop("IP_TYPE", "ANY")) or "").upper()
+    return packet.get("IP_TYPE", IPV4) in _OF_TYPE.get(kind, set()) and all(
+        number(value) == packet.get(name, -1) for name, value in stated.items()
+    )

@@ -71,6 +71,10 @@ CABLE_LENGTH = "CABLE_LENGTH"
 PRIORITY_GROUPS = "BUFFER_PG"
 EDGE_GUARD = "RAILWEAVE_EDGE"
 """The ACL that we make, its type and the beginning of its rules' keys."""
+EDGE_GUARD_V4V6 = "RAILWEAVE_EDGE_V4V6"
+"""The same where nodes send IPv6. It needs another type: orchagent does not follow a type's row that changes
+(sonic-swss orchagent/aclorch.cpp addAclTableType)."""
+EDGE_GUARDS = frozenset({EDGE_GUARD, EDGE_GUARD_V4V6})
 EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
 SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
 """Switches of SONiC's features, of which BFD needs one; it stays where the intent wants no BFD any more, as others may
@@ -206,7 +210,7 @@ def is_ours(scope: Scope, table: str, key: str) -> bool:
 
 def is_edge_guard(table: str, key: str) -> bool:
     """Tell whether a row belongs to the ACL that we make."""
-    return table in EDGE_TABLES and key.partition("|")[0] == EDGE_GUARD
+    return table in EDGE_TABLES and key.partition("|")[0] in EDGE_GUARDS
 
 
 def is_fieldwise(table: str) -> bool:

@@ -21,7 +21,7 @@ from railweave.sonic.delta.access import access_tables
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.ownership import EDGE_GUARD
+from railweave.sonic.ownership import EDGE_GUARD, EDGE_GUARD_V4V6
 from railweave.sonic.render.configure import configure
 from railweave.sonic.resolved import ResolvedTables
 from railweave.sonic.rows import Fields
@@ -146,6 +146,47 @@ def test_the_guard_drops_exactly_other_packets_with_the_dscp_of_notifications(
     assert dropped == ([] if dscp != 48 or allowed else [frozenset(f"Ethernet{8 * port}" for port in range(4))])
 
 
+BOTH = f"{GUARD}addressing: {{underlay: unnumbered, hosts_ipv6: fd00:10::/44}}\n"
+ALONE = f"{GUARD}addressing: {{underlay: unnumbered, hosts: none, hosts_ipv6: fd00:10::/44}}\n"
+
+
+@pytest.mark.parametrize("families", [BOTH, ALONE])
+def test_the_guard_of_nodes_with_ipv6_drops_neither_notifications_nor_bgp(findings: Findings, families: str) -> None:
+    assert guard_of(findings, families) == []
+
+
+@given(st.just(48) | st.integers(0, 63), st.sampled_from([6, 17, 47]), tcp_or_udp_ports, tcp_or_udp_ports)
+def test_the_guard_drops_of_ipv6_what_has_the_dscp_of_notifications_and_neither_of_the_ports(
+    text_of: Text, dscp: int, protocol: int, source: int, target: int
+) -> None:
+    packet = {"IP_TYPE": 6, "DSCP": dscp, "NEXT_HEADER": protocol, "L4_SRC_PORT": source, "L4_DST_PORT": target}
+    allowed = target == 4791 or 179 in (source, target)
+    dropped = [one.ports for one in dropping(guarded_leaf(text_of(BOTH)), packet)]
+    assert dropped == ([] if dscp != 48 or allowed else [frozenset(f"Ethernet{8 * port}" for port in range(4))])
+
+
+@pytest.mark.parametrize(("kind", "passes"), [(1, True), (2, True), (135, True), (136, True), (128, False)])
+def test_the_guard_lets_pass_of_icmpv6_what_a_path_does_not_work_without(
+    text_of: Text, kind: int, passes: bool
+) -> None:
+    packet = {"IP_TYPE": 6, "DSCP": 48, "NEXT_HEADER": 58, "ICMPV6_TYPE": kind}
+    assert bool([*dropping(guarded_leaf(text_of(BOTH)), packet)]) is not passes
+
+
+def test_no_rule_of_the_guard_has_a_field_that_the_models_of_sonic_do_not_know(text_of: Text) -> None:
+    tables = guarded_leaf(text_of(BOTH))
+    fields = {field for row in tables.table("ACL_RULE").values() for field in row}
+    known = {"DSCP", "ICMPV6_TYPE", "IP_PROTOCOL", "IP_TYPE", "L4_DST_PORT", "L4_SRC_PORT"}
+    assert fields == known | {"PACKET_ACTION", "PRIORITY"}, "NEXT_HEADER would block every patch"
+    assert set(tables.table("ACL_TABLE_TYPE")[EDGE_GUARD_V4V6]["MATCHES"]) == known
+
+
+def test_a_guard_from_before_ipv6_is_found_on_a_leaf_whose_nodes_have_it(text_of: Text) -> None:
+    fabric, before = fabric_of(text_of(BOTH)), guarded_leaf(text_of(GUARD))
+    (found,) = q7_filters.filtering(SwitchRead(fabric, fabric.switches[0].name, before, before))
+    assert found.message == f"rule {EDGE_GUARD}|drop-48 of pod-leaf1 drops RoCE packets with DSCP 48 of cnp"
+
+
 @cache
 def guarded_leaf(text: str) -> ResolvedTables:
     fabric = fabric_of(text)
@@ -165,6 +206,20 @@ def test_only_our_own_rows_go_with_the_guard(text_of: Text) -> None:
     assert {one.table for one in found.delta} == {"ACL_TABLE", "ACL_RULE", "ACL_TABLE_TYPE"}
     assert {one.key.partition("|")[0] for one in found.delta} == {EDGE_GUARD}
     assert {one.op for one in found.delta} == {Op.REMOVE}
+    assert access_tables(found.delta) == ()
+    assert not found.delta.reloads
+
+
+def test_the_guard_of_one_family_gives_way_to_that_of_both_without_a_row_that_changes(text_of: Text) -> None:
+    one, both = fabric_of(text_of(GUARD)), fabric_of(text_of(BOTH))
+    leaf = one.switches[0]
+    running, intended = (configure(each, leaf, find_templates()) for each in (one, both))
+    found = diff(leaf.name, RunningConfig(running.config_db(), running.frr), intended)
+    changes = [change for change in found.delta if change.table.startswith("ACL_")]
+    assert {(change.op, change.key.partition("|")[0]) for change in changes} == {
+        (Op.REMOVE, EDGE_GUARD),
+        (Op.ADD, EDGE_GUARD_V4V6),
+    }
     assert access_tables(found.delta) == ()
     assert not found.delta.reloads
 

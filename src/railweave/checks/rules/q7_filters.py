@@ -24,8 +24,13 @@ def filtering(switch: SwitchRead) -> Breaches:
 
     names = {dscp: one.name for one in switch.fabric.policies.classes if one.role in _ROLES for dscp in one.dscp}
     for dscp, name in names.items():
-        for found in dropping(switch.read, roce_packet(dscp)):
-            message = f"rule {found.rule} of {switch.name} drops RoCE packets with DSCP {dscp} of {name}"
+        rules = {
+            found.rule: None
+            for pool in switch.fabric.policies.addressing.host_pools.values()
+            for found in dropping(switch.read, roce_packet(dscp, pool.version))
+        }
+        for rule_name in rules:
+            message = f"rule {rule_name} of {switch.name} drops RoCE packets with DSCP {dscp} of {name}"
             fix = f"let UDP port {ROCE_PORT} pass by a rule of higher priority"
             yield Breach("", message, fix, devices=(switch.name,))
     for rule_name, ports in _dropping_bgp(switch).items():

@@ -31,7 +31,7 @@ def intended(intent: Intent) -> Breaches:
 @RULE.on_switch
 def guarding(switch: SwitchRead) -> Breaches:
     """Look for node ports on which other packets with the notifications' DSCP pass."""
-    from railweave.sonic.acl import dropping
+    from railweave.sonic.acl import IPV4, dropping
 
     fabric = switch.fabric
     if not fabric.policies.edge_guard:
@@ -39,10 +39,15 @@ def guarding(switch: SwitchRead) -> Breaches:
     own = fabric.switch_of[switch.name].panel.ports
     ports = [own[link.upper_port].name for link in fabric.downlinks_of[switch.name] if link.is_access]
     for dscp in notification_dscp(fabric.policies.classes) if ports else ():
-        packet = {"IP_PROTOCOL": _TCP, "L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
-        guarded = {port for found in dropping(switch.read, packet) for port in found.ports}
-        if open_ports := [port for port in ports if port not in guarded]:
-            where = first_few(open_ports)
+        packet = {"L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
+        open_ports: dict[str, str] = {}
+        for pool in fabric.policies.addressing.host_pools.values():
+            protocol = "IP_PROTOCOL" if pool.version == IPV4 else "NEXT_HEADER"
+            found = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
+            guarded = {port for one in found for port in one.ports}
+            open_ports |= {port: "" for port in ports if port not in guarded}
+        if open_ports:
+            where = first_few([port for port in ports if port in open_ports])
             message = f"{switch.name} lets any packet of nodes with DSCP {dscp} into the strict queue on {where}"
             fix = "deploy the intent, or take `edge_guard` out"
             yield Breach("edge_guard", message, fix, Severity.WARNING, devices=(switch.name,))

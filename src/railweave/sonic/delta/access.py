@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from railweave.sonic.delta.change import Change
-from railweave.sonic.ownership import EDGE_GUARD, is_edge_guard
+from railweave.sonic.ownership import EDGE_GUARDS, is_edge_guard
 
 _DECIDES = frozenset(
     {"AAA", "ACL_RULE", "ACL_TABLE", "GNMI", "GNMI_CLIENT_CERT", "KUBERNETES_MASTER", "LDAP", "LDAP_SERVER",
@@ -24,7 +24,7 @@ def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
     (``sonic.render.edge_guard``)."""
     changes = tuple(changes)
     # A row of our ACL that somebody bound to the control plane decides all the same.
-    services = any(one.key == EDGE_GUARD and _CONTROL_PLANE in _types(one) for one in changes)
+    services = any(one.key in EDGE_GUARDS and _CONTROL_PLANE in _types(one) for one in changes)
     decisive = [one for one in changes if one.table in _DECIDES and (services or not is_edge_guard(one.table, one.key))]
     data_plane = {
         one.key for one in decisive if isinstance(one.after, Mapping) and one.after.get("type") in _DATA_PLANE_ACLS

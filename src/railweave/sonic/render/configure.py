@@ -141,7 +141,8 @@ class Configurator:
         if self.fabric.policies.bgp.bfd:
             own[SYSTEM_DEFAULTS] = (BFD_ROW,)
         if guarded := self.guarded(switch):
-            rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded)
+            has_ipv6 = self.fabric.policies.addressing.hosts_ipv6 is not None
+            rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded, has_ipv6=has_ipv6)
             own |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
         blocks = [*self._of_use(shared, used), *(Block(table, tuple(rows), False) for table, rows in own.items())]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))

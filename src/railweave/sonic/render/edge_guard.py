@@ -3,15 +3,22 @@
 SONiC re-marks at egress only, after the queue was chosen, and an ACL sets no traffic class and polices nothing in any
 release up to 202605 (sonic-swss orchagent/aclorch.h: no such action). So packets with the notifications' DSCP are
 dropped, except those that a node sends with it rightly: RoCE, BGP, and ICMP, whose errors Linux marks with CS6
-(net/ipv4/icmp.c, IPTOS_PREC_INTERNETCONTROL). A type of its own is needed: ``L3`` does not match DSCP (aclorch.cpp).
+(net/ipv4/icmp.c, IPTOS_PREC_INTERNETCONTROL). A type of its own is needed: ``L3`` and ``L3V6`` do not match DSCP
+(aclorch.cpp).
+
+The protocol of IPv6 packets is another field, NEXT_HEADER, which no YANG model of SONiC up to 202505 has, so that a
+rule with it would block every later patch of the switch; and orchagent puts it in place of IP_PROTOCOL in ``L3V6``
+alone. So what is allowed of IPv6 is told by its ports, and of ICMPv6 by its types, those that a path does not work
+without: errors, Packet Too Big and neighbor discovery. Linux sends them with DSCP 0, unless ``ndisc_tclass`` says
+otherwise.
 
 Rules come in the order of their names, so that nothing is dropped before everything else is allowed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from railweave.sonic.acl import BGP_PORT, ICMP, ICMP6, ROCE_PORT, TCP, UDP
-from railweave.sonic.ownership import EDGE_GUARD
+from railweave.sonic.acl import BGP_PORT, ICMP, ICMP6, NEEDED_ICMP6, ROCE_PORT, TCP, UDP
+from railweave.sonic.ownership import EDGE_GUARD, EDGE_GUARD_V4V6
 from railweave.sonic.rows import Fields, Row
 
 _WHY = "Only notifications, BGP and ICMP may use the strict queue from node ports (edge_guard; check Q-8)."
@@ -22,20 +29,30 @@ _ALLOWED = (
     ("icmp6", {"IP_PROTOCOL": str(ICMP6)}),
     ("roce", {"IP_PROTOCOL": str(UDP), "L4_DST_PORT": str(ROCE_PORT)}),
 )
+_IPV6 = {"IP_TYPE": "IPV6ANY"}
+_ALLOWED_IPV6 = (
+    ("bgp-from-v6", {**_IPV6, "L4_SRC_PORT": str(BGP_PORT)}),
+    ("bgp-to-v6", {**_IPV6, "L4_DST_PORT": str(BGP_PORT)}),
+    *((f"icmp6-{kind}", {**_IPV6, "ICMPV6_TYPE": str(kind)}) for kind in NEEDED_ICMP6),
+    ("roce-v6", {**_IPV6, "L4_DST_PORT": str(ROCE_PORT)}),
+)
 
 
-def edge_guard_rows(ports: Sequence[str], code_points: Iterable[int]) -> Iterator[Row]:
-    """Yield the rows that guard ``ports`` against other packets with ``code_points``; none without ports."""
+def edge_guard_rows(ports: Sequence[str], code_points: Iterable[int], *, has_ipv6: bool = False) -> Iterator[Row]:
+    """Yield the rows that guard ``ports`` against other packets with ``code_points``; none without ports. ``has_ipv6``
+    tells that nodes send IPv6."""
     if not ports:
         return
-    matches = ("DSCP", "IP_PROTOCOL", "L4_DST_PORT", "L4_SRC_PORT")
+    name = EDGE_GUARD_V4V6 if has_ipv6 else EDGE_GUARD
+    let_pass = (*_ALLOWED, *(_ALLOWED_IPV6 if has_ipv6 else ()))
+    matches = tuple(sorted({"DSCP", *(field for _, fields in let_pass for field in fields)}))
     kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": matches}
-    yield Row("ACL_TABLE_TYPE", EDGE_GUARD, kind, _WHY)
-    table: Fields = {"policy_desc": "edge guard", "ports": tuple(ports), "stage": "ingress", "type": EDGE_GUARD}
-    yield Row("ACL_TABLE", EDGE_GUARD, table, _WHY)
+    yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
+    table: Fields = {"policy_desc": "edge guard", "ports": tuple(ports), "stage": "ingress", "type": name}
+    yield Row("ACL_TABLE", name, table, _WHY)
     for dscp in code_points:
-        for name, fields in _ALLOWED:
+        for what, fields in let_pass:
             allowed = {"DSCP": str(dscp), **fields, "PACKET_ACTION": "FORWARD", "PRIORITY": "20"}
-            yield Row("ACL_RULE", f"{EDGE_GUARD}|allow-{dscp}-{name}", allowed, _WHY)
+            yield Row("ACL_RULE", f"{name}|allow-{dscp}-{what}", allowed, _WHY)
         rest = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": "10"}
-        yield Row("ACL_RULE", f"{EDGE_GUARD}|drop-{dscp}", rest, _WHY)
+        yield Row("ACL_RULE", f"{name}|drop-{dscp}", rest, _WHY)
