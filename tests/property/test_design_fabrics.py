@@ -105,6 +105,7 @@ def test_no_name_port_or_identity_is_given_twice(wish: Wish) -> None:
 def test_addresses_stay_inside_their_pools_and_host_links_inside_their_leafs_block(wish: Wish) -> None:
     fabric = built(wish)
     addressing = fabric.policies.addressing
+    assert addressing.hosts is not None
     assert all(within(switch.loopback, addressing.loopbacks) for switch in fabric.switches)
     for link in fabric.links:
         if not link.is_access:

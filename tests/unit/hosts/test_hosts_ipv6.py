@@ -236,7 +236,8 @@ def test_ipv4_that_the_intent_has_no_more_goes_and_ipv6_is_as_it_was(change: Mod
     ipv4, ipv6 = change.node.families(made["interfaces"][0])
     assert ipv4["addresses"] == ["10.99.0.1/24"]
     assert (ipv4["routes"], ipv4["rules"]) == ([], [])
-    assert {tuple(one) for one in ipv4["gone"]} == {change.node.route_key(one) for one in PORT["routes"]}
+    held_routes: Any = PORT["routes"]
+    assert {tuple(one) for one in ipv4["gone"]} == {change.node.route_key(one) for one in held_routes}
     assert ipv6 == {**change.node.families(alone)[0]}
 
 

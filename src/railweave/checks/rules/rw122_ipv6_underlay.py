@@ -1,8 +1,8 @@
 """IPv6 routes follow sessions over link-local addresses. Over a session with IPv4 addresses FRR takes the IPv6 next hop
-from the port once, when the session opens (bgpd/bgp_zebra.c). After a link came up again the kernel still probes for
-duplicates of the port's IPv6 addresses then, and FRR announces one mapped from IPv4, which no kernel forwards to, until
-the session opens again (run on FRR 8.4; pull requests 15614, 16439, 16615 and 20360). A /127 on the link changes
-nothing of that: it is probed as well."""
+from the port once, when the session opens (bgpd/bgp_zebra.c). Where the kernel still probes for duplicates of the
+port's IPv6 addresses then, as after a link flap, FRR announces one mapped from IPv4, which no kernel forwards to, until
+the session opens again (run on FRR 8.4; pull requests 15614, 16439, 16615 and 20360). A /127 on the link that the
+kernel keeps while the link is down survives a flap, but is probed as well when it is new."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.intent.model import Intent
