@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.outcome import OUTCOME_TEXT, DeployResult, Outcome, Progress, Result
 from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.tables import FittingTable
 from railweave.report.verification import verify_json, verify_view
 from railweave.wording import command_line, compact, counted
 
@@ -89,7 +89,7 @@ def _how_far(progress: Progress) -> str:
     return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}" if progress.waves else ""
 
 
-def _waves(result: DeployResult) -> Table:
+def _waves(result: DeployResult) -> FittingTable:
     progress, rows = result.progress, []
     done, count = progress.waves_done, len(progress.waves)
     for first, last in ((0, done), (done, done + 1), (done + 1, count)):
@@ -112,7 +112,7 @@ def _end(result: DeployResult, name: str) -> str:
     return OUTCOME_TEXT[device.outcome if device is not None else Outcome.NOT_ATTEMPTED]
 
 
-def _outcomes(result: DeployResult) -> Table:
+def _outcomes(result: DeployResult) -> FittingTable:
     """Return one line for each outcome and error; devices that share both are in one."""
     rows = []
     for outcome in Outcome:

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from railweave.hosts.outcome import HostsRun, HostState
 from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.tables import FittingTable
 from railweave.wording import compact, counted
 
 _STYLES = {
@@ -103,7 +103,7 @@ def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
     return groups
 
 
-def _changes(groups: dict[tuple[str, str], dict[str, tuple[str, str]]]) -> Table:
+def _changes(groups: dict[tuple[str, str], dict[str, tuple[str, str]]]) -> FittingTable:
     rows = (
         (subject, what, *map(_common, zip(*nodes.values(), strict=True)), f"{compact(nodes)} ({len(nodes)})")
         for (subject, what), nodes in groups.items()

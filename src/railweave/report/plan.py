@@ -8,7 +8,6 @@ where they are too many, those of one switch of each kind as an example.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from railweave.plan.cables import changed_cables
@@ -27,6 +26,7 @@ from railweave.report.plan_parts import (
     unmanaged,
     wave_lines,
 )
+from railweave.report.tables import FittingTable
 from railweave.sonic.delta.change import Delta, Disruption, Op
 from railweave.wording import command_line, compact, counted
 
@@ -70,7 +70,7 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
     )
 
 
-def _groups(plan: Plan) -> Table:
+def _groups(plan: Plan) -> FittingTable:
     rows = [
         (
             *(Text(text, style=OP_STYLES[group.op]) for text in (GLYPHS[group.op], subject(group))),
@@ -93,7 +93,7 @@ def _by_device(plan: Plan) -> Iterator[list[Text]]:
         yield [Text(f"{name}: {counted(len(delta), 'change')}", style="bold"), *lines]
 
 
-def _disruption(plan: Plan) -> Table:
+def _disruption(plan: Plan) -> FittingTable:
     rows = (
         (
             *(row.role, f"{compact(row.devices)} ({len(row.devices)})", f"{row.changes:,}"),

@@ -12,6 +12,7 @@ from railweave.jsonable import members
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, Entry, Rollout
 from railweave.report.layout import paragraphs, table
+from railweave.report.tables import FittingTable
 from railweave.wording import command_line, compact, counted
 
 _STATE_STYLES = {
@@ -128,7 +129,7 @@ def _state(rollout: Rollout) -> str:
     return f"{rollout.state}: {rollout.stopped_by}" if rollout.stopped_by else rollout.state
 
 
-def _devices(rollout: Rollout) -> Table:
+def _devices(rollout: Rollout) -> FittingTable:
     rows = (
         (
             *(str(record.wave or ""), name),
@@ -140,7 +141,7 @@ def _devices(rollout: Rollout) -> Table:
     return table("wave", "device", "outcome", "last step", "commit", "error", rows=rows)
 
 
-def _steps(entries: Iterable[Entry]) -> Table:
+def _steps(entries: Iterable[Entry]) -> FittingTable:
     rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _words(entry)) for entry in entries)
     return table("at (UTC)", "device", "step", "what", rows=rows)
 

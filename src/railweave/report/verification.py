@@ -4,12 +4,12 @@ from collections import Counter
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from railweave.jsonable import as_json
 from railweave.plan.outcome import CheckKind, VerifyResult
 from railweave.report.layout import paragraphs, table, verdict
+from railweave.report.tables import FittingTable
 from railweave.wording import counted
 
 _MEANING = {
@@ -53,7 +53,7 @@ def verify_view(result: VerifyResult) -> RenderableType:
     )
 
 
-def _by_kind(result: VerifyResult) -> Table:
+def _by_kind(result: VerifyResult) -> FittingTable:
     rows = []
     for kind in CheckKind:
         found = [check for check in result.checks if check.kind is kind and not check.skipped]

@@ -76,7 +76,8 @@ def test_a_node_of_a_rail_that_is_apart_leads_to_the_nics_of_its_rail_alone() ->
     text = text.replace("sonic-vs, count: 2", "sonic-vs, count: 4").replace("  stripe: 2", "  tiers: 2\n  stripe: 2")
     fabric = design(load_intent_text(text + "  reserve: {leaves: 12}\n", "apart.yml"), load_catalog()).fabric
     assert fabric is not None
-    rails = {rail.name: [str(one) for one in rail.reached] for rail in node_of(fabric, fabric.hosts[0]).rails}
+    found = node_of(fabric, fabric.hosts[0]).rails
+    rails = {rail.name: [str(one) for one in rail.ipv4.reached] for rail in found if rail.ipv4}
     assert rails["rail0p0"] == rails["rail0p1"]
     assert [one for one in rails["rail0p0"] if one.startswith("10.64.")] == [
         "10.64.0.0/27",
