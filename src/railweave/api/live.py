@@ -171,7 +171,9 @@ def connect(
     if whole:
         nornir = spread(project, designed, chosen, nornir)
     elif chosen.sites:
-        project.operator.tell("a change in phases is worked on from this machine, not from the target's sites")
+        project.operator.tell(
+            "a phase, or a fabric whose switches leave, is worked on from this machine, not from the target's sites"
+        )
     return on_nornir(designed, chosen, nornir, shown, expecting)
 
 

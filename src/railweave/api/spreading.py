@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from nornir_railweave.workers.message import Binding
     from nornir_railweave.workers.runner import Place
 
-PAYS_FROM = 200
-"""Switches from which on a second process pays for its start (docs/reference/scale.md)."""
+PAYS_FROM = 1000
+"""Switches from which on further processes pay for their start on idle processors (docs/reference/scale.md)."""
 _MODELS = Path("catalog")
 
 

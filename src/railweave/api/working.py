@@ -11,6 +11,7 @@ from nornir_railweave.workers.workbench import Workbench
 from railweave.api.designing import load_configurable
 from railweave.api.live import on_nornir
 from railweave.api.project import Project, find_target
+from railweave.api.secret_places import secret_places
 from railweave.api.spreading import binding_of, broker_url
 from railweave.catalog.load import use_own_models
 from railweave.errors import UsageError
@@ -23,7 +24,7 @@ def load_workbench(project: Project, target: str) -> Workbench:
     chosen = load_target(find_target(target))
     nornir = build(designed.fabric, chosen, partial=True)
     fabric = on_nornir(designed, chosen, nornir, project.operator.progress())
-    missing = tuple(sorted({one.message.split()[1] for one in fabric.missing_secrets}))
+    missing = tuple(name for name in secret_places(designed.intent) if name not in fabric.secrets)
     return Workbench(
         binding_of(designed, target), nornir, designed.fabric, chosen, fabric.intended, fabric.expecting, missing
     )

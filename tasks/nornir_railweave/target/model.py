@@ -127,7 +127,7 @@ class Rollout:
     """
 
     workers: int = 50
-    processes: int = 0
+    processes: int = 1
     max_failures: int = 1
     revert_in_s: int = 900
     verify_timeout_s: float = 180

@@ -48,7 +48,7 @@ class _Rollout(RolloutKeys):
     revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
     verify_timeout: Seconds = 180
     verify_interval: Seconds = 2
-    processes: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
+    processes: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = 1
 
     @model_validator(mode="after")
     def _timer_outlives_what_it_covers(self) -> Self:

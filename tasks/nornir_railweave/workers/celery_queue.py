@@ -120,11 +120,14 @@ class QueueChannel:
                 self._asked.pop(request.id, None)
 
     def close(self) -> None:
-        """End the threads that watch the queue; workers are nobody's to end here."""
+        """End the threads that watch the queue, until the next request; workers are nobody's to end here."""
         self._closed.set()
         self._wake.set()
-        for one in self._threads:
+        with self._lock:
+            threads, self._threads = self._threads, []
+        for one in threads:
             one.join()
+        self._closed.clear()
         with suppress(Exception):
             self._app.close()
 

@@ -4,6 +4,7 @@ runs."""
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from nornir.core.task import Result
 
 from nornir_railweave.device.reading import Comparer
@@ -18,7 +19,7 @@ from railweave.jsonable import as_json
 from railweave.plan.build import Reading
 from railweave.plan.document import change_json, change_of
 from railweave.plan.verification import EVERYONE, unreachable
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff
@@ -52,10 +53,17 @@ class ReadRunning:
         reading: Reading = bench.perform(read_running, request.device, params).result
         return reading_json(reading)
 
+    def __init__(self) -> None:
+        """Know no changes yet."""
+        self._plan: object = None
+        self._known: dict[bytes, Change] = {}
+
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Reading``; its changes share objects with those of other devices."""
         del asked_s
-        return Result(host=None, result=reading_of(value, params["share"]))
+        if self._plan is not params["share"]:
+            self._plan, self._known = params["share"], {}
+        return Result(host=None, result=reading_of(value, params["share"], self._known))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device that could not be read."""
@@ -85,13 +93,16 @@ _READING = ("running_sha256", "pending", "error", "unapplied", "generation", "re
 _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
 
 
-def reading_of(value: Any, share: Sharing) -> Reading:
-    """Return the reading of plain values; raises MessageError where they are none."""
+def reading_of(value: Any, share: Sharing, known: dict[bytes, Change]) -> Reading:
+    """Return the reading of plain values; raises MessageError where they are none.
+
+    ``known`` are the changes of other devices by their JSON: most devices of a fabric have most changes in common.
+    """
     told = decoded(dict[str, Any], value)
     found = told.pop("difference", None)
     if found is not None:
         found = decoded(dict[str, Any], found)
-        delta = share(_delta(found.pop("changes", None)))
+        delta = share(_delta(found.pop("changes", None), known))
         conflicts = decoded(tuple[tuple[str, str, str, str], ...], found.pop("conflicts", None))
         blockers = decoded(tuple[tuple[str, str, str], ...], found.pop("blockers", None))
         difference = DeviceDiff(
@@ -109,8 +120,13 @@ def reading_of(value: Any, share: Sharing) -> Reading:
     return reading
 
 
-def _delta(documents: Any) -> Delta:
-    return Delta(tuple(map(change_of, decoded(tuple[dict[str, Any], ...], documents))))
+def _delta(documents: Any, known: dict[bytes, Change]) -> Delta:
+    changes = []
+    for document in decoded(tuple[dict[str, Any], ...], documents):
+        text = orjson.dumps(document)
+        change = known.get(text)
+        changes.append(known.setdefault(text, change_of(document)) if change is None else change)
+    return Delta(tuple(changes))
 
 
 class VerifyDevice:

@@ -28,6 +28,8 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeviceOutcome, Outcome
 
+_OURS = "nornir_railweave."
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -66,12 +68,19 @@ class Spread:
 
     def task_of(self, task: Task, host: Host) -> tuple[Place, SpreadTask, dict[str, Any]] | None:
         """Return where a task is done for a host, in which form; None for here."""
-        place = self.place_of(host.name)
-        spread = None if place is None else place.tasks.get(task.task.__name__)
-        if place is None or spread is None or (place.here and self._met.get(place.name)):
+        place = self.place_for(task, host)
+        if place is None or (place.here and self._met.get(place.name)):
             return None
+        spread = place.tasks[task.task.__name__]
         arguments = spread.arguments(host.name, task.params)
         return None if arguments is None else (place, spread, arguments)
+
+    def place_for(self, task: Task, host: Host) -> Place | None:
+        """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
+        whatever others are called."""
+        place = self.place_of(host.name)
+        known = place is not None and task.task.__name__ in place.tasks
+        return place if known and task.task.__module__.startswith(_OURS) else None
 
     def meet(self, places: Mapping[str, Place]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
@@ -158,13 +167,9 @@ class SpreadRunner(FabricRunner):
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
         """Meet the places of the hosts, and run ``task``. Raises RefusedError where a site has no worker for it."""
-        places = {place.name: place for host in hosts if (place := self._place(task, host)) is not None}
+        places = {place.name: place for host in hosts if (place := self.spread.place_for(task, host)) is not None}
         self.spread.meet(places)
         return super().run(task, hosts)
-
-    def _place(self, task: Task, host: Host) -> Place | None:
-        place = self.spread.place_of(host.name)
-        return place if place is not None and task.task.__name__ in place.tasks else None
 
     def start(self, task: Task, host: Host) -> MultiResult:
         """Carry out a task where it belongs; for Nornir and its processors it is the same task."""

@@ -267,10 +267,11 @@ def test_sites_have_patterns_and_a_way_to_their_workers() -> None:
     )
 
 
-def test_processes_are_automatic_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_are_as_many_as_pay_where_the_target_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
-    target = parse_target("source: sim", "t", "t")
+    target = parse_target("source: sim\nrollout: {processes: auto}", "t", "t")
     assert [processes_for(target, count) for count in (PAYS_FROM - 1, PAYS_FROM)] == [1, 3]
+    assert processes_for(parse_target("source: sim", "t", "t"), 5000) == 1
 
 
 def test_a_switch_of_two_sites_is_refused() -> None:
