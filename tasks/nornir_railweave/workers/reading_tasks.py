@@ -159,7 +159,8 @@ class VerifyDevice:
             "announce": announce,
             "clock": bench.clock,
         }
-        return as_json(bench.perform(verify_device, request.device, params).result)
+        # A judgment is made of frozen values with slots, which orjson reads ten times as fast as `as_json`.
+        return orjson.loads(orjson.dumps(bench.perform(verify_device, request.device, params).result))
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Judgment``."""
