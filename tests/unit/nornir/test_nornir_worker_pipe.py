@@ -5,8 +5,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 
 from nornir_railweave.events import Step
@@ -22,7 +24,12 @@ from nornir_railweave.workers.message import (
     encode,
 )
 from nornir_railweave.workers.pipe import PipeChannel, serve
+from nornir_railweave.workers.reading_tasks import reading_json, reading_of
 from nornir_railweave.workers.serving import Worker
+from railweave.plan.build import Reading
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
+from railweave.sonic.delta.delta import Sharing
+from railweave.sonic.delta.diff import DeviceDiff
 
 BOUND = Binding("lab", "fake", "a" * 64, "1")
 
@@ -164,3 +171,15 @@ def test_a_worker_answers_lines_and_skips_what_is_no_request(capsys: pytest.Capt
     answer = decode_answer(writing.getvalue())
     assert answer.refused == "it knows no task 'rm_rf'"
     assert "not a request: this is not JSON" in capsys.readouterr().err
+
+
+def test_a_reading_comes_with_its_changes_and_without_their_secrets() -> None:
+    words = (Disruption.NONE, Method.WRITE, "overrides")
+    secret = Change(Op.UPDATE, "TACPLUS", "global", "passkey", "s3krit-old", "s3krit-new", *words)
+    line = Change(Op.ADD, "frr", "router bgp 1", "neighbor SPINES password s3krit", None, "s3krit", *words)
+    port = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9216", *words)
+    found = DeviceDiff(Delta((secret, line, port)), {"SNMP": 2}, (), False)
+    text = orjson.dumps(reading_json(Reading(found, "a" * 64, pending=True)))
+    assert b"s3krit" not in text
+    read = reading_of(orjson.loads(text), Sharing(), {})
+    assert read == Reading(replace(found, delta=Delta((secret.shown, line.shown, port))), "a" * 64, pending=True)
