@@ -190,7 +190,7 @@ def test_every_pair_of_nodes_has_the_planned_number_of_equal_paths(wish: Wish) -
 
 
 @given(small, st.data())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_a_failed_leaf_or_access_link_keeps_every_pair_of_nodes_connected(wish: Wish, data: st.DataObject) -> None:
     fabric = built(wish)
     access = tuple(link for link in fabric.links if link.is_access)
@@ -206,7 +206,7 @@ def test_a_failed_leaf_or_access_link_keeps_every_pair_of_nodes_connected(wish: 
 
 
 @given(small, st.data())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_no_path_goes_up_again_while_an_access_link_is_down(wish: Wish, data: st.DataObject) -> None:
     fabric = built(wish)
     link = data.draw(st.sampled_from([link for link in fabric.links if link.is_access]))
