@@ -57,17 +57,25 @@ class FittingTable:
         return sum(self._least[one] for one in columns) + _GAP * (len(columns) - 1) <= room
 
     def _widths(self, columns: Sequence[int], room: int) -> list[int]:
-        """Return widths that fill at most ``room``: the widest columns give way first, none below its longest word."""
-        room -= _GAP * (len(columns) - 1)
+        """Return widths that fill at most ``room``: the widest columns give way first, none below its longest word.
 
-        def capped(most: int) -> list[int]:
-            return [max(self._least[one], min(self._natural[one], most)) for one in columns]
-
-        caps = range(max((self._natural[one] for one in columns), default=0), 0, -1)
-        widths = next((widths for most in caps if sum(widths := capped(most)) <= room), capped(0))
-        for place, one in enumerate(columns):
-            widths[place] += widths[place] < self._natural[one] and sum(widths) < room
-        return widths
+        Both ends of a column's gap count as its own, as in tables of rich.
+        """
+        gaps = [2 - (place == 0) - (place == len(columns) - 1) for place in range(len(columns))]
+        widths = [self._natural[one] + gap for one, gap in zip(columns, gaps, strict=True)]
+        least = [self._least[one] + gap for one, gap in zip(columns, gaps, strict=True)]
+        while (excess := sum(widths) + len(columns) - 1 - room) > 0:
+            wide = [place for place, width in enumerate(widths) if width > least[place]]
+            if not wide:
+                break
+            widest = max(widths[place] for place in wide)
+            step = widest - max((widths[place] for place in wide if widths[place] < widest), default=0)
+            ties = [place for place in wide if widths[place] == widest]
+            for left, place in zip(range(len(ties), 0, -1), ties, strict=True):
+                cut = min(step, round(excess / left), widest - least[place])
+                widths[place] -= cut
+                excess -= cut
+        return [width - gap for width, gap in zip(widths, gaps, strict=True)]
 
     def _table(
         self, columns: Sequence[int], room: int, rows: Sequence[Sequence[Text]] | None = None, *, header: bool = True
