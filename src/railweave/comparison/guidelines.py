@@ -50,7 +50,9 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
         f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
         ", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
         sizing.tiers > 2 or rails > 1 or sizing.planes > 1 if large else None,
-        "guides of engineers advise five stages, or rails and planes that keep two tiers enough",
+        "guides of engineers advise five stages, or rails and planes that keep two tiers enough; NVIDIA's Enterprise "
+        "Reference Architectures take super-spines for large numbers of endpoints (docs.nvidia.com/"
+        "enterprise-reference-architectures/nvl72-ai-factory, network logical architecture)",
     )
     a_plane = sizing.spines // sizing.planes if sizing.planes else 0
     yield Guideline(
