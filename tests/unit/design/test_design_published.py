@@ -84,6 +84,22 @@ def test_two_stripes_of_juniper(designed: Designer) -> None:
     assert sizing.oversubscription.leaf == 1
 
 
+def test_two_guides_of_asterfusion(designed: Designer) -> None:
+    """Asterfusion's configuration guides for backend fabrics, nodes of 4 GPUs with a NIC of 400G each. Medium
+    (cloudswit.ch/implementation/m-compute-backend-fabric-configuration): 64 nodes, rail-optimized, four leaves and two
+    spines of 64 × 800G. Small (…/s-compute-backend-fabric-configuration-guide): 32 nodes, rail-only, four leaves of
+    32 × 400G and no spine."""
+    nics = "{count: 4, speed: 400G}"
+    port = "{ports: 128, speed: 400G}"
+    medium = designed(nodes=64, gpus=4, nics=nics, leaf=port, spine=port).sizing
+    assert medium is not None
+    assert (medium.gpus, medium.leaves, medium.spines, medium.links.leaf_spine) == (256, 4, 2, 256)
+    port = "{ports: 32, speed: 400G}"
+    small = designed(nodes=32, gpus=4, nics=nics, leaf=port, spine=port, shape="rail-only").sizing
+    assert small is not None
+    assert (small.gpus, small.tiers, small.leaves, small.spines) == (128, 1, 4, 0)
+
+
 def test_a_pod_of_alibaba_hpn_with_a_third_tier_at_15_to_1(designed: Designer) -> None:
     """Alibaba HPN 7.0 (SIGCOMM 2024, 10.1145/3651890.3672265): two planes, NICs of 2 × 200G, 15 segments of 128 nodes
     and 8 spares, leaves with 60 uplinks of 400G to as many spines, 1.0667:1; 15:1 above.
