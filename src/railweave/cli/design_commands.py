@@ -61,8 +61,11 @@ def init(
         print(designs_page(api.starter_designs(), api.compare_designs()), end="")
         return
     if listed:
-        for kinds in (api.starter_templates(), api.starter_designs()):
-            print_view("\n".join(f"{name:{_NAME_WIDTH}} {purpose}" for name, purpose in kinds.items()))
+        from railweave.report.layout import paragraphs, table
+
+        kinds = {"template": api.starter_templates(), "design": api.starter_designs()}
+        tables = (table(kind, "what it is", rows=list(names.items())) for kind, names in kinds.items())
+        print_view(paragraphs(*tables, "next: railweave init DIR --template NAME, or --design NAME"))
         return
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_templates_are_listed_by_the_first_line_of_their_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--list"]) == 0
-    listed = capsys.readouterr().out
+    listed = " ".join(capsys.readouterr().out.split())
     assert starter_templates() == {
         "gitops": "A fabric kept in git, deployed by a pipeline",
         "minimal": "A fabric kept in git, deployed by hand",
@@ -151,6 +151,6 @@ def test_a_number_of_nodes_needs_a_design(tmp_path: Path) -> None:
 
 def test_designs_are_listed_beside_the_templates(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--list"]) == 0
-    listed = capsys.readouterr().out
+    listed = " ".join(capsys.readouterr().out.split())
     assert all(f"{name} " in listed and purpose in listed for name, purpose in starter_designs().items())
     assert len(starter_designs()) == 10
