@@ -101,7 +101,7 @@ def test_all_that_is_drawn_can_be_seen(page: Mapping[str, str], picture: Mapping
 
 
 def test_ports_up_and_down_differ_by_more_than_their_color() -> None:
-    assert {selector for selector, said in rules(SHEET) if "border-radius: 50%" in said} == {".front .up"}
+    assert {selector for selector, said in rules(SHEET) if "border-radius: 50%" in said} == {".front .up, .ports .up"}
 
 
 def grounds_of_blocks(picture: Mapping[str, str]) -> list[str]:
