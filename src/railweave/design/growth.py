@@ -21,13 +21,17 @@ def gpus_of(intent: Intent) -> int:
 def most_growing(intent: Intent, fabric: Fabric) -> int:
     """Return how many nodes of the entry that grows fit into ``fabric`` without moving a cable.
 
-    Where another entry begins behind it, its stripes end there; else it takes all room that the fabric has left.
+    Where another entry begins behind it, its stripes end there, as they do where spines keep no more ports apart for
+    its leaves; else it takes all room that the fabric has left.
     """
     entry = growing(intent)
-    behind = [one.first_stripe for one in intent.nodes if one.first_stripe > entry.first_stripe]
-    if not behind:
+    ends = [one.first_stripe - entry.first_stripe for one in intent.nodes if one.first_stripe > entry.first_stripe]
+    if entry.leaf and entry.leaf.reserve:
+        leaves_of_stripe = fabric.rails if intent.topology.shape.has_rails else 1
+        ends.append(-(-entry.leaf.reserve // leaves_of_stripe))
+    if not ends:
         return fabric.sizing.limits.nodes - sum(one.count for one in intent.nodes) + entry.count
-    stripes = min(behind) - entry.first_stripe
+    stripes = min(ends)
     full = Counter(host.stripe for host in fabric.hosts if host.kind == entry.name)
     return stripes * (intent.topology.stripe or max(full.values()))
 

@@ -7,6 +7,7 @@ import pytest
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import Design, design
+from railweave.design.growth import grown, most_growing
 from railweave.design.renumbering import moved_cables, renumbered
 from railweave.fabric.model import Fabric
 from railweave.failures.bandwidth import PairBandwidth, Paths, Wiring
@@ -161,6 +162,29 @@ def test_growth_ends_with_the_reserve_of_the_entry_that_grows(designed: Designer
         "room left: 0 leaves, 2 spines; next: 2 spines more, which give 1:1 (no cable moves), or nodes[1].leaf.reserve:"
         " 20, which moves the cables of these leaves at the spines"
     )
+
+
+@pytest.mark.parametrize(("more", "most"), [(NEW, 16), (NEW + OLD, 8)])
+def test_the_entry_that_grows_does_so_up_to_its_reserve(more: str, most: int) -> None:
+    text = f"""
+fabric: pod1
+workload: {{kind: inference}}
+nodes:
+  - {{name: gpu, count: 4, gpus: 8, nics: {{count: 4, speed: 400G, model: connectx-7}}}}
+{more}topology:
+  leaf: {{model: nokia-ixr7220-h4-64d}}
+  spine: {{model: nvidia-sn5600, count: 2}}
+  stripe: 4
+  links_per_pair: 1
+  reserve: {{leaves: 48, spines: 4}}
+"""
+    intent, catalog = load_intent_text(text, "growing.yml"), load_catalog()
+    today = design(intent, catalog).fabric
+    assert today is not None
+    # Reserves of 16 leaves on 4 rails hold 4 stripes of 4 nodes, those of 8 leaves 2.
+    assert most_growing(intent, today) == most
+    assert design(grown(intent, most), catalog).fabric is not None
+    assert design(grown(intent, most + 1), catalog).fabric is None
 
 
 def carried(fabric: Fabric, one: str, other: str, lost: str, links: slice) -> PairBandwidth:
