@@ -252,6 +252,8 @@ class Layout(NamedTuple):
 
     def reserved_leaves(self) -> int:
         """Return the leaf indexes of the reserve that meet ports of a spine which are for all leaves."""
+        if not self.spines.ports.apart:
+            return self.lowest.reserve // self.networks
         stripes = range(self.lowest.reserve // self.stripe_leaves)
         return (self._common(stripes) + 1) * self.stripe_leaves // self.networks
 

@@ -106,8 +106,7 @@ class Designed(NamedTuple):
 def remaining_capacity(designed: Designed, growth: Growth) -> RoomLeft:
     """Return what fits without moving a cable, per plane, and the sentence that names the next step."""
     layout = designed.layout
-    today = set(layout.stripes)
-    stripes = sum(layout.has_spine_ports(one) for one in range(growth.stripes) if one not in today)
+    stripes = max(0, sum(map(layout.has_spine_ports, range(growth.stripes))) - len(layout.stripes))
     leaves = stripes * layout.stripe_leaves
     spines = 0
     if layout.lowest.fixed_pair:
