@@ -18,6 +18,7 @@ from sonic_sim.commands.config import (  # noqa: F401
     route,
     sflow,
     snmp,
+    spanningtree,
     stormcontrol,
     system,
     updater,

@@ -79,7 +79,6 @@ not_simulated(
     platform                  Platform-related configuration tasks
     rate                      Set port rates configuration.
     serial_console            Configuring system serial-console behavior
-    spanning-tree             STP command line
     ssh                       Configuring system ssh behavior
     switch-trimming           Configure switch trimming feature
     unique-ip                 Configure Unique IP on MCLAG Vlan interface

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
+from sonic_sim.commands.config.spanningtree import follow_member, follow_vlan, forget_member, forget_vlan
 
 _HIGHEST = 4094
 
@@ -27,6 +28,7 @@ def vlan_add(one: Run, vid: str, multiple: bool) -> None:
             one.fail(f"{name} already exists.")
         if f"DHCP_RELAY|{name}" in one.db.rows:
             one.fail(f"DHCPv6 relay config for {name} already exists")
+        follow_vlan(one.db, name)
         one.db.put(f"VLAN|{name}", {"vlanid": str(number)})
 
 
@@ -87,6 +89,7 @@ def vlan_del(one: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) ->
                 wanted = f"First remove vxlan mapping '{key}' assigned to VLAN"
                 one.fail(f"vlan: {number} can not be removed. {wanted}")
         db.delete(f"VLAN|{name}")
+        forget_vlan(db, name)
         if relay:
             db.delete(f"DHCP_RELAY|{name}")
 
@@ -144,6 +147,7 @@ def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
         _check_range(one, number)
         _must_exist(one, name)
         _check_member(one, name, port, untagged)
+        follow_member(one.db, port)
         one.db.put(f"VLAN_MEMBER|{name}|{port}", {"tagging_mode": "untagged" if untagged else "tagged"})
 
 
@@ -177,8 +181,11 @@ def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool)
     for number in _chosen(one, vid, port, multiple, except_flag, vlans_of(one.db, port)):
         _check_range(one, number)
         _must_exist(one, f"Vlan{number}")
-        if not one.db.delete(f"VLAN_MEMBER|Vlan{number}|{port}"):
+        key = f"VLAN_MEMBER|Vlan{number}|{port}"
+        if key not in one.db.rows:
             one.fail(f"{port} is not a member of Vlan{number}")
+        forget_member(one.db, f"Vlan{number}", port)
+        one.db.delete(key)
 
 
 switchport = config.branch("switchport", "Switchport mode configuration tasks")
