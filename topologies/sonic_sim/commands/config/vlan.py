@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
-from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
+from sonic_sim.commands.config.names import interface_table, meant, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.config.spanningtree import follow_member, follow_vlan, forget_member, forget_vlan
 
@@ -146,9 +146,15 @@ def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
             one.fail(f"{name} is default VLAN")
         _check_range(one, number)
         _must_exist(one, name)
-        _check_member(one, name, port, untagged)
-        follow_member(one.db, port)
-        one.db.put(f"VLAN_MEMBER|{name}|{port}", {"tagging_mode": "untagged" if untagged else "tagged"})
+        member_name = _port(one, port)
+        _check_member(one, name, member_name, untagged)
+        follow_member(one.db, member_name)
+        one.db.put(f"VLAN_MEMBER|{name}|{member_name}", {"tagging_mode": "untagged" if untagged else "tagged"})
+
+
+def _port(one: Run, text: str) -> str:
+    """Return the port that a word means; without any port a word is the name itself (InterfaceAliasConverter)."""
+    return meant(one, text) if one.db.table("PORT") else text
 
 
 def _check_member(one: Run, name: str, port: str, untagged: bool) -> None:
@@ -181,10 +187,11 @@ def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool)
     for number in _chosen(one, vid, port, multiple, except_flag, vlans_of(one.db, port)):
         _check_range(one, number)
         _must_exist(one, f"Vlan{number}")
-        key = f"VLAN_MEMBER|Vlan{number}|{port}"
+        member_name = _port(one, port)
+        key = f"VLAN_MEMBER|Vlan{number}|{member_name}"
         if key not in one.db.rows:
-            one.fail(f"{port} is not a member of Vlan{number}")
-        forget_member(one.db, f"Vlan{number}", port)
+            one.fail(f"{member_name} is not a member of Vlan{number}")
+        forget_member(one.db, f"Vlan{number}", member_name)
         one.db.delete(key)
 
 
@@ -197,7 +204,7 @@ switchport = config.branch("switchport", "Switchport mode configuration tasks")
     argument("port", metavar="port"),
 )  # fmt: skip
 def switchport_mode(one: Run, kind: str, port: str) -> None:
-    db = one.db
+    db, port = one.db, _port(one, port)
     table = next((name for name in ("PORT", "PORTCHANNEL") if f"{name}|{port}" in db.rows), "")
     if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
         one.fail(f"{port} is configured as mirror destination port")
