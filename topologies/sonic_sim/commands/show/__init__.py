@@ -10,6 +10,7 @@ from sonic_sim.commands.show import (  # noqa: F401
     routing,
     running,
     services,
+    stormcontrol,
     switching,
     system,
     vxlan,

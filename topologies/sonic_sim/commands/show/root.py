@@ -54,7 +54,6 @@ not_simulated(
     spanning-tree          Show spanning_tree commands
     srv6                   Show SRv6 related information
     ssh                    Show ssh configuration
-    storm-control          Show storm-control
     switchport             Show details of the switchports
     system-health          Show system-health information
     system-memory          Show memory information
