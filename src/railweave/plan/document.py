@@ -6,7 +6,7 @@ is refused, as is one of another version.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -31,7 +31,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 def plan_digest(plan: Plan) -> str:
     """Return the digest of the document of ``plan``, whose changes are made and hashed one after the other."""
-    return _digest(_document(plan, (change_json(name, change) for name, change in plan.changes())))
+    return _digest(_document(plan, ()), _change_texts(plan))
 
 
 def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -96,10 +96,34 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else {name: _plain(each) for name, each in value.items()}
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def _change_texts(plan: Plan) -> Iterator[str]:
+    """Yield the changes of ``plan`` as they are hashed.
+
+    Devices share most of their changes, so the text of one is made once, and only the device's name is put in. What all
+    devices share is among the changes of the first ones, and with that the texts take 2 MiB at most.
+    """
+    texts: dict[int, tuple[str, str]] = {}
+    for name, delta in plan.deltas.items():
+        device = _JSON.encode({"device": name})[1:-1]
+        for change in delta:
+            text = texts.get(id(change))
+            if text is None:
+                # Only texts come after the device, and a quotation mark in one is escaped.
+                before, _, after = _JSON.encode(change_json("", change)).rpartition('"device":""')
+                text = before, after
+                if len(texts) < _TEXTS_KEPT:
+                    texts[id(change)] = text
+            yield device.join(text)
+
+
+_TEXTS_KEPT = 4096
+
+
+def _digest(document: Mapping[str, Any], changes: Iterable[str] | None = None) -> str:
     """Return the SHA-256 of everything in ``document`` but its digest, written without spaces and sorted by key.
 
-    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed as they come.
+    The changes of a thousand switches would be a text of a hundred megabytes, so they are hashed as they come:
+    ``changes`` are the texts of those that are not in the document.
     """
     hashed = hashlib.sha256()
     begin = "{"
@@ -108,7 +132,7 @@ def _digest(document: Mapping[str, Any]) -> str:
         begin = ","
         value = document[name]
         if name == "changes" and isinstance(value, Iterable):
-            _hash_list(hashed.update, value)
+            _hash_list(hashed.update, map(_JSON.encode, value) if changes is None else changes)
         else:
             hashed.update(_JSON.encode(value).encode())
     hashed.update(b"}")
@@ -119,11 +143,11 @@ _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _AT_ONCE = 256
 
 
-def _hash_list(update: Callable[[bytes], None], values: Iterable[Any]) -> None:
-    members, comma = iter(values), ""
+def _hash_list(update: Callable[[bytes], None], texts: Iterable[str]) -> None:
+    members, comma = iter(texts), ""
     update(b"[")
-    while some := list(islice(members, _AT_ONCE)):
-        update(f"{comma}{_JSON.encode(some)[1:-1]}".encode())
+    while some := ",".join(islice(members, _AT_ONCE)):
+        update(f"{comma}{some}".encode())
         comma = ","
     update(b"]")
 
