@@ -208,6 +208,8 @@ def negated(line: str) -> str:
     return f"no {secret['kept']}" if secret else f"no {line}"
 
 
+# The lines of a switch are put in order some thirty times in a provisioning.
+@lru_cache(maxsize=4096)
 def rank(entry: FrrEntry) -> tuple[int, int, int]:
     """Return where a line stands in a file that can be read from the top: what is referred to comes first.
 
