@@ -117,12 +117,11 @@ class Committer:
         """
         try:
             work = Work(new_id(), before, delta, steps_of(delta, before.running))
-            transaction = self._transaction(work, message, revert_in_s, drain)
-            transaction["generation"] = dict(generation or {})
+            # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
+            answer = self.program.apply(self._transaction(work, message, revert_in_s, drain, generation), look)
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
-        answer = self.program.apply(transaction, look)
-        self._judge(self._with_frr(work, answer, transaction, look), work)
+        self._judge(self._with_frr(work, answer, revert_in_s, look), work)
         complaint = shown_text(error_of(answer), _secrets(work)) if answer.get("refused") else ""
         applied = Applied(work.commit_id, self.program.known, complaint)
         if revert_in_s is None:
@@ -181,8 +180,24 @@ class Committer:
             )
         return drain
 
+    def _head(self, work: Work, revert_in_s: int | None) -> dict[str, Any]:
+        """Return what the transaction and its amendment begin with."""
+        options = self.program.caller.options
+        return {
+            "version": VERSION,
+            "id": work.commit_id,
+            "kind": Kind.COMMIT,
+            "deadline_s": options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,
+            "step_timeout_s": options.apply_timeout_s,
+        }
+
     def _transaction(
-        self, work: Work, message: str, revert_in_s: int | None, drain: TemporaryDrain | None
+        self,
+        work: Work,
+        message: str,
+        revert_in_s: int | None,
+        drain: TemporaryDrain | None,
+        generation: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
         before = work.before.running
         changes, way_back = merge_document(work.delta), inverse(work.delta)
@@ -196,14 +211,10 @@ class Committer:
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
         restored = before if work.delta.reloads else applied(way_back, work.after)
         return {
-            "version": VERSION,
-            "id": work.commit_id,
-            "kind": Kind.COMMIT,
+            **self._head(work, revert_in_s),
             "by": who(),
             "message": message,
-            "deadline_s": self.program.caller.options.reload_timeout_s + UNATTENDED_S
-            if revert_in_s is None
-            else revert_in_s,
+            "generation": dict(generation or {}),
             "supersedes": "" if drain is None else drain.commit_id,
             "before": _part(checked, before),
             "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
@@ -215,7 +226,16 @@ class Committer:
                 "rows": _part(_with_rows_set_again(undo, way_back, work.after, before), restored),
                 "undo": undo,
             },
-            "step_timeout_s": self.program.caller.options.apply_timeout_s,
+        }
+
+    def _amendment(self, work: Work, text: str, revert_in_s: int | None) -> dict[str, Any]:
+        """Return further lines of FRR for a transaction that the switch holds, with its way back."""
+        return {
+            **self._head(work, revert_in_s),
+            "steps": [{"kind": "vtysh", "text": text}],
+            "before": {},
+            "after": _part(merge_document(work.delta), work.after),
+            "rollback": {},
         }
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
@@ -233,7 +253,7 @@ class Committer:
             )
 
     def _with_frr(
-        self, work: Work, answer: dict[str, Any], transaction: Mapping[str, Any], look: Look | None
+        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
     ) -> dict[str, Any]:
         """Hold FRR's lines against our model, once; a reload boots FRR's file, which is brought to the lines first."""
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
@@ -242,7 +262,7 @@ class Committer:
         if work.delta.reloads and wanted is not None and now is not None:
             text = delta_text(*_left(work.delta, now, wanted))
             if text:
-                answer = self.program.amend({**transaction, "steps": [{"kind": "vtysh", "text": text}]}, look)
+                answer = self.program.amend(self._amendment(work, text, revert_in_s), look)
                 now = self._frr_of(answer)
         unmet = frr_unmet(work.delta, now, wanted) if answer.get("outcome") == "applied" else []
         if not unmet:

@@ -92,6 +92,7 @@ class SwitchProgram:
         data = json.dumps({**transaction, **session}).encode()
         words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(look)]
         name, deadline_s = str(transaction["id"]), transaction.get("deadline_s")
+        del transaction  # what a wave's transactions hold is large, and only their texts are needed now
         return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s))
 
     def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
