@@ -149,8 +149,6 @@ class DeployJob:
         """Compare what the device runs, or boots, with what is intended."""
         found = self.compare(driver, self.device, which)
         delta = found.difference.delta
-        if delta == self.delta:
-            delta = self.delta  # the plan's devices share its changes; a wave need not hold them again
         return Found(
             running=found.running,
             sha256=found.sha256,

@@ -1,12 +1,13 @@
 """A device's running configuration against the intended one, through a NAPALM driver."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from napalm_sonic.decoding import decoding
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import running_release
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.secret_rows import as_running
@@ -25,17 +26,24 @@ class Comparison:
     difference: DeviceDiff
 
 
+def _own(_name: str, delta: Delta) -> Delta:
+    return delta
+
+
 @dataclass(frozen=True, slots=True)
 class Comparer:
     """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports.
 
     ``unresolved``: the intended configurations refer to secrets that nobody here knows; what runs is taken for them.
+    ``share`` returns a delta equal to that of the named device, one that others hold as well: every open session keeps
+    its last comparison.
     """
 
     fabric: Fabric = field(repr=False)
     intended: IntendedConfig = field(repr=False)
     remove_conflicting: bool = False
     unresolved: bool = False
+    share: Callable[[str, Delta], Delta] = field(default=_own, repr=False)
 
     def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
@@ -49,6 +57,7 @@ class Comparer:
 
         def compared() -> tuple[str, DeviceDiff]:
             difference = diff(name, running, intended, platform=platform, remove_conflicting=self.remove_conflicting)
+            difference = replace(difference, delta=self.share(name, difference.delta))
             return running_sha256(running, intended), difference
 
         with decoding("its configuration"):

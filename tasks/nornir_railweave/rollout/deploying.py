@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from nornir.core import Nornir
 
@@ -61,7 +62,7 @@ def deploy(
         announce(opening)
         opened.require_written()
         policy = replace(policy, message=f"{policy.message} {opened.name}")
-        compare = Comparer(fabric, intended, policy.remove_conflicting)
+        compare = Comparer(fabric, intended, policy.remove_conflicting, share=partial(_planned, plan.deltas))
         operator = OperatorControl(control or FileControl(control_file(opened.path)), opened.blocker)
         digest = str(opening.details["plan_digest"])
         result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own, digest).run(announce)
@@ -71,6 +72,12 @@ def deploy(
         return replace(
             opened.judged(result), journal=str(opened.path), target=plan.target, intent=opened.metadata.intent
         )
+
+
+def _planned(deltas: Mapping[str, Delta], name: str, delta: Delta) -> Delta:
+    """Return the plan's delta of a device where it is equal: the devices of a plan share their changes."""
+    planned = deltas.get(name)
+    return planned if planned is not None and planned == delta else delta
 
 
 class _Deployment:

@@ -75,17 +75,18 @@ def plan(
     ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
-    compare, share = Comparer(fabric, intended, remove_conflicting, unresolved), Sharing()
+    sharing = Sharing()
+    compare = Comparer(fabric, intended, remove_conflicting, unresolved, lambda _name, delta: sharing(delta))
     announce(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )
-    readings = _read(nr, [switch.name for switch in fabric.switches], compare, share, announce)
+    readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
     deadline = clock.monotonic() + pending_wait_s
     while (waiting := _pending(readings)) and clock.monotonic() < deadline:
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         clock.sleep(_POLL_S)
         run_on(nr, waiting, revert_expired_commit, announce=announce)
-        readings |= _read(nr, waiting, compare, share, announce)
+        readings |= _read(nr, waiting, compare, announce)
     readings |= _dark(nr, fabric, readings)
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
@@ -127,16 +128,14 @@ def _pending(readings: dict[str, Reading]) -> list[str]:
     return [name for name, reading in readings.items() if reading.pending]
 
 
-def _read(
-    nr: Nornir, names: Collection[str], compare: Comparer, share: Sharing, announce: Events
-) -> dict[str, Reading]:
+def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
     known = [name for name in names if name in nr.inventory.hosts]
-    found = run_on(nr, known, read_running, compare=compare, share=share, announce=announce)
+    found = run_on(nr, known, read_running, compare=compare, announce=announce)
     read = {name: one or Reading(error="not attempted") for name, one in found.items()}
     return {name: read[name] if name in read else Reading(error="the target has no address for it") for name in names}
 
 
-def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events) -> Result:
+def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     """Return a ``Reading``; its error says why a device could not be read."""
     name = task.host.name
     with session(task) as opened:
@@ -154,10 +153,11 @@ def read_running(task: Task, compare: Comparer, share: Sharing, announce: Events
     if found.running.frr is None:
         return _unreadable(task, announce, found.difference.blockers[0].message)
     announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
-    difference = replace(found.difference, delta=share(found.difference.delta))
     return Result(
         host=task.host,
-        result=Reading(difference, found.sha256, pending, unapplied=unapplied, generation=generation, release=release),
+        result=Reading(
+            found.difference, found.sha256, pending, unapplied=unapplied, generation=generation, release=release
+        ),
     )
 
 

@@ -55,7 +55,7 @@ def is_peer(name: str) -> bool:
     return _ADDRESS.fullmatch(name) is not None or _PORT.fullmatch(name) is not None
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def subject_of_line(context: str, line: str) -> Subject:
     """Return what a line of FRR's configuration is about."""
     name = neighbor_of(line) or ""
@@ -79,7 +79,7 @@ _TOLD: Mapping[str, str] = {"DEVICE_NEIGHBOR": "name", "QUEUE": "scheduler"}
 """The field of a row that names what its key does not."""
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def _of_key(table: str, key: str, field: str | None) -> Subject:
     reader = _READERS.get(table)
     if reader is not None:
