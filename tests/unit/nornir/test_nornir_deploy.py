@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
@@ -18,6 +19,7 @@ from railweave.plan.expectation import expect
 from railweave.plan.model import DeviceState
 from railweave.plan.outcome import ConfigState
 from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.document import RunningConfig, dump, json_tables
 
 if TYPE_CHECKING:
@@ -279,6 +281,28 @@ def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(ch
     found = job.read(driver)
     assert not found.delta, "nothing can be planned"
     assert config_state(found, job) is ConfigState.PARTIAL
+
+
+def test_a_session_keeps_the_delta_that_the_devices_of_a_plan_share(changed: "Bench") -> None:
+    known = RunningConfig(running(changed, "lab-leaf1").config_db, running(changed, "lab-leaf1").frr)
+    read = SimpleNamespace(running=known)
+    driver = SimpleNamespace(revert_timer=SimpleNamespace(read=lambda: read, known=read))
+    plain = Comparer(changed.world.fabric, changed.world.intended)
+    delta = plain(driver, "lab-leaf1").difference.delta
+    assert delta
+    held: list[Delta] = []
+    sharing = Sharing()
+
+    def share(name: str, found: Delta) -> Delta:
+        assert name == "lab-leaf1"
+        held.append(sharing(found))
+        return held[-1]
+
+    read.running = replace(known)
+    compare = Comparer(changed.world.fabric, changed.world.intended, share=share)
+    found = [compare(driver, "lab-leaf1").difference.delta for _ in range(2)]
+    assert found[0] is found[1] is held[0]
+    assert (len(held), held[0]) == (1, delta)
 
 
 def test_somebody_elses_lock_is_respected(changed: "Bench") -> None:

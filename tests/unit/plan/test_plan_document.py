@@ -58,6 +58,17 @@ def test_the_digest_is_of_the_document_whether_it_is_whole_or_hashed_as_it_comes
     assert document["digest"] == plan_digest(growth) == hashlib.sha256(text.encode()).hexdigest()
 
 
+def test_a_change_that_devices_share_is_hashed_with_the_name_of_each(growth: Plan) -> None:
+    one = next(iter(growth.deltas.values())).changes[0]
+    row = {"device": "", "text": '"device":""'}
+    shared = replace(one, op=Op.UPDATE, table="DEVICE", key='"device":""', before=row, after=row, reason='"device":""')
+    names = ('lab-"leaf1"', "lab-leaf2", "device")
+    devices = dict.fromkeys(names, DevicePlan(DeviceState.CHANGED, "leaf"))
+    plan = replace(growth, devices=devices, deltas=dict.fromkeys(names, Delta((shared, one))), waves=(names,))
+    assert [change["device"] for change in plan_json(plan)["changes"]] == [name for name in names for _ in range(2)]
+    assert plan_digest(plan) == plan_json(plan)["digest"]
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
