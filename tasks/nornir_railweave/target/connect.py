@@ -25,7 +25,11 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 
 _GARBAGE = 20_000
-"""Objects made between two searches for garbage, at most. SSH sessions refer to themselves, so only that frees one."""
+_SELDOM = 5
+"""Objects made between two searches for garbage, and searches between two of older objects, at most.
+
+SSH sessions refer to themselves, so only that frees one. With 20 searches a plan of 200 fresh switches took 158 MiB
+and not 151, and the same processor time."""
 
 
 def build(
@@ -45,7 +49,7 @@ def build(
     """
     often, *seldom = gc.get_threshold()
     if often > _GARBAGE:  # the command line searches hardly ever; 0 is somebody's wish that nobody searches
-        gc.set_threshold(_GARBAGE, *(min(20, one) for one in seldom))
+        gc.set_threshold(_GARBAGE, *(min(_SELDOM, one) for one in seldom))
     inventory = build_inventory(fabric, target, state_dir, environ, partial=partial)
     _refuse_driver(inventory, target)
     if CONNECTION not in ConnectionPluginRegister.available:  # every installed package is searched for plug-ins

@@ -220,7 +220,7 @@ def test_an_unknown_driver_or_option_is_refused_before_any_device_is_tried(
 
 @pytest.mark.parametrize(
     ("held", "then"),
-    [((200_000, 20, 100), (20_000, 20, 20)), ((700, 10, 10), (700, 10, 10)), ((0, 10, 10), (0, 10, 10))],
+    [((200_000, 20, 100), (20_000, 5, 5)), ((700, 10, 10), (700, 10, 10)), ((0, 10, 10), (0, 10, 10))],
 )
 def test_sessions_that_were_closed_are_found_as_garbage_soon(
     lab: Fabric, tmp_path: Path, held: tuple[int, int, int], then: tuple[int, int, int]
