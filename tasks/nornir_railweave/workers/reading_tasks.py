@@ -1,7 +1,8 @@
 """The tasks that only read, as messages: a plan's reading, a verification's look, and whether a device boots what it
 runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
@@ -21,7 +22,6 @@ from railweave.plan.document import change_json, change_of
 from railweave.plan.verification import EVERYONE, unreachable
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
-from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.frr.maintenance import Maintenance
 
@@ -49,7 +49,7 @@ class ReadRunning:
         asked: dict[str, bool] = decoded(dict[str, bool], request.arguments)
         unresolved = asked["unresolved"] or bool(bench.missing_secrets)
         compare = Comparer(bench.fabric, bench.intended, asked["remove_conflicting"], unresolved)
-        params = {"compare": compare, "share": Sharing(), "announce": announce}
+        params = {"compare": compare, "announce": announce}
         reading: Reading = bench.perform(read_running, request.device, params).result
         return reading_json(reading)
 
@@ -61,9 +61,10 @@ class ReadRunning:
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Reading``; its changes share objects with those of other devices."""
         del asked_s
-        if self._plan is not params["share"]:
-            self._plan, self._known = params["share"], {}
-        return Result(host=None, result=reading_of(value, params["share"], self._known))
+        compare: Comparer = params["compare"]
+        if self._plan is not compare:
+            self._plan, self._known = compare, {}
+        return Result(host=None, result=reading_of(value, partial(compare.share, device), self._known))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device that could not be read."""
@@ -93,10 +94,11 @@ _READING = ("running_sha256", "pending", "error", "unapplied", "generation", "re
 _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
 
 
-def reading_of(value: Any, share: Sharing, known: dict[bytes, Change]) -> Reading:
+def reading_of(value: Any, share: Callable[[Delta], Delta], known: dict[bytes, Change]) -> Reading:
     """Return the reading of plain values; raises MessageError where they are none.
 
-    ``known`` are the changes of other devices by their JSON: most devices of a fabric have most changes in common.
+    ``share`` returns a delta equal to the one that it gets, which others hold as well; ``known`` are the changes of
+    other devices by their JSON: most devices of a fabric have most changes in common.
     """
     told = decoded(dict[str, Any], value)
     found = told.pop("difference", None)
