@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test check lint types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -133,6 +133,9 @@ verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the
 
 test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)
 	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench and not slow'
+
+slow: setup ## the slow tests, which `make test` leaves out
+	@$(PYTEST) $(PARALLEL) -m 'slow and not e2e and not bench'
 
 # mypy keeps one processor busy, the tests wait for processes now and then: side by side they end sooner.
 check: lint ## format, lint, types, and all tests with coverage
