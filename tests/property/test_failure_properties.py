@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from examples import fewest
 from frr_routes import routes
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
@@ -87,7 +88,7 @@ def of_cards(switch: Switch, cages: int) -> Switch:
 
 
 @given(fabrics())
-@settings(max_examples=max(12, settings.default.max_examples // 5))
+@fewest
 def test_classes_are_what_every_failure_alone_costs(drawn: Drawn) -> None:
     fabric = drawn.fabric()
     assume(len(components(fabric)) <= MOST_COMPONENTS)
