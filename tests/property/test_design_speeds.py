@@ -50,13 +50,12 @@ class Wish:
     def intent(self) -> Intent:
         each = self.rails if self.shape != "rack-aligned" else 1
         apart = self.rails if self.shape == "rail-only" else 1
-        nics = f"count: {self.rails}, ports: {self.planes}, model: connectx-7"
-        entries = [f"  - {{name: kind, count: {self.nodes}, gpus: 4, nics: {{speed: 400G, {nics}}}}}"]
+        entries = [f"  - {{name: kind, count: {self.nodes}, gpus: 4, nics: {self._nics(400)}}}"]
         for index, kind in enumerate(self.kinds):
             leaf = f"uplink_speed: {kind.uplink_gbps}G, links_per_pair: {kind.pair}, reserve: {kind.room * each}"
             entries.append(
                 f"  - {{name: kind{'abc'[index]}, count: {kind.nodes}, gpus: 4,"
-                f" first_stripe: {STRIPES_OF_A_KIND * (index + 1)}, nics: {{speed: {kind.gbps}G, {nics}}},"
+                f" first_stripe: {STRIPES_OF_A_KIND * (index + 1)}, nics: {self._nics(kind.gbps)},"
                 f" leaf: {{model: nvidia-sn5600, {leaf}}}}}"
             )
         topology = {
@@ -73,6 +72,11 @@ class Wish:
         keys = "".join(f"  {key}: {value}\n" for key, value in topology.items())
         text = "\n".join(["fabric: ages", "workload: {kind: inference}", "nodes:", *entries, "topology:", keys, LOSSY])
         return load_intent_text(text, "ages.yml")
+
+    def _nics(self, gbps: int) -> str:
+        # Of the two models, only the later one has two ports of 400G.
+        model = "connectx-8" if (self.planes, gbps) == (2, 400) else "connectx-7"
+        return f"{{count: {self.rails}, speed: {gbps}G, ports: {self.planes}, model: {model}}}"
 
     def kind_of(self, fabric: Fabric, leaf: Switch) -> Kind:
         """Return the kind of a leaf by the nodes on it; a leaf of all has the common pair of 400G."""
