@@ -21,6 +21,9 @@ from railweave.plan.capacity import rails_out
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.units import ipv4_text
 
+NICS = {2: "connectx-6", 4: "amd-pollara-400", 8: "broadcom-thor-ultra"}
+"""A NIC with so many ports of 100G."""
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -40,6 +43,7 @@ class Wish:
     def intent(self) -> Intent:
         count = self.nodes * self.stripes - self.nodes // 2
         ports = self.leaves * self.planes * self.ports
+        nic = NICS[ports]
         pods = self.pods and self.shape != "rail-only"
         three = "  tiers: 3\n  pod: 1\n  super_spine: {model: sonic-vs, oversubscription: '7:1'}\n" if pods else ""
         leaves = self.leaves * (1 if self.shape == "rack-aligned" else self.rails) * (self.stripes + self.spare)
@@ -53,7 +57,7 @@ class Wish:
 fabric: dual
 workload: {{kind: inference}}
 nodes:
-  - {{name: gpu, count: {count}, gpus: 8, nics: {{count: {self.nics}, speed: 100G, ports: {ports}, model: connectx-6}}}}
+  - {{name: gpu, count: {count}, gpus: 8, nics: {{count: {self.nics}, speed: 100G, ports: {ports}, model: {nic}}}}}
 topology:
   shape: {self.shape}
   rails: {self.rails}
