@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from figures import Bar, Figures, Measurement, run, table, turns
-from intents import DENSE, LARGER_MTU, SLOWER_BGP, THIN, thin
+from intents import DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
 
 ROOT = Path(__file__).resolve().parents[2]
 THIS, OTHER = "this", "against"
@@ -46,7 +46,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--against", type=Path, metavar="DIR", help="another checkout with an environment of its own")
     parser.add_argument("--json", action="store_true", help="print a document in the place of the table")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each measurement")
-    parser.add_argument("--largest", type=int, default=1536, metavar="SWITCHES", help="leave larger fabrics out")
+    parser.add_argument("--largest", type=int, default=4096, metavar="SWITCHES", help="leave larger fabrics out")
     parser.add_argument("--switches", type=int, default=72, help="simulated switches")
     parser.add_argument("--scale", action="store_true", help="a thousand simulated switches, once")
     return parser.parse_args()
@@ -54,7 +54,7 @@ def _asked() -> argparse.Namespace:
 
 def _bench(checkouts: Checkouts, place: Path, asked: argparse.Namespace) -> Iterator[Measurement]:
     yield from _starting(checkouts, place, asked.rounds)
-    for kind, intents in (("thin", THIN), ("dense", DENSE)):
+    for kind, intents in (("thin", THIN), ("dense", DENSE), ("three-tier", PODS)):
         for switches, text in intents.items():
             if switches <= asked.largest:
                 yield from _offline(checkouts, place, f"{switches:,} {kind}", text, asked.rounds)
@@ -74,11 +74,11 @@ def _starting(checkouts: Checkouts, place: Path, rounds: int) -> Iterator[Measur
 
 
 def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: int) -> Iterator[Measurement]:
-    """Measure a size without devices: checked, rendered, and compared with one that changes every switch."""
+    """Measure a size without devices: checked, rendered, and two tiers compared with a change of every switch."""
     folder = place / name.replace(" ", "-")
     folder.mkdir()
     (folder / "intent.yml").write_text(text)
-    bars = {"1,024 thin": 1.2, "1,024 dense": 4.0}
+    bars = {"1,024 thin": 1.2, "1,024 dense": 4.0, "4,096 three-tier": 8.0}
 
     def check(checkout: Path, _turn: int) -> Figures:
         return run(checkout, folder, "check", "intent.yml")
@@ -89,7 +89,8 @@ def _offline(checkouts: Checkouts, place: Path, name: str, text: str, rounds: in
 
     yield turns(f"check, {name} switches", checkouts, rounds, check)
     yield turns(f"render, {name} switches", checkouts, rounds, render, _cpu(bars.get(name)))
-    for what, change in (("MTU", LARGER_MTU), ("BGP timers", SLOWER_BGP)):
+    changes = () if name.endswith("three-tier") else (("MTU", LARGER_MTU), ("BGP timers", SLOWER_BGP))
+    for what, change in changes:
         (folder / "changed.yml").write_text(text + change)
 
         def diff(checkout: Path, _turn: int) -> Figures:

@@ -1,4 +1,4 @@
-"""Intents of the benchmark: two-tier fabrics that ``railweave check`` accepts, up to the largest."""
+"""Intents of the benchmark, which ``railweave check`` accepts: two tiers up to the largest, and three."""
 
 _SHAPE = """\
 fabric: bench
@@ -32,6 +32,30 @@ DENSE = {
     1536: _SHAPE.format(**_DENSE, nodes=4096, stripe=128, leaves=256, spines=128),
 }
 """By number of switches. No two tiers hold more: a spine has ports for 256 leaves, a NIC for four planes."""
+
+_PODS = """\
+fabric: bench
+workload: {{kind: pretraining}}
+nodes:
+  - {{name: gpu, count: {nodes}, gpus: 8, nics: {{count: 8, speed: {speed}, ports: {planes}, model: {nic}}}}}
+topology:
+  tiers: 3
+  planes: {planes}
+  pod: 4
+  leaf: {{model: {model}}}
+  spine: {{model: {model}}}
+  super_spine: {{model: {model}}}
+cabling:
+  spine_super_spine: {{length_m: 100}}
+"""
+_SUPERPOD = {"speed": "400G", "planes": 1, "nic": "connectx-7", "model": "nokia-ixr7220-h4-64d"}
+_PLANES = {"speed": "100G", "planes": 8, "nic": "broadcom-thor-ultra", "model": "nvidia-sn4600c"}
+PODS = {
+    1024: _PODS.format(**_SUPERPOD, nodes=1536),
+    4096: _PODS.format(**_SUPERPOD, nodes=6144),
+    16384: _PODS.format(**_PLANES, nodes=3072),
+}
+"""Three tiers of switches with 64 ports in pods of 128 nodes, by number of switches; the largest in eight planes."""
 
 LARGER_MTU = "mtu: {fabric: 9216, hosts: 9000}\n"
 SLOWER_BGP = "bgp: {keepalive: 5, hold: 15}\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from figures import Bar, Figures, Measurement, run, table, turns
-from intents import DENSE, LARGER_MTU, SLOWER_BGP, THIN, thin
+from intents import DENSE, LARGER_MTU, PODS, SLOWER_BGP, THIN, thin
 
 from railweave import api
 
@@ -60,7 +60,7 @@ def test_a_command_that_fails_is_shown_with_its_words(tmp_path: Path) -> None:
         (thin(7), 36),
         *(
             pytest.param(text, switches, marks=pytest.mark.bench)
-            for made in (THIN, DENSE)
+            for made in (THIN, DENSE, PODS)
             for switches, text in made.items()
             if switches > 256
         ),
