@@ -229,7 +229,7 @@ class Committer:
         }
 
     def _amendment(self, work: Work, text: str, revert_in_s: int | None) -> dict[str, Any]:
-        """Return further lines of FRR for a transaction that the switch holds, with its way back."""
+        """Return further lines of FRR for a transaction that the switch holds, with its rollback document."""
         return {
             **self._head(work, revert_in_s),
             "steps": [{"kind": "vtysh", "text": text}],

@@ -160,7 +160,7 @@ def _growth_faults(intent: Intent, layout: Layout, growth: Growth, room: RoomLef
 
 
 def _third_tier(intent: Intent, layout: Layout, first: str) -> str:
-    """Return the way out of two tiers that were asked for, empty where nothing else ends them."""
+    """Return the fix where an intent asks for two tiers and spine ports alone limit them, else an empty text."""
     if intent.topology.tiers != 2 or layout.pod or layout.lowest.rails or first != "spine_ports":
         return ""
     return "use tiers: auto, which builds a third tier where two do not hold the growth, or spines with more ports"

@@ -54,8 +54,8 @@ def verify(
     times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
     found = run_on(nr, names, verify_device, judge=Judge(fabric, settled, expecting), **times, announce=announce)
     checks = with_port_names(fabric, chain.from_iterable(one.checks for one in found.values()))
-    wanted = fabric.policies.sonic.release
-    differing = {name: other_release(found[name].release, wanted) for name in names}
+    intended = fabric.policies.sonic.release
+    differing = {name: other_release(found[name].release, intended) for name in names}
     lacking = chain.from_iterable(found[name].lacking for name in names)
     without_bfdd = (found[name].warning for name in names if found[name].warning)
     warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *half_linked(fabric, checks))

@@ -1,8 +1,8 @@
 """A worker at the other end of a pipe: a process of this machine, or one that a command such as ssh starts elsewhere.
 
 Each line is a message. The pipe is the life of the worker: it ends when its input does, and whoever waits for an
-answer is told as soon as its output ends. A worker that is silent for too long is asked whether it is there, and ended
-where it does not say so: a session that hangs looks like one that is busy.
+answer gets an error as soon as its output ends. A worker that is silent for too long is asked whether it is there, and
+stopped where it does not answer: a session that hangs looks like one that is busy.
 """
 
 import os
@@ -21,7 +21,7 @@ from nornir_railweave.workers.message import HELLO, Answer, MessageError, Reques
 from nornir_railweave.workers.serving import Worker
 
 _BEATS = 3
-"""How often a silent worker is asked, within the time after which it is given up."""
+"""How often a silent worker is asked, within the time after which it counts as lost."""
 _LONGEST_TEXT = 300
 _READ = 4096
 _END_S = 5.0
@@ -32,7 +32,7 @@ class PipeChannel:
     request, which may find that the new one knows nothing of what was begun."""
 
     def __init__(self, command: Sequence[str], label: str, silent_s: float, environ: Mapping[str, str] | None = None):
-        """Start nothing yet. ``silent_s`` is after how many seconds without a word the worker is given up."""
+        """Start nothing yet. ``silent_s`` is after how many seconds without a message the worker counts as lost."""
         self._command = tuple(command)
         self._label = label
         self._silent_s = silent_s

@@ -29,7 +29,7 @@ class SpreadTask(Protocol):
         """Return the task's arguments for a device as plain values; None where they have no such form."""
 
     def announce(self, params: Mapping[str, Any]) -> Events:
-        """Return who is told of the task's steps."""
+        """Return what receives the events of the task's steps."""
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
         """Carry the task out, as the worker does, and return its result as plain values.

@@ -8,9 +8,8 @@ dropped, except those that a node sends with it rightly: RoCE, BGP, and ICMP, wh
 
 The protocol of IPv6 packets is another field, NEXT_HEADER, which no YANG model of SONiC up to 202505 has, so that a
 rule with it would block every later patch of the switch; and orchagent puts it in place of IP_PROTOCOL in ``L3V6``
-alone. So what is allowed of IPv6 is told by its ports, and of ICMPv6 by its types, those that a path does not work
-without: errors, Packet Too Big and neighbor discovery. Linux sends them with DSCP 0, unless ``ndisc_tclass`` says
-otherwise.
+alone. So rules match IPv6 by its ports, and ICMPv6 by the types that a path does not work without: errors, Packet Too
+Big and neighbor discovery. Linux sends them with DSCP 0, unless ``ndisc_tclass`` says otherwise.
 
 Rules come in the order of their names, so that nothing is dropped before everything else is allowed.
 """
