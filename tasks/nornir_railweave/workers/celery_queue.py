@@ -1,8 +1,9 @@
 """Workers of a site behind a task queue of Celery: each site has its queue, and each worker one of its own.
 
-A request is one task of Celery, named by device and plan digest, and JSON in both directions. What goes on with a device
-goes to the queue of the worker that holds it. A task that nobody takes in time expires there and counts as lost here; a
-worker that has taken one and does not answer Celery's pings is lost. Redis, as broker and for results, is what is tested.
+A request is one task of Celery, named by device and plan digest, and JSON in both directions. What goes on with a
+device goes to the queue of the worker that holds it. A task that nobody takes in time expires there and counts as lost
+here; a worker that has taken one and does not answer Celery's pings is lost. Redis, as broker and for results, is what
+is tested.
 """
 
 import logging

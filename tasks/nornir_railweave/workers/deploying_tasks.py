@@ -24,7 +24,7 @@ from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit,
 from nornir_railweave.tasks.save_config import Saved, save_config
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.reading_tasks import neighbors_in
-from nornir_railweave.workers.spread_task import RefusedHereError
+from nornir_railweave.workers.spread_task import LostAsRefused, RefusedHereError
 from nornir_railweave.workers.workbench import Begun, Workbench
 from railweave.jsonable import as_json
 from railweave.plan.model import DevicePlan, DeviceState, Generation
@@ -286,7 +286,7 @@ class SoakDevice(_Continued):
         return Result(host=None, result=SoakCheck(decoded(tuple[VerifyCheck, ...], value)))
 
 
-class AssessDevice(_Step):
+class AssessDevice(LostAsRefused, _Step):
     """``assess_device``: what a device holds after a worker or the program failed; any worker of its site can tell."""
 
     name = assess_device.__name__
@@ -317,12 +317,8 @@ class AssessDevice(_Step):
         order.announce(Event(Step.OUTCOME, device, text, {"outcome": Outcome.UNREACHABLE.value}))
         return Result(host=None, result=DeviceOutcome(Outcome.UNREACHABLE, text))
 
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return a device of which nobody can tell."""
-        return self.refused(device, params, str(fault))
 
-
-class SaveConfig:
+class SaveConfig(LostAsRefused):
     """``save_config``: an unchanged device that would boot something else saves what it runs."""
 
     name = save_config.__name__
@@ -355,7 +351,3 @@ class SaveConfig:
         """Return that nobody could ask the device; the verification that follows finds why."""
         del device, params, why
         return Result(host=None, result=Saved.UNKNOWN)
-
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return that nobody could ask the device."""
-        return self.refused(device, params, str(fault))

@@ -9,13 +9,14 @@ from nornir_railweave.events import Events, silent
 from nornir_railweave.rollout.planning import find_live_ports, revert_expired_commit
 from nornir_railweave.tasks.links_up_towards import ports_up
 from nornir_railweave.workers.message import Request, decoded
+from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
 from railweave.jsonable import as_json
 from railweave.plan.model import LivePort
 from railweave.sonic.delta.closing import ClosingPort
 
 
-class PortsUp:
+class PortsUp(LostAsRefused):
     """``ports_up``: which of a switch's ports are up."""
 
     name = ports_up.__name__
@@ -47,12 +48,8 @@ class PortsUp:
         del why
         return Result(host=None, result=tuple(params["ports_of"][device]))
 
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return all ports."""
-        return self.refused(device, params, str(fault))
 
-
-class FindLivePorts:
+class FindLivePorts(LostAsRefused):
     """``find_live_ports``: which ports that close for good are in use."""
 
     name = find_live_ports.__name__
@@ -92,12 +89,8 @@ class FindLivePorts:
         closing: Sequence[ClosingPort] = params["ports_of"][device]
         return Result(host=None, result=tuple(LivePort(one.port, one.far_end) for one in closing))
 
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return all ports."""
-        return self.refused(device, params, str(fault))
 
-
-class RevertExpired:
+class RevertExpired(LostAsRefused):
     """``revert_expired_commit``: what a switch's own timer should have reverted. No plan is carried out by it."""
 
     name = revert_expired_commit.__name__
@@ -126,7 +119,3 @@ class RevertExpired:
         """Return that nothing was reverted; the reading that follows finds why."""
         del device, params
         return Result(host=None, result=False, failed=True, error=why)
-
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return that nothing is known to be reverted."""
-        return self.refused(device, params, str(fault))

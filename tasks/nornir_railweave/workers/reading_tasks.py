@@ -13,6 +13,7 @@ from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.planning import read_running
 from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
+from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
@@ -26,7 +27,7 @@ from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.frr.maintenance import Maintenance
 
 
-class ReadRunning:
+class ReadRunning(LostAsRefused):
     """``read_running``: what a device runs against what is intended, for a plan. Secrets stay at the worker: the
     changes come as a plan's file has them."""
 
@@ -70,10 +71,6 @@ class ReadRunning:
         """Return a device that could not be read."""
         self.announce(params)(Event(Step.UNREACHABLE, device, why))
         return Result(host=None, result=Reading(error=why))
-
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return a device that could not be read."""
-        return self.refused(device, params, str(fault))
 
 
 def reading_json(reading: Reading) -> dict[str, Any]:
@@ -131,7 +128,7 @@ def _delta(documents: Any, known: dict[bytes, Change]) -> Delta:
     return Delta(tuple(changes))
 
 
-class VerifyDevice:
+class VerifyDevice(LostAsRefused):
     """``verify_device``: the checks of what a device shows, judged where it is read."""
 
     name = verify_device.__name__
@@ -173,10 +170,6 @@ class VerifyDevice:
         """Return the failing check of a device that could not be read."""
         self.announce(params)(Event(Step.UNREACHABLE, device, why))
         return Result(host=None, result=Judgment((unreachable(device, why),)))
-
-    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
-        """Return the failing check of a device that could not be read."""
-        return self.refused(device, params, str(fault))
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """A task that can be carried out in another process: its arguments as plain values, and its result from an answer."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -12,6 +13,18 @@ from nornir_railweave.workers.workbench import Workbench
 
 class RefusedHereError(Exception):
     """A worker does not do what it was asked to; nothing was done. The text says why."""
+
+
+class LostAsRefused(ABC):
+    """A task that takes a lost worker for one that did nothing: either way nothing is known of the device."""
+
+    @abstractmethod
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return the result of a device on which a worker did nothing."""
+
+    def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
+        """Return the same of a device whose worker was lost, with the fault as the reason."""
+        return self.refused(device, params, str(fault))
 
 
 class SpreadTask(Protocol):
