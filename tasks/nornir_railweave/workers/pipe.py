@@ -6,13 +6,14 @@ stopped where it does not answer: a session that hangs looks like one that is bu
 """
 
 import os
+import select
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, cast
 
@@ -59,7 +60,7 @@ class PipeChannel:
                     raise WorkerLostError(why) from None
                 if running.quiet_s() >= self._silent_s:
                     running.end()
-                    raise WorkerLostError(f"{self._label} was silent for {self._silent_s:g} s") from None
+                    raise WorkerLostError(running.silent) from None
                 running.beat(request)
 
     def close(self) -> None:
@@ -77,20 +78,22 @@ class PipeChannel:
     def _started(self) -> "_Running":
         with self._lock:
             if self._running is None or self._running.over:
-                self._running = _Running(self._command, self._label, self._environ)
+                self._running = _Running(self._command, self._label, self._silent_s, self._environ)
             return self._running
 
 
 class _Running:
     """A worker that was started, and the requests that wait for its answers."""
 
-    def __init__(self, command: Sequence[str], label: str, environ: Mapping[str, str] | None) -> None:
+    def __init__(self, command: Sequence[str], label: str, silent_s: float, environ: Mapping[str, str] | None) -> None:
         self._label = label
-        self._lock = threading.Lock()
+        self._silent_s = silent_s
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: dict[str, Future[Answer]] = {}
         self._heard_s = time.monotonic()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
-        self.over = False
+        self._over = threading.Event()
+        self._why = ""
         try:
             self.process = subprocess.Popen(
                 command,
@@ -104,20 +107,24 @@ class _Running:
             self._said.close()
             raise WorkerLostError(f"{label}: `{command[0]}` cannot be started: {fault.strerror}") from fault
         self._to, self._from = cast(IO[bytes], self.process.stdin), cast(IO[bytes], self.process.stdout)
+        os.set_blocking(self._to.fileno(), False)
         threading.Thread(target=self._read, name=f"railweave-{label}", daemon=True).start()
 
     def send(self, request: Request) -> "Future[Answer]":
         """Send a request; return where its answer will be."""
         waiting: Future[Answer] = Future()
         with self._lock:
-            if not self.over:
-                self._waiting[request.id] = waiting
+            self._waiting[request.id] = waiting
         try:
             self._write(request)
+        except TimeoutError:
+            self.end()
+            raise WorkerLostError(self.silent) from None
         except OSError:
-            self.drop(request.id)
-            with suppress(InvalidStateError):  # whoever reads the answers has told everybody that the pipe ended
-                waiting.set_exception(WorkerLostError(self._ended()))
+            # Why is known once the process is over, and told by whoever reads its output.
+            if not self._over.wait(_END_S):
+                self.end()
+            self._tell_lost()
         return waiting
 
     def beat(self, like: Request) -> None:
@@ -126,11 +133,27 @@ class _Running:
             self._write(Request(HELLO, "", like.binding, like.expires_at))
 
     def _write(self, request: Request) -> None:
-        with self._lock:
+        """Write a message whole; raises TimeoutError for a worker that takes nothing off the pipe, else OSError."""
+        rest = encode(request) + b"\n"
+        with self._writing:
             if self.over:
                 raise BrokenPipeError
-            self._to.write(encode(request) + b"\n")
-            self._to.flush()
+            room = select.poll()
+            room.register(self._to, select.POLLOUT)
+            while rest:
+                if not room.poll(self._silent_s * 1000):
+                    raise TimeoutError
+                rest = rest[os.write(self._to.fileno(), rest) :]
+
+    @property
+    def over(self) -> bool:
+        """Tell whether it has ended."""
+        return self._over.is_set()
+
+    @property
+    def silent(self) -> str:
+        """Return the reason for giving up one that hangs."""
+        return f"{self._label} was silent for {self._silent_s:g} s"
 
     def quiet_s(self) -> float:
         """Return for how many seconds nothing was heard."""
@@ -161,20 +184,20 @@ class _Running:
                     waiting = self._waiting.pop(answer.id, None)
                 if waiting is not None:
                     waiting.set_result(answer)
-        self.process.wait()
-        why = self._ended()
-        with self._lock:
-            self.over = True
-            lost, self._waiting = self._waiting, {}
-        for waiting in lost.values():
-            waiting.set_exception(WorkerLostError(why))
-        with suppress(OSError):
+        self._why = f"{self._label} ended ({_status(self.process.wait())})" + self._last_words()
+        self._over.set()
+        self._tell_lost()
+        with self._writing, suppress(OSError):
             self._to.close()
         self._said.close()
 
-    def _ended(self) -> str:
-        status = self.process.poll()
-        return f"{self._label} ended" + (f" ({_status(status)})" if status is not None else "") + self._last_words()
+    def _tell_lost(self) -> None:
+        """Tell all that still wait why no answer will come, once the process is over."""
+        if self.over:
+            with self._lock:
+                lost, self._waiting = self._waiting, {}
+            for waiting in lost.values():
+                waiting.set_exception(WorkerLostError(self._why))
 
     def _last_words(self) -> str:
         with suppress(OSError, ValueError):

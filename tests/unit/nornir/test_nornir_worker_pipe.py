@@ -113,6 +113,19 @@ def test_a_worker_that_ends_is_named_with_its_last_words() -> None:
     asking.close()
 
 
+MORE_THAN_A_PIPE_HOLDS = "x" * 200_000
+LEAVES_SLOWLY = "exec <&-; sleep 0.2; echo no route to runner >&2; exit 7"
+
+
+@pytest.mark.slow
+def test_a_worker_that_reads_no_more_is_named_once_it_has_ended() -> None:
+    asking = PipeChannel(["sh", "-c", LEAVES_SLOWLY], "the worker of site west", 60)
+    with pytest.raises(WorkerLostError) as lost:
+        asking.ask(request(device=MORE_THAN_A_PIPE_HOLDS), 60)
+    assert str(lost.value) == "the worker of site west ended (exit status 7): no route to runner"
+    asking.close()
+
+
 @pytest.mark.slow
 def test_a_worker_that_was_lost_is_started_again_by_the_next_request() -> None:
     asking = channel("answers")
@@ -129,6 +142,14 @@ def test_a_worker_that_hangs_is_given_up_and_ended() -> None:
     asking = channel("hangs", silent_s=0.3)
     with pytest.raises(WorkerLostError, match=r"^the worker of site west was silent for 0.3 s$"):
         asking.ask(request(), 60)
+    asking.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_takes_nothing_off_the_pipe_is_given_up_and_ended() -> None:
+    asking = PipeChannel(["sleep", "60"], "the worker of site west", 0.3)
+    with pytest.raises(WorkerLostError, match=r"^the worker of site west was silent for 0.3 s$"):
+        asking.ask(request(device=MORE_THAN_A_PIPE_HOLDS), 60)
     asking.close()
 
 
