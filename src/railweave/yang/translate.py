@@ -6,7 +6,7 @@ names a field.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -44,61 +44,98 @@ class Translation:
     refused: tuple[Violation, ...]
 
 
-class _Document:
-    """Lines with the place of each, gathered by module: a module has one root element."""
+@dataclass(frozen=True, slots=True)
+class _TableText:
+    """The XML of one table by ``schema``, the place of each of its lines, and what of it has no place in the models."""
+
+    schema: TableSchema
+    rows: Table
+    xml: str
+    places: tuple[Place, ...]
+    refused: tuple[Violation, ...]
+
+
+class Translator:
+    """Translates the documents of many switches for the models of many releases.
+
+    A table of the same rows and the same schema as one before is not translated again: most tables of the switches of
+    a tier are equal, and most schemas of a table in all releases.
+    """
 
     def __init__(self) -> None:
-        self.modules: dict[str, tuple[TableSchema, list[tuple[str, Place]]]] = {}
-        self.refused: list[Violation] = []
+        self._kept: dict[str, list[_TableText]] = {}
 
-    def lines_of(self, schema: TableSchema) -> list[tuple[str, Place]]:
-        return self.modules.setdefault(schema.module, (schema, []))[1]
+    def translate(self, tables: ConfigDb, index: SchemaIndex) -> Translation:
+        """Return ``tables`` as XML by the models of ``index``; total: what cannot be translated is a violation."""
+        modules: dict[str, list[_TableText]] = {}  # a module has one root element
+        refused: list[Violation] = []
+        for table, rows in tables.items():
+            schema = index.get(table)
+            if schema is None:
+                words = "the models have no table of this name, so its rows are not judged"
+                refused.append(Violation(Place(table), words, rows=len(rows), unmodelled=True))
+                continue
+            text = self._table(table, schema, rows)
+            modules.setdefault(schema.module, []).append(text)
+            refused += text.refused
+        return _joined(modules, tuple(refused))
 
-    def translation(self) -> Translation:
-        lines: list[tuple[str, Place]] = []
-        for module, (schema, body) in self.modules.items():
-            lines.append((f'<{module} xmlns="{escape(schema.namespace)}">', Place("")))
-            lines += body
-            lines.append((f"</{module}>", Place("")))
-        text = "".join(f"{line}\n" for line, _ in lines)
-        return Translation(text, tuple(place for _, place in lines), tuple(self.refused))
+    def _table(self, table: str, schema: TableSchema, rows: Table) -> _TableText:
+        kept = self._kept.setdefault(table, [])
+        for text in kept:
+            if text.rows == rows and text.schema == schema:
+                return text
+        text = _table_text(table, schema, rows)
+        kept.insert(0, text)
+        del kept[_MOST_KEPT:]
+        return text
+
+
+_MOST_KEPT = 8
+"""Texts kept of a table: those of as many releases, of the switches met last."""
 
 
 def translate(tables: ConfigDb, index: SchemaIndex) -> Translation:
-    """Return ``tables`` as XML by the models of ``index``; total: what cannot be translated is a violation."""
-    document = _Document()
-    for table, rows in tables.items():
-        schema = index.get(table)
-        if schema is None:
-            words = "the models have no table of this name, so its rows are not judged"
-            document.refused.append(Violation(Place(table), words, rows=len(rows), unmodelled=True))
-            continue
-        lines = document.lines_of(schema)
-        lines.append((f"<{table}>", Place(table)))
-        for key, fields in rows.items():
-            _add_row(document, lines, schema, Place(table, key), fields)
-        lines.append((f"</{table}>", Place(table)))
-    return document.translation()
+    """Return one document as XML: ``Translator.translate``."""
+    return Translator().translate(tables, index)
 
 
-def _add_row(
-    document: _Document, lines: list[tuple[str, Place]], schema: TableSchema, place: Place, fields: Fields
-) -> None:
-    form, problems = _form_of(schema, place, fields)
-    document.refused += problems
-    if form is None:
-        return
-    faulty = {one.place.field for one in problems}
-    lines.append((f"<{form.element}>", place))
+def _joined(modules: Mapping[str, Sequence[_TableText]], refused: tuple[Violation, ...]) -> Translation:
+    xml: list[str] = []
+    places: list[Place] = []
+    for module, texts in modules.items():
+        xml.append(f'<{module} xmlns="{escape(texts[0].schema.namespace)}">\n')
+        xml += (text.xml for text in texts)
+        xml.append(f"</{module}>\n")
+        places += (Place(""), *(place for text in texts for place in text.places), Place(""))
+    return Translation("".join(xml), tuple(places), refused)
+
+
+def _table_text(table: str, schema: TableSchema, rows: Table) -> _TableText:
+    lines = [(f"<{table}>", Place(table))]
+    refused: list[Violation] = []
+    for key, fields in rows.items():
+        place = Place(table, key)
+        form, problems = _form_of(schema, place, fields)
+        refused += problems
+        if form is not None:
+            lines += _row_lines(form, place, fields, {one.place.field for one in problems})
+    lines.append((f"</{table}>", Place(table)))
+    xml = "".join(f"{line}\n" for line, _ in lines)
+    return _TableText(schema, dict(rows), xml, tuple(place for _, place in lines), tuple(refused))
+
+
+def _row_lines(form: RowSchema, place: Place, fields: Fields, faulty: set[str]) -> Iterator[tuple[str, Place]]:
+    yield f"<{form.element}>", place
     if form.keys:
-        parts = zip(form.keys, place.key.split("|"), strict=True)
-        lines += ((_leaf(name, part), place) for name, part in parts)
+        for name, part in zip(form.keys, place.key.split("|"), strict=True):
+            yield _leaf(name, part), place
     for name, value in fields.items():
-        if name in faulty:
-            continue
-        there = Place(place.table, place.key, name)
-        lines += ((line, there) for line in _field_lines(form, there, value))
-    lines.append((f"</{form.element}>", place))
+        if name not in faulty:
+            there = Place(place.table, place.key, name)
+            for line in _field_lines(form, there, value):
+                yield line, there
+    yield f"</{form.element}>", place
 
 
 def _form_of(schema: TableSchema, place: Place, fields: Fields) -> tuple[RowSchema | None, list[Violation]]:
