@@ -91,7 +91,7 @@ class Project(CommandRig):
     def kill(self, process: "subprocess.Popen[str]") -> None:
         """End a process that this test started, as a lost machine would."""
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
     def set_rollout(self, **settings: float) -> None:
         """Set the rollout's times in the simulator's inventory."""

@@ -25,7 +25,7 @@ def test_bfd_is_turned_on_notices_a_silent_spine_and_is_turned_off(deployed_lab:
     failed = {(one["kind"], one["actual"]) for one in project.verify(status=1)["checks"] if not one["ok"]}
     assert {("bgp", "AS 4200001000 not established"), ("bfd", "down")} <= failed
     project.run("sim", "fault", SPINE, "clear")
-    project.wait_until(lambda: project.verify(status=None)["ok"], 30, "sessions are back")
+    project.wait_until(lambda: project.verify(status=None)["ok"], 60, "sessions are back")
 
     project.intent.write_text(without)
     off = project.plan()["changes"]

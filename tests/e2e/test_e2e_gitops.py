@@ -20,7 +20,7 @@ import yaml
 pytestmark = pytest.mark.e2e
 
 BIN = Path(sys.executable).parent
-STEP_SECONDS = 240
+STEP_SECONDS = 600
 CURL = """#!/usr/bin/env python3
 import json, pathlib, sys
 sys.stdin.read()

@@ -434,9 +434,9 @@ def test_an_interrupt_ends_the_change_and_leaves_nothing_behind(nodes: Nodes, tm
     nodes.target(batches={"canary": 1, "size": 1, "max_failures": 9})
     nodes.project.environ |= {"TMPDIR": str(scratch)}
     running = nodes.project.start("hosts", "apply", "--target", "bench", "--limit", "gpu1,gpu2", "--yes")
-    nodes.project.wait_until(lambda: list(scratch.glob("railweave-hosts-*/artifacts")), 60, "ansible-runner began")
+    nodes.project.wait_until(lambda: list(scratch.glob("railweave-hosts-*/artifacts")), 120, "ansible-runner began")
     running.send_signal(signal.SIGINT)
-    said = running.communicate(timeout=60)[0]
+    said = running.communicate(timeout=240)[0]
     assert running.returncode == 130, said
     assert list(scratch.glob("railweave-hosts-*")) == []
     assert programs_with(str(scratch)) == [], "Ansible's workers lead sessions of their own"

@@ -30,7 +30,7 @@ def spines(project: Any, prefix: str, leaf: str = LEAF) -> int:
 
 def test_pods_are_operated_like_one_fabric(pods: Any) -> None:
     def ways(near: int, far: int, what: str) -> None:
-        pods.wait_until(lambda: (spines(pods, NEAR), spines(pods, FAR)) == (near, far), 10, what)
+        pods.wait_until(lambda: (spines(pods, NEAR), spines(pods, FAR)) == (near, far), 60, what)
 
     ways(2, 2, "all spines carry")
     assert pods.json("drain", SUPER, "--yes", "--wait", "2")["ok"]
@@ -43,7 +43,7 @@ def test_pods_are_operated_like_one_fabric(pods: Any) -> None:
     pods.run("sim", "fault", SPINE, "bgp-down")
     ways(1, 1, "a lost spine takes one way within its pod and one out of it")
     far = "labpods-leaf3"
-    pods.wait_until(lambda: spines(pods, "10.32.0.0/26", far) == 1, 10, "no path leads up again to get around it")
+    pods.wait_until(lambda: spines(pods, "10.32.0.0/26", far) == 1, 60, "no path leads up again to get around it")
     assert spines(pods, "10.32.0.192/26", far) == 2
     assert pods.verify(status=1)["ok"] is False
     pods.run("sim", "fault", SPINE, "clear")
@@ -58,9 +58,9 @@ def test_pods_are_operated_like_one_fabric(pods: Any) -> None:
     }  # fmt: skip
     assert pods.deploy()["result"] == "done"
     assert pods.verify()["ok"]
-    pods.wait_until(lambda: spines(pods, "10.32.1.0/26") == 2, 10, "the new pod is reached by both groups")
+    pods.wait_until(lambda: spines(pods, "10.32.1.0/26") == 2, 60, "the new pod is reached by both groups")
     pods.run("rollback", "--yes", "--provision")
-    pods.wait_until(lambda: spines(pods, "10.32.1.0/26") == 0, 10, "the new pod is gone")
+    pods.wait_until(lambda: spines(pods, "10.32.1.0/26") == 0, 60, "the new pod is gone")
     ways(2, 2, "the pods of before carry as before")
 
 

@@ -238,11 +238,11 @@ def test_a_rehearsal_that_is_ended_at_its_start_leaves_nothing_either(deployed_l
     folder.mkdir()
     project.environ["TMPDIR"] = str(folder)
     running = project.start("rehearse", "--discard-newer")
-    project.wait_until(lambda: list(folder.glob("railweave-twin-*")), 60, "a folder of the twin")
+    project.wait_until(lambda: list(folder.glob("railweave-twin-*")), 120, "a folder of the twin")
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=60)
+    running.communicate(timeout=240)
     assert running.returncode == 130
-    project.wait_until(lambda: not simulators(folder), 60, "the end of the twin")
+    project.wait_until(lambda: not simulators(folder), 120, "the end of the twin")
     assert not list(folder.glob("railweave-twin-*"))
 
 
@@ -271,7 +271,7 @@ def test_an_ended_rehearsal_leaves_no_process_and_no_folder(deployed_lab: Any, n
     handle = os.pidfd_open(json.loads((twin / "process.json").read_bytes())["pid"])
     try:
         running.send_signal(number)
-        running.communicate(timeout=60)
+        running.communicate(timeout=240)
         assert running.returncode == {signal.SIGKILL: -signal.SIGKILL}.get(signal.Signals(number), 130)
         assert select.select([handle], [], [], 60)[0], "the simulator still runs"
     finally:

@@ -145,7 +145,7 @@ def test_a_resumed_rollout_may_be_killed_and_resumed_again(rig: Rig) -> None:
     rig.lose("applied", SPINE)
     name = rig.newest()["rollout"]
     process = rig.project.start("deploy", "--resume", "--target", "sim", "--yes")
-    rig.project.wait_until(lambda: '"resumed"' in rig.journal().read_text(), 60, "it was never resumed")
+    rig.project.wait_until(lambda: '"resumed"' in rig.journal().read_text(), 120, "it was never resumed")
     rig.project.kill(process)
     assert rig.resume(name)["result"] == "done"
     assert [line["step"] for line in rig.newest()["steps"]].count("resumed") == 2
@@ -289,16 +289,16 @@ def test_a_second_deployment_is_told_who_is_at_work_and_the_first_can_be_steered
     rig.slow_down("lab-spine2")
     process = rig.project.start("deploy", "--target", "sim", "--yes", "--json")
     try:
-        rig.project.wait_until(lambda: rig.told(set(), "applying", SPINE), 60, "it never began")
+        rig.project.wait_until(lambda: rig.told(set(), "applying", SPINE), 120, "it never began")
         rig.project.run("rollout", "pause")
-        rig.project.wait_until(lambda: rig.newest()["state"] == "paused", 60, "it never paused")
+        rig.project.wait_until(lambda: rig.newest()["state"] == "paused", 120, "it never paused")
         second = refusal(rig.project.deploy(status=1))
         assert second["code"] == "RW530"
         assert f"process {process.pid} of " in second["message"]
         assert refusal(rig.resume(rig.newest()["rollout"], status=1))["code"] == "RW530"
         assert refusal(rig.rollback(rig.newest()["rollout"], status=1))["code"] == "RW530"
         rig.project.run("rollout", "abort")
-        answer, _ = process.communicate(timeout=60)
+        answer, _ = process.communicate(timeout=240)
     finally:
         rig.project.kill(process)
     assert process.returncode == 1

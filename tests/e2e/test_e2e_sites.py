@@ -160,7 +160,7 @@ def test_a_queue_that_nobody_answers_is_named_within_its_time(site: SiteRig, bro
     site.by_queue(url, worker_s=3)
     begun = time.monotonic()
     message = refusal(site)
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 120
     if there == "nobody works":
         assert message == "site west: no worker of site west took it in 3 s"
     else:

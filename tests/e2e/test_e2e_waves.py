@@ -92,9 +92,9 @@ def test_a_fault_in_the_soak_takes_back_what_was_kept_already(wide: Any) -> None
     change(wide, TIMERS)
     wide.set_rollout(soak=20)
     process = wide.start("deploy", "--target", "sim", "--yes")
-    wide.wait_until(lambda: any(line["step"] == "soaking" for line in journal(wide)), 60, "no wave was soaked")
+    wide.wait_until(lambda: any(line["step"] == "soaking" for line in journal(wide)), 120, "no wave was soaked")
     wide.run("sim", "fault", "lab-spine1", "bgp-down")
-    out, _ = process.communicate(timeout=90)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 1, out
     assert "in the soak of its wave" in " ".join(out.split())
     outcomes = {line["device"]: line["outcome"] for line in journal(wide) if line["step"] == "outcome"}

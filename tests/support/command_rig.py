@@ -22,7 +22,7 @@ class CommandRig:
     a second of imports. `apart` is always the installed command, a process of its own.
     """
 
-    command_seconds = 240
+    command_seconds = 600
     in_process = False
 
     def __init__(self, folder: Path, intent: str | Callable[[Path], str]) -> None:
