@@ -165,9 +165,11 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
 
-# A minute of each on fixed seeds: what `.ci/run` has time for.
+# Both on fixed seeds, side by side.
+SECONDS_EACH ?= 70
+
 fuzz-chaos: setup
-	@$(MAKE) --no-print-directory -j2 --output-sync fuzz chaos FUZZ_SECONDS=70 FUZZ="--seed 1" CHAOS='--seconds 70'
+	@$(MAKE) --no-print-directory -j2 --output-sync fuzz chaos FUZZ_SECONDS=$(SECONDS_EACH) FUZZ="--seed 1" CHAOS='--seconds $(SECONDS_EACH)'
 
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py

@@ -14,6 +14,7 @@ WORKFLOWS = sorted(
     [*ROOT.glob(".github/workflows/*.y*ml"), *ROOT.glob("src/railweave/starter/*/github/workflows/*.y*ml")]
 )
 OWN = ROOT / ".github/workflows/check.yml"
+NIGHTLY = OWN.with_name("nightly.yml")
 
 pytest_ids = [str(path.relative_to(ROOT)) for path in WORKFLOWS]
 
@@ -58,11 +59,12 @@ def test_an_action_has_the_same_commit_everywhere() -> None:
     assert not {name: found for name, found in commits.items() if len(found) > 1}
 
 
-def test_the_own_workflow_may_only_read_and_ends() -> None:
-    workflow = read(OWN)
+@pytest.mark.parametrize(("path", "minutes"), [(OWN, 60), (NIGHTLY, 120)])
+def test_the_own_workflows_may_only_read_and_end(path: Path, minutes: int) -> None:
+    workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["group"]
-    assert all(job["timeout-minutes"] <= 60 and "permissions" not in job for job in workflow["jobs"].values())
+    assert all(job["timeout-minutes"] <= minutes and "permissions" not in job for job in workflow["jobs"].values())
 
 
 def test_both_pipelines_run_what_everybody_runs() -> None:
@@ -71,6 +73,27 @@ def test_both_pipelines_run_what_everybody_runs() -> None:
     gitlab = read(ROOT / ".gitlab-ci.yml")["check"]
     assert "bash .ci/run" in gitlab["script"]
     assert gitlab["timeout"]
+
+
+def test_what_takes_too_long_for_every_change_runs_by_schedule_in_both_pipelines() -> None:
+    (steps,) = (job["steps"] for job in read(NIGHTLY)["jobs"].values())
+    assert steps[-1]["run"] == "bash .ci/nightly"
+    gitlab = read(ROOT / ".gitlab-ci.yml")
+    assert gitlab["nightly"]["script"] == ["bash .ci/nightly"]
+    assert [gitlab[job]["rules"][0]["if"][len("$CI_PIPELINE_SOURCE ") :] for job in ("check", "nightly")] == [
+        '!= "schedule"',
+        '== "schedule"',
+    ]
+
+
+def test_every_target_of_the_pipelines_is_one_of_the_makefile() -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for script in (ROOT / ".ci/run", ROOT / ".ci/nightly"):
+        text = script.read_text(encoding="utf-8")
+        then = " ".join(re.findall(r'THEN="([^"]*)"', text)).split()
+        asked = [*re.findall(r"\bmake ([\w-]+)", text), *then]
+        assert len(asked) >= 4
+        assert set(asked) <= set(targets)
 
 
 def hooks() -> dict[str, Any]:
