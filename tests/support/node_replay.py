@@ -34,7 +34,7 @@ def run(step: dict[str, Any]) -> dict[str, Any]:
     before = Redis(CONFIG_DB).rows()
     done = subprocess.run(
         ["bash", "-c", step["command"]], input=step.get("stdin") or "", capture_output=True, text=True, cwd="/root",
-        timeout=60, check=False,
+        timeout=300, check=False,
     )  # fmt: skip
     after = Redis(CONFIG_DB).rows()
     return {"exit": done.returncode, "stdout": done.stdout, "stderr": done.stderr, "before": before, "after": after}
