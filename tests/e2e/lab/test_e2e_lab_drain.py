@@ -95,7 +95,7 @@ def test_a_drained_spine_carries_nothing_and_no_packet_is_lost(fabric: Any, stre
     told = fabric.json("drain", other, "--target", "lab", "--yes", "--several", status=1)
     assert [one["code"] for one in told["diagnostics"]] == ["RW522"], "the last spine of the plane"
     fabric.run("undrain", spine, "--target", "lab")
-    fabric.wait_until(lambda: not is_quiet(carried(fabric, spine, 1.0)), 20, "traffic is back on the spine")
+    fabric.wait_until(lambda: not is_quiet(carried(fabric, spine, 1.0)), 60, "traffic is back on the spine")
     sent, gone = lost(running)
     assert gone == 0
     assert not drained(fabric, spine)
@@ -121,7 +121,7 @@ def test_a_drained_link_carries_nothing_and_no_packet_is_lost(fabric: Any, strea
     assert rates[uplink] < CONTROL_PACKETS_PER_S
     assert not is_quiet(rates), "the other uplink carries all"
     fabric.run("undrain", leaf, "--target", "lab")
-    fabric.wait_until(lambda: carried(fabric, leaf, 1.0)[uplink] > CONTROL_PACKETS_PER_S, 20, "traffic is back")
+    fabric.wait_until(lambda: carried(fabric, leaf, 1.0)[uplink] > CONTROL_PACKETS_PER_S, 60, "traffic is back")
     sent, gone = lost(running)
     assert gone == 0
     proves(f"{leaf} {uplink} (peer {peer}) drained alone: {rates[uplink]:.1f} packets/s; {gone} of {sent} lost")
@@ -141,8 +141,8 @@ def test_a_killed_temporary_drain_is_undone_by_the_node_itself(fabric: Any, stre
         process.kill()
         process.communicate(timeout=10)
     assert drained(fabric, spine)
-    seconds = fabric.wait_until(lambda: not drained(fabric, spine), 30, "the node undoes the drain")
-    fabric.wait_until(lambda: not is_quiet(carried(fabric, spine, 1.0)), 20, "traffic is back on the spine")
+    seconds = fabric.wait_until(lambda: not drained(fabric, spine), 60, "the node undoes the drain")
+    fabric.wait_until(lambda: not is_quiet(carried(fabric, spine, 1.0)), 60, "traffic is back on the spine")
     sent, gone = lost(running)
     assert gone == 0
     with driver:

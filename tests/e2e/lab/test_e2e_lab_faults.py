@@ -84,7 +84,7 @@ def outage_of_a_silent_spine(fabric: Any, streams: Any) -> tuple[float, list[dic
     fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=0")
     fabric.docker("pause", container)
     try:
-        fabric.wait_until(lambda: established(fabric, LEAF) == 1, 30, "one session left")
+        fabric.wait_until(lambda: established(fabric, LEAF) == 1, 60, "one session left")
         time.sleep(1)
         seconds = outage_s(running)
         faults = failed(fabric)

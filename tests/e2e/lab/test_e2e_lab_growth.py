@@ -148,8 +148,8 @@ def test_a_leaf_is_never_transit(grown: Any, proves: Any) -> None:
         grown.on(device, f"ip link set {port} down")
     try:
         # Leaves 3 and 4 still meet both spines: as transit they would join leaf 1 and leaf 2.
-        grown.wait_until(lambda: grown.pings("gpu1", "-I 10.32.0.1 10.32.0.129"), 20, "leaf 1 still reaches leaf 3")
-        grown.wait_until(lambda: not route(grown, "grow-leaf1", "10.32.0.64/26"), 20, "leaf 1 has no way to leaf 2")
+        grown.wait_until(lambda: grown.pings("gpu1", "-I 10.32.0.1 10.32.0.129"), 60, "leaf 1 still reaches leaf 3")
+        grown.wait_until(lambda: not route(grown, "grow-leaf1", "10.32.0.64/26"), 60, "leaf 1 has no way to leaf 2")
         assert route(grown, "grow-leaf3", "10.32.0.0/26"), "leaf 3 has a way to leaf 1"
         assert route(grown, "grow-leaf3", "10.32.0.64/26"), "and one to leaf 2"
         assert not route(grown, "grow-spine1", "10.32.0.64/26"), "but no spine learns leaf 2 from leaf 3"

@@ -32,7 +32,7 @@ def test_nodes_are_set_up_and_reach_each_other_on_every_rail(unnumbered: Any, pr
     assert unnumbered.on("gpu1", "sort /tmp/calls").splitlines() == ["networkctl reload", "systemctl daemon-reload"]
     for own, far in product(ADDRESSES["gpu1"], ADDRESSES["gpu2"]):
         ping = partial(unnumbered.pings, "gpu1", f"-M do -s {DATA} -I {own} {far}")
-        unnumbered.wait_until(ping, 30, f"{own} to {far}")
+        unnumbered.wait_until(ping, 60, f"{own} to {far}")
     unnumbered.as_intended()
     proves("2 nodes set up once; 9000 bytes from each rail to each rail, across leaves and spines, with don't-fragment")
 

@@ -21,7 +21,7 @@ def routed(rig: Any, switch: str, prefix: str) -> list[str]:
 def test_every_rail_is_deployed_as_a_fabric_of_its_own(rails_apart: Any, proves: Any) -> None:
     assert rails_apart.deploy()["result"] == "done"
     rails_apart.as_intended()
-    rails_apart.wait_until(lambda: routed(rails_apart, "rails-leaf1", OWN), 30, "leaf 1 reaches its rail")
+    rails_apart.wait_until(lambda: routed(rails_apart, "rails-leaf1", OWN), 60, "leaf 1 reaches its rail")
     assert routed(rails_apart, "rails-leaf1", OTHER) == []
     neighbors = {switch: len(rails_apart.bgp(switch)) for switch in ("rails-leaf1", "rails-spine1", "rails-spine2")}
     assert neighbors == {"rails-leaf1": 1, "rails-spine1": 2, "rails-spine2": 2}

@@ -93,7 +93,7 @@ def test_traffic_goes_on_when_a_link_goes_down(unnumbered: Any, streams: Any, pr
     unnumbered.as_intended()
     # A session is there before the routes that it brings.
     both = dict.fromkeys(UPLINKS, "ipv6")
-    unnumbered.wait_until(lambda: next_hops(unnumbered, LEAVES[0]) == both, 10, "both next hops")
+    unnumbered.wait_until(lambda: next_hops(unnumbered, LEAVES[0]) == both, 60, "both next hops")
     proves(f"unnumbered link down: traffic back after {seconds:.2f} s, the cable named; up again: both next hops back")
 
 
