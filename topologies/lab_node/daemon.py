@@ -61,7 +61,7 @@ def boot() -> None:
     """Make the ports, load the startup configuration and start routing and SSH."""
     ip("route del default", force=True)
     made = json.loads(NODE_FILE.read_bytes())
-    ip(*kernel.boot_commands(made["ports"], interfaces()))
+    ip(*kernel.port_commands(made["ports"], interfaces()))
     prepare_login()
     if not Path(CONFIG_FILE).exists():
         Path(CONFIG_FILE).write_bytes(_FACTORY.read_bytes())
@@ -132,6 +132,8 @@ class Follower:
         self.lldp_ports: dict[str, str] = {}
         self.lldp_name = ""
         self.lldp_at = 0.0
+        self.cables: dict[str, str] = json.loads(NODE_FILE.read_bytes())["ports"]
+        self.missing: set[str] = set()
 
     def run(self) -> None:
         """Follow for ever."""
@@ -141,6 +143,7 @@ class Follower:
             if ready:
                 self.drain()
                 self.follow()
+            self.take_cables()
             self.tell()
 
     def enabled(self) -> bool:
@@ -156,6 +159,19 @@ class Follower:
         """Apply CONFIG_DB as it is now."""
         self.rows = self.config.rows()
         if self.rows:
+            apply(self.rows)
+
+    def take_cables(self) -> None:
+        """Give cables that came while the switch runs to their ports.
+
+        A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
+        """
+        present = interfaces()
+        missing = set(self.cables) - {one["ifname"] for one in present}
+        looked_at = {port: cable for port, cable in self.cables.items() if port not in missing - self.missing}
+        self.missing = missing
+        if commands := kernel.port_commands(looked_at, present):
+            ip(*commands)
             apply(self.rows)
 
     def tell(self) -> None:

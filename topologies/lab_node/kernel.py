@@ -1,8 +1,8 @@
 """From CONFIG_DB rows to the kernel: the ``ip`` commands that turn the interfaces as they are into what is wanted.
 
-A port of the SKU is the netdev of its name, as on a switch: Containerlab's ``ethN`` is renamed at boot, and a port
-without a cable is a tap nobody holds, which never has a carrier. This kernel may lack dummy devices, so Loopback0 is
-one end of a veth pair whose other end (``Loopback0-far``) nobody uses.
+A port of the SKU is the netdev of its name, as on a switch: Containerlab's ``ethN`` is renamed when it appears, and a
+port without a cable is a tap nobody holds, which never has a carrier. This kernel may lack dummy devices, so Loopback0
+is one end of a veth pair whose other end (``Loopback0-far``) nobody uses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +16,20 @@ FAR = "-far"
 _DEFAULT_MTU = "9100"
 
 
-def boot_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> list[str]:
-    """Return what makes the netdevs of the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``."""
+def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> list[str]:
+    """Return what makes the netdevs of the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``.
+
+    Cables come and go while the switch runs: one that came takes the place of the port's tap, and a tap that of one
+    that went. Containerlab sets a cable up last.
+    """
     names = {one["ifname"] for one in present}
+    ready = {one["ifname"] for one in present if "UP" in one["flags"]}
     commands = []
     for port, cable in ports.items():
-        if port in names:
-            continue
-        if cable in names:
+        if cable in ready:
+            commands += [f"link del dev {port}"] if port in names else []
             commands += [f"link set dev {cable} down", f"link set dev {cable} name {port}"]
-        else:
+        elif port not in names:
             commands.append(f"tuntap add dev {port} mode tap")
     return commands
 

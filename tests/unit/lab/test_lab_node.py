@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lab_node.kernel import boot_commands, changes, wanted_addresses
+from lab_node.kernel import changes, port_commands, wanted_addresses
 from lab_node.redis import difference
 from lab_node.state import age_s, counter_rows, lldp_rows, port_rows
 
@@ -40,12 +40,24 @@ SETTLED = [
 
 def test_a_cabled_port_takes_its_name_and_one_without_a_cable_is_a_tap() -> None:
     present = [interface("lo"), interface("eth0"), interface("eth1")]
-    assert boot_commands({"Ethernet0": "eth1", "Ethernet4": "eth2"}, present) == [
+    assert port_commands({"Ethernet0": "eth1", "Ethernet4": "eth2"}, present) == [
         "link set dev eth1 down",
         "link set dev eth1 name Ethernet0",
         "tuntap add dev Ethernet4 mode tap",
     ]
-    assert boot_commands({"Ethernet0": "eth1"}, [interface("Ethernet0")]) == [], "a second boot makes nothing anew"
+    assert port_commands({"Ethernet0": "eth1"}, [interface("Ethernet0")]) == [], "a second boot makes nothing anew"
+
+
+def test_a_cable_that_comes_while_the_switch_runs_takes_the_place_of_the_tap() -> None:
+    ports = {"Ethernet0": "eth1", "Ethernet4": "eth2"}
+    running = [interface("Ethernet0"), interface("Ethernet4", up=False)]
+    assert port_commands(ports, [*running, interface("eth2", up=False)]) == [], "Containerlab is not done with it"
+    assert port_commands(ports, [*running, interface("eth2")]) == [
+        "link del dev Ethernet4",
+        "link set dev eth2 down",
+        "link set dev eth2 name Ethernet4",
+    ]
+    assert port_commands(ports, running[:1]) == ["tuntap add dev Ethernet4 mode tap"], "and a tap that of one that went"
 
 
 def test_nothing_is_done_to_a_kernel_that_is_as_wanted() -> None:

@@ -110,6 +110,9 @@ class Managers(daemon.Follower):
         while select.select([self.events], [], [], 0.05)[0]:
             self.events.recv(4096)  # type: ignore[attr-defined]
 
+    def take_cables(self) -> None:
+        """Leave the ports to syncd, which made them at its start."""
+
     def follow(self) -> None:
         """Apply the rows that events named."""
         for key in {self.named.get() for _ in range(self.named.qsize())}:
