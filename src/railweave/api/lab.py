@@ -4,7 +4,7 @@ import contextlib
 import importlib.resources
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import yaml
 
 import sonic_sim
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+from nornir_railweave.lab.growing import grow, refuse_obstacles, running_topology
 from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, running_nodes, start, stop
 from railweave.api.designing import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
@@ -23,17 +24,25 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.releases import RELEASES
 from railweave.files import write_private
 from railweave.intent.load import load_intent
+from railweave.lab.cables import Topology
+from railweave.lab.growth import Growth, growth
 from railweave.lab.scale import fitting_reserve, needs_scaling, scaled, whole_reserve
 from railweave.lab.topology import (
+    MACHINE_KIND,
+    NETWORK_SCRIPT,
     NODE_FACTS,
+    SSH_PORTS_OF_A_LAB,
     ConfigDb,
     Lab,
     LabSwitch,
     NodeImage,
     clab_document,
+    document_head,
     lab_diagnostics,
+    lab_topology,
     node_files,
     ssh_ports,
+    with_kept_ports,
 )
 
 __all__ = ["down", "render", "up"]
@@ -42,7 +51,7 @@ SCALED_INTENT = "intent.yml"
 MAPPING = "mapping.md"
 _FOLDER = STATE / "lab"
 _UNBUILT = "railweave-lab-node"
-_KINDS, _TRANSPORTS = ("sonic-vs", "sonic-vm"), ("ssh", "docker")
+_KINDS, _TRANSPORTS = ("sonic-vs", MACHINE_KIND), ("ssh", "docker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,8 @@ class RenderedLab:
 
     ``scaled`` is the text of the scaled-down intent, None if the intent itself fits a lab; ``mapping`` holds (what, in
     the intent, in the lab). ``fitting_reserve`` is what to write under the intent's ``topology`` to have a lab of the
-    intent itself, empty where that is not what it takes.
+    intent itself, empty where that is not what it takes. ``growth`` is what `up` added to a lab that ran already, None
+    where none ran.
     """
 
     folder: Path
@@ -61,6 +71,7 @@ class RenderedLab:
     scaled: str | None
     mapping: tuple[tuple[str, str, str], ...]
     fitting_reserve: str = ""
+    growth: Growth | None = None
 
     @property
     def name(self) -> str:
@@ -99,14 +110,43 @@ def render(project: Project, out: Path | None = None, *, environ: Mapping[str, s
 def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: float | None = None) -> RenderedLab:
     """Render the lab and start it; the whole reserve is cabled, with its ports down.
 
-    Nodes that run in the lab of another fabric of the intent are cabled there, and have both fabrics; so start the lab
-    that most nodes are in first. ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual
-    machines 900. Raises as `render` does, and ContainerlabError, with nothing left running.
+    A lab that runs gets the nodes and cables that it lacks, and nothing that runs is touched or removed. Nodes that run
+    in the lab of another fabric of the intent are cabled there, and have both fabrics; so start the lab that most nodes
+    are in first. ``wait`` is how many seconds the switches may take to boot, by default 120, of virtual machines 900.
+    Raises as `render` does, and ContainerlabError, with nothing left running that this call started.
     """
     image = _with_mac(chosen_image(os.environ if environ is None else environ))
     made = _joined(_with_images(rendered(project.intent, image)))
-    start(made.runner, lambda: write_lab(made), wait)
-    return made
+    running = running_topology(made.runner)
+    if running is None:
+        start(made.runner, lab_topology(made.lab), lambda: write_lab(made), wait)
+        return made
+    return _grown(made, running, wait)
+
+
+def _grown(made: RenderedLab, running: Topology, wait: float | None) -> RenderedLab:
+    """Add to the running lab what it lacks; raises ContainerlabError."""
+    made = replace(made, lab=with_kept_ports(made.lab, running))
+    lab = made.lab
+    found = growth(made.name, running, lab_topology(lab), document_head(made.name), lab.image.takes_ports)
+    refuse_obstacles(made.name, found)
+    more = _more_routes(made, running)
+    grow(made.runner, found, lambda: write_lab(made, found.added), more, wait)
+    write_lab(made, more)
+    return replace(made, growth=found)
+
+
+def _more_routes(made: RenderedLab, running: Topology) -> dict[str, tuple[str, ...]]:
+    """Return the routes that the GPU nodes of a running lab lack, to leaves that nothing was laid out for before."""
+    more: dict[str, tuple[str, ...]] = {}
+    for path, text in node_files(made.lab).items():
+        script = made.folder / path
+        name = script.parent.name
+        if name in running.nodes and script.name == NETWORK_SCRIPT and script.exists():
+            known = set(script.read_text(encoding="utf-8").splitlines())
+            lines = tuple(line for line in text.splitlines() if " route add " in line and line not in known)
+            more |= {name: lines} if lines else {}
+    return more
 
 
 def down(project: Project | None = None) -> dict[str, bool]:
@@ -149,7 +189,7 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
 
 def _with_mac(image: NodeImage) -> NodeImage:
     """Return the image of a virtual machine with the MAC address that this machine's Containerlab lets it state."""
-    if image.kind != "sonic-vm":
+    if image.kind != MACHINE_KIND:
         return image
     with contextlib.suppress(ContainerlabError):  # `lab render` needs no Containerlab, and `lab up` asks again
         return replace(image, mac=Containerlab(Path(), "").machine_mac())
@@ -176,9 +216,19 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
 
 def _started(designed: Designed, image: NodeImage) -> Fabric:
     """Return what a lab starts: the whole reserve, of virtual machines (4 GiB each) only what the intent has."""
-    if image.kind == "sonic-vm":
-        return designed.fabric
+    return designed.fabric if image.kind == MACHINE_KIND else _whole(designed)
+
+
+def _whole(designed: Designed) -> Fabric:
     return whole_reserve(designed.intent, designed.fabric, load_catalog())
+
+
+def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
+    """Return the fabric for which virtual machines get ports: the whole reserve, if a lab has SSH ports for it."""
+    if image.kind != MACHINE_KIND:
+        return None
+    whole = _whole(designed)
+    return whole if len(whole.switches) <= SSH_PORTS_OF_A_LAB and not lab_diagnostics(whole) else None
 
 
 def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
@@ -187,21 +237,22 @@ def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
 
 
 def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
-    ports = ssh_ports(whole)
+    reserve = _reserve(designed, image)
+    ports = ssh_ports(reserve or whole)
     devices = {one.name: one for one in simulator_spec(whole, load_catalog()).devices}
 
     def lab_switch(switch: Switch) -> LabSwitch:
         device = devices[switch.name]
         claimed = switch.name in designed.fabric.switch_of
         boot = _with_ports_down(device.factory)
-        if image.kind == "sonic-vm":
+        if image.kind == MACHINE_KIND:
             # Loaded over the image's own configuration: nothing that could take away its login or its address.
             mac = {"mac": image.mac} if image.mac else {}
             boot = {"DEVICE_METADATA": {"localhost": {"hostname": switch.name, **mac}}}
         return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
 
     host_image = image.name if image.ours else _UNBUILT
-    return Lab(whole, tuple(lab_switch(one) for one in whole.switches), image, host_image)
+    return Lab(whole, tuple(lab_switch(one) for one in whole.switches), image, host_image, reserve=reserve)
 
 
 def _with_ports_down(factory: ConfigDb) -> ConfigDb:
@@ -247,10 +298,14 @@ def image_sources() -> Path:
     return folder
 
 
-def write_lab(made: RenderedLab) -> None:
-    """Write the topology, the nodes' files and, for a scaled-down intent, that intent and its mapping."""
+def write_lab(made: RenderedLab, only: Collection[str] | None = None) -> None:
+    """Write the topology, the nodes' files and, for a scaled-down intent, that intent and its mapping.
+
+    ``only`` are the nodes whose files are written, where others run.
+    """
     topology = yaml.safe_dump(clab_document(made.lab), sort_keys=False, width=120)
-    files = {"topology.clab.yml": topology, **node_files(made.lab)}
+    nodes = {path: text for path, text in node_files(made.lab).items() if only is None or path.split("/")[1] in only}
+    files = {"topology.clab.yml": topology, **nodes}
     if made.scaled is not None:
         rows = "".join(f"| {what} | {there} | {here} |\n" for what, there, here in made.mapping)
         head = f"# {made.intent.name} as a lab\n\n| | intent | lab |\n|---|---|---|\n"

@@ -8,10 +8,11 @@ import typer
 from railweave import api
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
 from railweave.cli.show import print_result, print_view
-from railweave.wording import command_line
+from railweave.wording import command_line, compact
 
 if TYPE_CHECKING:
     from railweave.api.lab import RenderedLab
+    from railweave.lab.growth import Growth
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +49,8 @@ def up(
 ) -> None:
     """Start the lab of an intent; the whole reserve is cabled, with its ports down.
 
-    What does not boot in time is named with the last lines of its log, and nothing is left running.
+    A running lab gets what a grown intent adds; nothing that runs is touched or removed. What does not boot in time is
+    named with the last lines of its log, and nothing is left running that this command started.
     """
     made = api.lab.up(api.open_project(intent or option), wait=wait)
     print_result(made, _document, lambda made: _view(made, running=True), as_json=json)
@@ -76,6 +78,8 @@ def _document(made: "RenderedLab") -> dict[str, Any]:
         "claimed": made.claimed,
         "hosts": len(made.lab.fabric.hosts),
         "links": len(made.lab.fabric.links),
+        "added": [] if made.growth is None else list(made.growth.added),
+        "surplus": [] if made.growth is None else list(made.growth.surplus),
         "mapping": [{"what": what, "intent": there, "lab": here} for what, there, here in made.mapping],
     }
 
@@ -92,8 +96,22 @@ def _view(made: "RenderedLab", *, running: bool) -> str:
             f"scaled down for its reserve alone: for a lab of {made.intent} itself, add `{made.fitting_reserve}` to its"
             " `topology`"
         )
+    if made.growth is not None:
+        lines += _growth_lines(made.growth)
     if running:
         lines.append(f"next: {command_line('deploy', '--provision', intent=str(made.deploy_intent), target='lab')}")
     else:
         lines.append(f"written to {made.folder}; start it: {command_line('lab', 'up', intent=str(made.intent))}")
     return "\n".join(lines)
+
+
+def _growth_lines(growth: "Growth") -> list[str]:
+    """Say what became of a lab that ran already."""
+    if growth.document is None:
+        lines = ["it is running with everything that the intent has: nothing was started"]
+    else:
+        lines = [f"added to the running lab: {compact(growth.added) or 'cables'}"]
+    if growth.surplus:
+        anew = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
+        lines.append(f"running, but no longer in the intent: {compact(growth.surplus)} ({anew} start anew)")
+    return lines

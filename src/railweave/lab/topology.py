@@ -9,7 +9,7 @@ import importlib.resources
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from railweave.diagnostics import Diagnostic, error
@@ -23,20 +23,22 @@ from railweave.fabric.model import (
     Switch,
     SwitchPort,
 )
+from railweave.lab.cables import EXTERNAL_KIND, Cable, End, Node, Topology, joined_link, open_link
 from railweave.units import ipv4_text, ipv6_text
 
 PREPARE = "prepare_sonic_vs.sh"
 """The script, beside this module, that brings a container of docker-sonic-vs to where railweave can manage it."""
 
-LINK_MTU_BYTES = 9500
-"""MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
-
 NODE_FACTS = "node.json"
 """What a lab's switch is: serial number, MAC address, platform and the interfaces behind its ports."""
 
-NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
+NETWORK_SCRIPT = "network.sh"
+"""What gives a GPU node its addresses and routes."""
+
+NODE_KIND, MACHINE_KIND, HOST_KIND = "sonic-vs", "sonic-vm", "linux"
 SSH, DOCKER = "ssh", "docker"
-_FIRST_SSH_PORT, _SSH_PORTS_OF_A_LAB, _LABS = 20000, 128, 90
+SSH_PORTS_OF_A_LAB = 128
+_FIRST_SSH_PORT, _LABS = 20000, 90
 _MANAGEMENT_SECOND, _MANAGEMENT_NETS = 20, 10
 
 ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -62,6 +64,16 @@ class NodeImage:
         """Tell whether an SSH server runs in it that can be published."""
         return self.ours or self.transport == SSH
 
+    @property
+    def takes_ports(self) -> frozenset[str]:
+        """Return the kinds of a lab's nodes that take another interface while they run.
+
+        Our node image looks for interfaces. The ports of docker-sonic-vs are made by its start script, those of a
+        virtual machine when it boots.
+        """
+        hosts = frozenset({HOST_KIND, EXTERNAL_KIND})
+        return hosts | {self.kind} if self.ours else hosts
+
 
 @dataclass(frozen=True, slots=True)
 class LabSwitch:
@@ -77,20 +89,44 @@ class LabSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A whole lab: ``fabric`` is the whole reserve, of which the claimed part is deployed today. ``joined`` holds the
-    containers of nodes that run in the lab of another fabric of the intent, by node."""
+    """A whole lab: ``fabric`` is what is started, the whole reserve, of which the claimed part is deployed today.
+
+    ``reserve`` is that for which ports and routes are made, if only a part of it is started. ``joined`` holds the
+    containers of nodes that run in the lab of another fabric of the intent, by node.
+    """
 
     fabric: Fabric
     switches: tuple[LabSwitch, ...]
     image: NodeImage
     host_image: str
     joined: Mapping[str, str] = field(default_factory=dict)
+    reserve: Fabric | None = None
+
+    @property
+    def laid_out(self) -> Fabric:
+        """Return the fabric for which ports and routes are made."""
+        return self.reserve or self.fabric
 
 
 def ssh_ports(fabric: Fabric) -> dict[str, int]:
     """Return the loopback port of every switch's SSH: the same for the same fabric, apart for other names."""
-    first = _FIRST_SSH_PORT + _SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
+    first = _FIRST_SSH_PORT + SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
     return {switch.name: first + place for place, switch in enumerate(fabric.switches)}
+
+
+def with_kept_ports(lab: Lab, running: Topology) -> Lab:
+    """Return the lab with the SSH ports that its running switches have; the others get ports that are free."""
+    kept = {name: int(ports[0].split(":")[1]) for name, node in running.nodes.items() if (ports := node.get("ports"))}
+    asked = ssh_ports(lab.laid_out)
+    first = min(asked.values())
+    free = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in {*kept.values(), *asked.values()})
+
+    def port(name: str) -> int:
+        if name in kept:
+            return kept[name]
+        return next(free) if asked[name] in kept.values() else asked[name]
+
+    return replace(lab, switches=tuple(replace(one, ssh_port=port(one.switch.name)) for one in lab.switches))
 
 
 def management_subnet(name: str) -> str:
@@ -113,18 +149,31 @@ def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
 
 def clab_document(lab: Lab) -> dict[str, Any]:
     """Return the topology as Containerlab reads it; paths are relative to the folder of the file."""
+    cabled, name = lab_topology(lab), lab.fabric.name
+    links = [
+        open_link(name, cable.near) if cable.far is None else joined_link(cable.near, cable.far)
+        for cable in cabled.cables
+    ]
+    return {**document_head(name), "topology": {"nodes": dict(cabled.nodes), "links": links}}
+
+
+def document_head(name: str) -> dict[str, Any]:
+    """Return the start of the topology of a fabric: the lab's name and its management network."""
+    return {"name": name, "mgmt": {"network": f"railweave-{name}", "ipv4-subnet": management_subnet(name)}}
+
+
+def lab_topology(lab: Lab) -> Topology:
+    """Return the nodes that are started, and their cables: open where only the reserve has the far end."""
     fabric = lab.fabric
-    nodes = {one.switch.name: _switch_node(one, lab.image, len(fabric.tiers)) for one in lab.switches}
+    nodes: dict[str, Node] = {one.switch.name: _switch_node(one, lab.image, len(fabric.tiers)) for one in lab.switches}
     for host in fabric.hosts:
         if host.name in lab.joined:
-            nodes[lab.joined[host.name]] = {"kind": "ext-container", "exec": [_joining_command(fabric, host)]}
+            command = _joining_command(lab.laid_out, host)
+            nodes[lab.joined[host.name]] = {"kind": EXTERNAL_KIND, "exec": [command]}
         else:
             nodes[host.name] = _host_node(host, lab.host_image, len(fabric.tiers))
-    return {
-        "name": fabric.name,
-        "mgmt": {"network": f"railweave-{fabric.name}", "ipv4-subnet": management_subnet(fabric.name)},
-        "topology": {"nodes": nodes, "links": [_link(lab, link) for link in fabric.links]},
-    }
+    cables = (_cable(lab, link, nodes) for link in lab.laid_out.links)
+    return Topology(nodes, tuple(cable for cable in cables if cable is not None))
 
 
 def node_files(lab: Lab) -> dict[str, str]:
@@ -137,7 +186,7 @@ def node_files(lab: Lab) -> dict[str, str]:
         if lab.image.kind == NODE_KIND and not lab.image.ours:
             files[f"{folder}/prepare.sh"] = importlib.resources.files(__package__).joinpath(PREPARE).read_text("utf-8")
     for host in (one for one in lab.fabric.hosts if one.name not in lab.joined):
-        files[f"nodes/{host.name}/network.sh"] = network_script(lab.fabric, host)
+        files[f"nodes/{host.name}/{NETWORK_SCRIPT}"] = network_script(lab.laid_out, host)
     return files
 
 
@@ -176,7 +225,7 @@ def _switch_node(one: LabSwitch, image: NodeImage, tiers: int) -> dict[str, Any]
 def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
     group, placed = _drawn("server", "host", tiers + 1)
     return {
-        "kind": "linux",
+        "kind": HOST_KIND,
         "image": image,
         **group,
         "labels": {"railweave-role": "host", **placed},
@@ -194,19 +243,20 @@ def _joining_command(fabric: Fabric, host: Host) -> str:
     return "sh -c '" + " && ".join(f"{{ {line}; }}" for line in lines) + "'"
 
 
-def _link(lab: Lab, link: Link) -> dict[str, Any]:
-    fabric = lab.fabric
-    upper = fabric.switch_of[link.upper].panel.ports[link.upper_port]
+def _cable(lab: Lab, link: Link, nodes: Mapping[str, Node]) -> Cable | None:
+    """Return the cable of a link; None where none of its switches is started.
+
+    A node of GPUs takes interfaces while it runs, so no cable of one is open.
+    """
+    fabric = lab.laid_out
+    upper = link.upper, cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port])
     port = fabric.ports_of[link.lower][link.lower_port]
-    lower = cable_interface(port) if isinstance(port, SwitchPort) else port.name
-    return {
-        "type": "veth",
-        "mtu": LINK_MTU_BYTES,
-        "endpoints": [
-            {"node": lab.joined.get(link.lower, link.lower), "interface": lower},
-            {"node": link.upper, "interface": cable_interface(upper)},
-        ],
-    }
+    interface = cable_interface(port) if isinstance(port, SwitchPort) else port.name
+    lower = lab.joined.get(link.lower, link.lower), interface
+    started: list[End] = [end for end in (lower, upper) if end[0] in nodes]
+    if len(started) == 2:
+        return Cable(lower, upper)
+    return Cable(started[0], None) if started and nodes[started[0][0]]["kind"] == lab.image.kind else None
 
 
 def _json(value: Any) -> str:

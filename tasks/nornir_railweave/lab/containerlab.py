@@ -1,4 +1,4 @@
-"""Containerlab's command line as typed calls: deploy, inspect, exec, destroy.
+"""Containerlab's command line as typed calls: deploy, inspect, destroy.
 
 Run with versions 0.69.3 and 0.79.0, read in the sources from 0.45 on. A failing command inside a node does not fail
 ``containerlab exec``: its exit status stands in the JSON. Faults that people meet (no Docker, no root, no image, a name
@@ -6,7 +6,6 @@ or port in use) have messages.
 """
 
 import contextlib
-import json
 import os
 import re
 import subprocess
@@ -14,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -76,22 +75,17 @@ class ContainerlabError(RailweaveError):
 
 @dataclass(frozen=True, slots=True)
 class ContainerNode:
-    """A container of a lab: ``name`` as in the topology; ``address`` on the management network, "" without one."""
+    """A container of a lab: ``name`` as in the topology; ``address`` on the management network, "" without one.
+
+    ``folder`` is that of the topology, "" if Containerlab does not say.
+    """
 
     name: str
     container: str
     kind: str
     state: str
     address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """One command inside a node."""
-
-    status: int
-    stdout: str
-    stderr: str
+    folder: str = ""
 
 
 class _Inspected(BaseModel):
@@ -102,19 +96,11 @@ class _Inspected(BaseModel):
     state: str = ""
     ipv4_address: str = ""
     lab_name: str = ""
-
-
-class _Ended(BaseModel):
-    """A command in the JSON of ``containerlab exec``; what a command printed as JSON is decoded there."""
-
-    status: int = Field(alias="return-code")
-    stdout: Any = ""
-    stderr: str = ""
+    topology: str = Field("", alias="absLabPath")
 
 
 # One list named "containers" before 0.68, a list by the name of its lab since.
 _INSPECT = TypeAdapter(dict[str, list[_Inspected]])
-_EXEC = TypeAdapter(dict[str, list[_Ended]])
 _Decoded = TypeVar("_Decoded")
 
 
@@ -164,7 +150,7 @@ class Containerlab:
             raise
 
     def inspect(self) -> tuple[ContainerNode, ...]:
-        """Return the running nodes; none where the lab does not run."""
+        """Return the nodes, those of labs beside it (``LAB_2``) included; none where the lab does not run."""
         try:
             # All labs: asked for one by its name, Containerlab 0.79 fails where that lab does not run.
             answer = self._run("inspect", "--all", "-f", "json", timeout_s=_READ_S)
@@ -173,20 +159,19 @@ class Containerlab:
                 return ()
             raise
         start = f"clab-{self.lab}-"
-        found = [one for listed in _decoded(_INSPECT, answer).values() for one in listed if one.lab_name == self.lab]
+        found = (one for listed in _decoded(_INSPECT, answer).values() for one in listed)
+        mine = [one for one in found if one.lab_name.partition("_")[0] == self.lab]
         return tuple(
-            ContainerNode(one.name.removeprefix(start), one.name, one.kind, one.state, _address(one.ipv4_address))
-            for one in sorted(found, key=lambda one: one.name)
+            ContainerNode(
+                one.name.removeprefix(start),
+                one.name,
+                one.kind,
+                one.state,
+                _address(one.ipv4_address),
+                str(Path(one.topology).parent) if one.topology else "",
+            )
+            for one in sorted(mine, key=lambda one: one.name)
         )
-
-    def exec(self, node: str, command: str) -> Executed:
-        """Run ``command`` (words, no shell) in a node."""
-        label = f"clab-node-name={node}"
-        words = ("exec", "-t", str(self.topology), "--label", label, "--cmd", command, "-f", "json")
-        for done, *_ in _decoded(_EXEC, self._run(*words, timeout_s=_READ_S)).values():
-            text = done.stdout if isinstance(done.stdout, str) else json.dumps(done.stdout)
-            return Executed(done.status, text, done.stderr)
-        raise ContainerlabError(f"lab {self.lab} has no node {node}")
 
     def destroy(self) -> None:
         """Stop the lab and remove its containers, network and folder; nothing happens where it does not run."""

@@ -1,7 +1,8 @@
 """Bringing a rendered lab up: the node image, keys, containers, and waiting until every switch answers.
 
 The folder of a lab holds all that it needs: ``topology.clab.yml``, ``nodes/NAME/…`` and, once it runs,
-``endpoints.json`` (addresses, user and keys, in the simulator's form).
+``endpoints.json`` (addresses, user and keys, in the simulator's form) and ``running.json`` (its nodes and cables).
+What is added to a running lab is a Containerlab lab of its own, ``more-2.clab.yml`` and so on.
 """
 
 import contextlib
@@ -14,16 +15,22 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from nornir_railweave.lab.cable_ends import isolate, remove
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
-from railweave.wording import command_line
+from railweave.lab.cables import Topology, record, waiting_end
 
 TOPOLOGY = "topology.clab.yml"
 ENDPOINTS = "endpoints.json"
+RUNNING = "running.json"
+MORE = "more-{}.clab.yml"
+_TAKEN_DOWN = "the lab is taken down again"
 HOST_ADDRESS = "127.0.0.1"
 _IMAGE = "railweave-lab-node"
 _SOURCES = ("lab_node", "sonic_sim")
@@ -46,6 +53,11 @@ class LabFolder:
     own_image: bool
     containers: tuple[str, ...] = ()
     kind: str = "sonic-vs"
+
+    def part(self, names: Collection[str]) -> "LabFolder":
+        """Return the same with these switches alone."""
+        ports = {name: port for name, port in self.ssh_ports.items() if name in names}
+        return replace(self, ssh_ports=ports, containers=tuple(name for name in self.containers if name in names))
 
     @property
     def containerlab(self) -> Containerlab:
@@ -88,7 +100,7 @@ def _building(tag: str) -> Iterator[None]:
 def _build(tag: str, sources: Path) -> None:
     dockerfile = sources / "lab_node" / "Dockerfile"
     # The host's network: a build machine reaches Debian's packages as the host does.
-    built = _docker("build", "--network", "host", "-t", tag, "-f", str(dockerfile), str(sources), timeout_s=_BUILD_S)
+    built = docker("build", "--network", "host", "-t", tag, "-f", str(dockerfile), str(sources), timeout_s=_BUILD_S)
     if built.returncode:
         last = "\n".join(f"  {line}" for line in (built.stderr or built.stdout).strip().splitlines()[-6:])
         raise ContainerlabError(f"the node image cannot be built:\n{last}")
@@ -96,16 +108,24 @@ def _build(tag: str, sources: Path) -> None:
 
 def has_image(name: str) -> bool:
     """Tell whether an image is on this machine."""
-    return _docker("image", "inspect", name).returncode == 0
+    return docker("image", "inspect", name).returncode == 0
 
 
 def running_nodes(name: str) -> dict[str, str]:
     """Return the containers that run in the lab ``name``, by the names of their nodes."""
-    told = _docker("ps", "--filter", f"label=containerlab={name}", "--format", "{{.Names}}").stdout.split()
-    return {container.removeprefix(f"clab-{name}-"): container for container in told}
+    return {container.removeprefix(f"clab-{name}-"): container for container in _containers(name)}
 
 
-def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+def _containers(name: str, *options: str) -> list[str]:
+    """Return the containers of a lab, those that were added included."""
+    form = '{{.Names}} {{.Label "containerlab"}}'
+    told = docker("ps", *options, "--filter", "label=containerlab", "--format", form).stdout.splitlines()
+    found = (line.partition(" ") for line in told)
+    return [container for container, _, lab in found if lab.partition("_")[0] == name]
+
+
+def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+    """Run a command of Docker; raises ContainerlabError if there is no Docker, not if the command fails."""
     try:
         done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=timeout_s, check=False)
     except FileNotFoundError:
@@ -118,55 +138,76 @@ def _docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProces
     return done
 
 
-def start(lab: LabFolder, write: Callable[[], None], boot_s: float | None = None) -> None:
+def start(lab: LabFolder, topology: Topology, write: Callable[[], None], boot_s: float | None = None) -> None:
     """Start the lab that ``write`` writes, and return when every switch answers, after ``boot_s`` at the latest.
 
-    On any failure nothing of it is left running. Raises ContainerlabError, before anything is written where a lab of
-    this name runs: its files are in use.
+    `growing.running_topology` said that none of this name runs: its files would be in use. On any failure nothing of it
+    is left running. Raises ContainerlabError.
     """
-    if os.geteuid() != 0:
-        raise ContainerlabError("Containerlab needs root: run the command as root or with sudo")
-    lab.containerlab.refuse_too_old(lab.kind)
-    if lab.containerlab.inspect():
-        raise ContainerlabError(f"a lab {lab.name} runs already: take it down first (`{command_line('lab', 'down')}`)")
     refuse_used_ports(lab)
     shutil.rmtree(lab.folder, ignore_errors=True)
     write()
     write_keys(lab)
-    containerlab = lab.containerlab
+    containerlab, ends = lab.containerlab, waiting_ends(lab.name, lab.folder / TOPOLOGY)
+    remove(ends)
     try:
         containerlab.deploy()
     except BaseException:
         # It goes only where nothing is attached: another lab of this name, started meanwhile, keeps it.
-        _docker("network", "rm", f"railweave-{lab.name}")
+        docker("network", "rm", f"railweave-{lab.name}")
+        remove(ends)
         raise
     try:
-        wait_for_switches(lab, _BOOT_S[lab.kind] if boot_s is None else boot_s)
-        if not lab.own_image:
-            prepare_containers(lab)
+        isolate(ends)
+        await_boot(lab, boot_s, _TAKEN_DOWN)
         write_endpoints(lab)
+        (lab.folder / RUNNING).write_bytes(record(topology))
     except BaseException:
         containerlab.destroy()
+        remove(ends)
         raise
+
+
+def waiting_ends(lab: str, topology: Path) -> list[str]:
+    """Return the interfaces on the host at which cables of a topology file wait, or waited before their far end ran."""
+    ends: list[str] = []
+    for link in yaml.safe_load(topology.read_text(encoding="utf-8"))["topology"]["links"]:
+        if link["type"] == "host":
+            ends.append(link["host-interface"])
+        else:
+            ends += (waiting_end(lab, (end["node"], end["interface"])) for end in link["endpoints"])
+    return ends
+
+
+def await_boot(lab: LabFolder, boot_s: float | None, otherwise: str) -> None:
+    """Wait until the switches have booted; ``otherwise`` says what happens if they do not."""
+    wait_for_switches(lab, _BOOT_S[lab.kind] if boot_s is None else boot_s, otherwise)
+    if not lab.own_image:
+        prepare_containers(lab, otherwise=otherwise)
 
 
 def stop(lab: LabFolder) -> bool:
     """Stop the lab and remove what is left of it; tell whether it ran."""
     ran = bool(lab.containerlab.inspect())
+    topologies = sorted(lab.folder.glob(MORE.format("*")))
+    for path in topologies:
+        number = path.name.removesuffix(".clab.yml").rpartition("-")[2]
+        Containerlab(path.resolve(), f"{lab.name}_{number}").destroy()
     if (lab.folder / TOPOLOGY).exists():
+        topologies.append(lab.folder / TOPOLOGY)
         lab.containerlab.destroy()
-    elif ran:
+    if ran:
         _remove_remains(lab.name)
+    remove(end for path in topologies for end in waiting_ends(lab.name, path))
     shutil.rmtree(lab.folder, ignore_errors=True)
     return ran
 
 
 def _remove_remains(name: str) -> None:
-    """Remove a lab whose files are gone: Containerlab itself wants the topology for that."""
-    found = _docker("ps", "--all", "--quiet", "--filter", f"label=containerlab={name}").stdout.split()
-    if found:
-        _docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
-    _docker("network", "rm", f"railweave-{name}")
+    """Remove what is left of a lab whose files are gone or say otherwise: Containerlab wants the topology for that."""
+    if found := _containers(name, "--all"):
+        docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
+    docker("network", "rm", f"railweave-{name}")
 
 
 def refuse_used_ports(lab: LabFolder) -> None:
@@ -181,7 +222,7 @@ def refuse_used_ports(lab: LabFolder) -> None:
                 raise ContainerlabError(message) from None
 
 
-def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
+def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DOWN) -> None:
     """Return when every switch has booted: its sshd, which starts last, answers, and a virtual machine is healthy.
 
     The sshd of a virtual machine answers before its first password is changed. Docker's health status of vrnetlab's
@@ -193,13 +234,13 @@ def wait_for_switches(lab: LabFolder, ready_s: float) -> None:
         waiting = {name: port for name, port in waiting.items() if not (_healthy(lab, name) and _greets(port))}
         if waiting and time.monotonic() > limit:
             missing = "no SSH" if all(_healthy(lab, name) for name in waiting) else "not healthy"
-            late = f"{', '.join(waiting)}: {missing} within {ready_s:g} s; the lab is taken down again"
+            late = f"{', '.join(waiting)}: {missing} within {ready_s:g} s; {otherwise}"
             raise ContainerlabError(late + _boot_log(lab, waiting))
         if waiting:
             time.sleep(_POLL_S)
 
 
-def prepare_containers(lab: LabFolder, ready_s: float = 600.0) -> None:
+def prepare_containers(lab: LabFolder, ready_s: float = 600.0, otherwise: str = _TAKEN_DOWN) -> None:
     """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
     pending = {name: _preparing(f"clab-{lab.name}-{name}") for name in lab.containers}
     limit = time.monotonic() + ready_s
@@ -208,11 +249,9 @@ def prepare_containers(lab: LabFolder, ready_s: float = 600.0) -> None:
             said, _ = process.communicate(timeout=max(0.0, limit - time.monotonic()))
             if process.returncode:
                 last = "".join(f"\n  {line}" for line in said.strip().splitlines()[-6:])
-                raise ContainerlabError(f"{name} cannot be prepared; the lab is taken down again{last}")
+                raise ContainerlabError(f"{name} cannot be prepared; {otherwise}{last}")
     except subprocess.TimeoutExpired:
-        raise ContainerlabError(
-            f"{name}: CONFIG_DB and FRR are not there within {ready_s:g} s; the lab is taken down again"
-        ) from None
+        raise ContainerlabError(f"{name}: CONFIG_DB and FRR are not there within {ready_s:g} s; {otherwise}") from None
     finally:
         for process in pending.values():
             process.kill()
@@ -226,12 +265,12 @@ def _preparing(container: str) -> "subprocess.Popen[str]":
 
 def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
     """Return the last lines that the first waiting node's boot printed, where it says anything."""
-    first = next(iter(waiting))
+    container = f"clab-{lab.name}-{next(iter(waiting))}"
     if lab.own_image:
-        said = lab.containerlab.exec(first, "tail -n 5 /var/log/swss.log").stdout.strip()
+        said = docker("exec", container, "tail", "-n", "5", "/var/log/swss.log").stdout.strip()
     else:
         # Containerlab gives a container a terminal: both streams are one.
-        said = _docker("logs", "--tail", "5", f"clab-{lab.name}-{first}").stdout.strip()
+        said = docker("logs", "--tail", "5", container).stdout.strip()
     return "".join(f"\n  {line}" for line in said.splitlines())
 
 
@@ -239,7 +278,7 @@ def _healthy(lab: LabFolder, name: str) -> bool:
     """Tell whether Docker calls a virtual machine healthy; containers have no such status."""
     if lab.kind != "sonic-vm":
         return True
-    status = _docker("inspect", "--format", "{{.State.Health.Status}}", f"clab-{lab.name}-{name}")
+    status = docker("inspect", "--format", "{{.State.Health.Status}}", f"clab-{lab.name}-{name}")
     return status.stdout.strip() == "healthy"
 
 
@@ -259,6 +298,11 @@ def write_keys(lab: LabFolder) -> None:
         return
     private, public = _new_key()
     _write_private(lab.folder / "id_ed25519", private)
+    (lab.folder / "known_hosts").write_text(host_keys(lab, public), encoding="utf-8")
+
+
+def host_keys(lab: LabFolder, public: str) -> str:
+    """Make a host key for every switch, which lets the lab's public key in; return their lines of known_hosts."""
     known = []
     for name, port in lab.ssh_ports.items():
         host_private, host_public = _new_key()
@@ -266,7 +310,15 @@ def write_keys(lab: LabFolder) -> None:
         _write_private(folder / "ssh_host_ed25519_key", host_private)
         (folder / "authorized_keys").write_text(public + "\n", encoding="utf-8")
         known.append(f"[{HOST_ADDRESS}]:{port} {host_public}\n")
-    (lab.folder / "known_hosts").write_text("".join(known), encoding="utf-8")
+    return "".join(known)
+
+
+def public_key(lab: LabFolder) -> str:
+    """Return the lab's public key."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
+
+    key = load_ssh_private_key((lab.folder / "id_ed25519").read_bytes(), None)
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def _new_key() -> tuple[bytes, str]:
@@ -286,7 +338,7 @@ def _write_private(path: Path, data: bytes) -> None:
 
 
 def write_endpoints(lab: LabFolder) -> None:
-    """Write how the switches are reached, in the form that the simulator uses."""
+    """Write how the switches are reached, in the form that the simulator uses; those that were there stay."""
     folder = lab.folder.resolve()
     document: dict[str, Any] = {
         "devices": {name: {"address": HOST_ADDRESS, "port": port} for name, port in lab.ssh_ports.items()}
@@ -295,6 +347,9 @@ def write_endpoints(lab: LabFolder) -> None:
         # No port is asked: the address is the container's name.
         document["devices"] = {name: {"address": f"clab-{lab.name}-{name}", "port": 0} for name in lab.containers}
         document["options"] = {"transport": "docker"}
+    before = folder / ENDPOINTS
+    if before.exists():
+        document["devices"] = json.loads(before.read_bytes())["devices"] | document["devices"]
     if lab.own_image:
         document |= {
             "username": "admin",

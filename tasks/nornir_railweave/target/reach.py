@@ -90,8 +90,8 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
         without = command_line("plan", "--skip-unreachable")
         fix = f"bring it up to date: `{command_line('sim', 'up')}`; for a review, `{without}` plans without them"
     elif target.source is Source.LAB:
-        code, message = "RW604", f"the lab was not cabled for {listed}"
-        fix = f"start it anew from this intent: `{command_line('lab', 'down')}`, `{command_line('lab', 'up')}`"
+        code, message = "RW604", f"the lab runs without {listed}"
+        fix = f"add them to the running lab: `{command_line('lab', 'up')}`"
     else:
         code, message = "RW602", f"target {target.name} has no address for {listed}"
         fix = f"add them under `devices:` of inventory/{target.name}.yml, or give an `address:` pattern"

@@ -1,8 +1,11 @@
 """Intents designed for the lab's tests, and a stub of Containerlab's program."""
 
 import json
+import os
+import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +50,43 @@ def stub(tmp_path: Path) -> Callable[..., Path]:
         return program
 
     return make
+
+
+@pytest.fixture
+def listening() -> Iterator[Any]:
+    """Return what opens a loopback port that greets with a text, and gives its number."""
+    open_now: list[socket.socket] = []
+
+    def serve(listener: socket.socket, greeting: bytes) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.sendall(greeting)
+
+    def start(greeting: bytes) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        open_now.append(listener)
+        threading.Thread(target=serve, args=(listener, greeting), daemon=True).start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for listener in open_now:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what puts a program `docker` of a given shell text first in the path."""
+
+    def install(text: str) -> None:
+        program = tmp_path / "bin" / "docker"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    return install

@@ -99,20 +99,12 @@ def test_a_machine_states_its_mac_address_where_containerlab_fills_it_in(lab: An
     assert lab(version=(0, f"    version: {version}\n", "")).machine_mac() == mac
 
 
-def test_the_status_of_a_command_in_a_node_is_its_own(lab: Any) -> None:
-    answer = {"clab-pod-gpu1": [{"cmd": ["false"], "return-code": 3, "stdout": "", "stderr": "no"}]}
-    done = lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "false")
-    assert (done.status, done.stdout, done.stderr) == (3, "", "no")
-
-
-def test_json_that_a_command_prints_stays_text(lab: Any) -> None:
-    answer = {"clab-pod-gpu1": [{"cmd": ["x"], "return-code": 0, "stdout": {"a": 1}, "stderr": ""}]}
-    assert lab(exec=(0, json.dumps(answer), "")).exec("gpu1", "x").stdout == '{"a": 1}'
-
-
-def test_a_command_on_a_node_that_is_not_there_is_refused(lab: Any) -> None:
-    with pytest.raises(ContainerlabError, match="no node gpu9"):
-        lab(exec=(0, "{}", "")).exec("gpu9", "true")
+def test_nodes_that_were_added_by_a_lab_of_their_own_are_listed_with_the_folder_of_its_topology(lab: Any) -> None:
+    beside = {"lab_name": "pod_2", "name": "clab-pod-gpu2", "kind": "linux", "state": "running"}
+    other = {"lab_name": "pod-2", "name": "clab-pod-2-gpu2", "kind": "linux", "state": "running"}
+    answer = {**INSPECTED, "pod_2": [{**beside, "absLabPath": "/labs/pod/more-2.clab.yml"}], "pod-2": [other]}
+    found = lab(inspect=(0, json.dumps(answer), "")).inspect()
+    assert found == (NODES[0], ContainerNode("gpu2", "clab-pod-gpu2", "linux", "running", "", "/labs/pod"), NODES[1])
 
 
 def test_the_version_is_read_from_what_it_prints(lab: Any) -> None:

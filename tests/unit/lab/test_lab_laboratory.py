@@ -1,10 +1,7 @@
 """Bringing a lab up, without Docker: image names, ports, keys, readiness, and how it is reached then."""
 
 import os
-import socket
 import stat
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +17,6 @@ from railweave.errors import RefusedError
 
 ROOT = Path(__file__).resolve().parents[3]
 SWITCHES = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
-
-
-@pytest.fixture
-def listening() -> Iterator[Any]:
-    """Return what opens a loopback port that greets with a text, and gives its number."""
-    open_now: list[socket.socket] = []
-
-    def serve(listener: socket.socket, greeting: bytes) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                connection.sendall(greeting)
-
-    def start(greeting: bytes) -> int:
-        listener = socket.create_server(("127.0.0.1", 0))
-        open_now.append(listener)
-        threading.Thread(target=serve, args=(listener, greeting), daemon=True).start()
-        return int(listener.getsockname()[1])
-
-    yield start
-    for listener in open_now:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
 
 
 def lab_of(folder: Path, ports: dict[str, int], *, own_image: bool = True) -> LabFolder:
@@ -125,20 +96,6 @@ def test_containers_are_reached_by_name_over_docker_exec(tmp_path: Path) -> None
     assert found["lab-leaf1"].options["transport"] == "docker"
 
 
-@pytest.fixture
-def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what puts a program `docker` of a given shell text first in the path."""
-
-    def install(text: str) -> None:
-        program = tmp_path / "bin" / "docker"
-        program.parent.mkdir()
-        program.write_text(f"#!/bin/sh\n{text}\n")
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-
-    return install
-
-
 def test_every_switch_of_another_image_is_prepared(tmp_path: Path, docker: Any) -> None:
     docker(f'echo "$@" >> {tmp_path}/calls')
     laboratory.prepare_containers(LabFolder(tmp_path, "lab", {}, own_image=False, containers=SWITCHES))
@@ -180,9 +137,3 @@ def test_a_lab_that_does_not_run_is_told_so(tmp_path: Path) -> None:
     target = load_target(ROOT / "inventory" / "lab.yml")
     with pytest.raises(RefusedError, match="no lab of lab runs"):
         resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
-
-
-def test_no_lab_is_started_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ContainerlabError, match="root"):
-        laboratory.start(LabFolder(tmp_path, "lab", {}, own_image=True), lambda: pytest.fail("nothing is written"))

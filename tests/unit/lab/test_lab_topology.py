@@ -15,7 +15,16 @@ from railweave.api.lab import render, write_lab
 from railweave.api.project import Project
 from railweave.errors import RefusedError, UsageError
 from railweave.intent.load import load_intent_text
-from railweave.lab.topology import clab_document, lab_diagnostics, management_subnet, node_files, ssh_ports
+from railweave.lab.growth import growth
+from railweave.lab.topology import (
+    clab_document,
+    document_head,
+    lab_diagnostics,
+    lab_topology,
+    management_subnet,
+    node_files,
+    ssh_ports,
+)
 from railweave.units import ipv6_text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,6 +58,18 @@ def test_every_topology_is_one_by_containerlabs_own_schema(render_lab: Any, inte
         assert [error.message for error in validator.iter_errors(document)] == [], path
         wrong = {**document, "topology": {**document["topology"], "links": [{"type": "veth", "endpoints": ["a:eth1"]}]}}
         assert list(validator.iter_errors(wrong)), "the schema is a schema of topologies"
+
+
+@pytest.mark.skipif(not schemas(), reason="Containerlab's Go module, which has its JSON schema, is not on this machine")
+def test_what_is_added_to_a_lab_is_one_by_containerlabs_own_schema(render_lab: Any, tmp_path: Path) -> None:
+    text = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
+    grown = text.replace("spine: {model: sonic-vs, count: 2}", "spine: {model: sonic-vs, count: 3}")
+    before, after = (lab_topology(render_lab("a.yml", tmp_path, one, **IMAGES[2]).lab) for one in (text, grown))
+    document = growth("lab", before, after, document_head("lab"), ()).document
+    for path in schemas():
+        schema = json.loads(path.read_text().replace(r"[\\p{N}\\p{L}]", r"\\w"))
+        validator = jsonschema.validators.validator_for(schema)(schema)
+        assert [error.message for error in validator.iter_errors(document)] == [], path
 
 
 def agrees(name: str, text: str) -> None:
@@ -263,7 +284,8 @@ def test_only_the_virtual_machines_that_the_intent_has_are_started_and_keep_thei
     made = render_lab("lab-4.yml", SONIC_IMAGE="sonic-vm:1", SONIC_KIND="sonic-vm")
     assert [one.switch.name for one in made.lab.switches] == ["lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2"]
     document = clab_document(made.lab)["topology"]
-    assert {end["node"] for link in document["links"] for end in link["endpoints"]} == set(document["nodes"])
+    ends = [end for link in document["links"] for end in link.get("endpoints", [link.get("endpoint")])]
+    assert {end["node"] for end in ends} == set(document["nodes"])
     boot = json.loads(node_files(made.lab)["nodes/lab-leaf1/config_db.json"])
     assert boot == {"DEVICE_METADATA": {"localhost": {"hostname": "lab-leaf1"}}}
 

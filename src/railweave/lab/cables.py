@@ -1,0 +1,99 @@
+"""The containers of a lab and the cables between them, as values: written for Containerlab, and kept while a lab runs.
+
+The ports of a virtual machine are made when it boots (vrnetlab ``common/vrnetlab.py``, ``gen_nics``: a port for every
+interface that is there), and Containerlab 0.79 would create such a switch anew for one more cable
+(``nodes/vr_node.go``). So a machine has its ports of the reserve from the start. A cable of which one end runs is
+open: its other end waits on the host, under a name that any process can compute.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+LINK_MTU_BYTES = 9500
+"""MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
+
+EXTERNAL_KIND = "ext-container"
+"""Containerlab's kind of a container that something else starts and stops."""
+
+_INTERFACE_LETTERS = 15
+"""The longest name of an interface in Linux."""
+
+End = tuple[str, str]
+"""A node and its interface."""
+
+Node = Mapping[str, Any]
+"""A node as Containerlab's topology file defines it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable; ``far`` is None where it is open."""
+
+    near: End
+    far: End | None
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The nodes of a lab by name, and their cables."""
+
+    nodes: Mapping[str, Node]
+    cables: tuple[Cable, ...]
+
+    @property
+    def far_ends(self) -> dict[End, End | None]:
+        """Return the far end of every end of a running node; None where the cable is open."""
+        return dict(self._ends())
+
+    def _ends(self) -> Iterator[tuple[End, End | None]]:
+        for cable in self.cables:
+            yield cable.near, cable.far
+            if cable.far is not None:
+                yield cable.far, cable.near
+
+
+_RECORD = TypeAdapter(Topology)
+
+
+def record(topology: Topology) -> bytes:
+    """Return a topology as JSON."""
+    return _RECORD.dump_json(topology, indent=1)
+
+
+def read_record(text: bytes) -> Topology:
+    """Return the topology that `record` wrote; raises ValueError."""
+    return _RECORD.validate_json(text)
+
+
+def container_name(lab: str, node: str, definition: Node) -> str:
+    """Return the container of a node; one that something else starts is called as in the topology."""
+    return node if definition["kind"] == EXTERNAL_KIND else f"clab-{lab}-{node}"
+
+
+def waiting_end(lab: str, end: End) -> str:
+    """Return the interface on the host at which a cable of ``end`` waits for its far end."""
+    digest = hashlib.sha256("/".join((lab, *end)).encode()).hexdigest()
+    return f"rw{digest}"[:_INTERFACE_LETTERS]
+
+
+def joined_link(near: End, far: End) -> dict[str, Any]:
+    """Return a cable between two nodes as Containerlab reads it."""
+    return {"type": "veth", "mtu": LINK_MTU_BYTES, "endpoints": [_endpoint(near), _endpoint(far)]}
+
+
+def open_link(lab: str, end: End, node: str = "") -> dict[str, Any]:
+    """Return an open cable as Containerlab reads it; ``node`` is how the topology calls the node, if otherwise."""
+    return {
+        "type": "host",
+        "mtu": LINK_MTU_BYTES,
+        "host-interface": waiting_end(lab, end),
+        "endpoint": _endpoint((node or end[0], end[1])),
+    }
+
+
+def _endpoint(end: End) -> dict[str, str]:
+    return {"node": end[0], "interface": end[1]}

@@ -1,0 +1,59 @@
+"""Ends of a lab's cables that wait on the host: kept from the host's own network, and connected once the far end runs.
+
+A pair is connected as vrnetlab connects a port with its machine: what one end receives the other sends (`tc` with
+``mirred``), every frame, LLDP included. A bridge would keep those to itself, and Docker's firewall would see the rest.
+"""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from nornir_railweave.lab.containerlab import ContainerlabError
+
+_IPV6 = Path("/proc/sys/net/ipv6/conf")
+_DEVICES = Path("/sys/class/net")
+_COMMAND_S = 30.0
+_EVERY_FRAME = ("protocol", "all", "u32", "match", "u32", "0", "0")
+"""A classifier that kernels have had longest."""
+
+
+def isolate(ends: Iterable[str]) -> None:
+    """Let the host neither speak IPv6 at these interfaces nor take routes that a switch announces there."""
+    for end in ends:
+        switch = _IPV6 / end / "disable_ipv6"
+        if switch.exists():
+            switch.write_text("1")
+
+
+def remove(ends: Iterable[str]) -> None:
+    """Remove interfaces of the host: with a container they go only once the kernel has ended its last connection."""
+    for end in ends:
+        if (_DEVICES / end).exists():
+            _run("ip", "link", "del", "dev", end)
+
+
+def connect(pairs: Iterable[tuple[str, str]]) -> None:
+    """Connect pairs of interfaces of the host; raises ContainerlabError."""
+    for one, other in pairs:
+        isolate((one, other))
+        for near, far in ((one, other), (other, one)):
+            # What an earlier far end has left: it went with its container, the rule that named it did not.
+            _run("tc", "qdisc", "del", "dev", near, "clsact")
+            to_the_other = ("action", "mirred", "egress", "redirect", "dev", far)
+            for words in (
+                ("qdisc", "add", "dev", near, "clsact"),
+                ("filter", "add", "dev", near, "ingress", *_EVERY_FRAME, *to_the_other),
+            ):
+                if said := _run("tc", *words):
+                    raise ContainerlabError(f"{near} and {far} cannot be connected: {said}")
+
+
+def _run(program: str, *words: str) -> str:
+    """Run a program of iproute2; return what it says if it fails."""
+    try:
+        done = subprocess.run([program, *words], capture_output=True, text=True, timeout=_COMMAND_S, check=False)
+    except FileNotFoundError:
+        return f"{program} is not installed (Debian's package iproute2)"
+    except subprocess.TimeoutExpired:
+        return f"{program} did not end within {_COMMAND_S:g} s"
+    return (done.stderr.strip() or f"{program} exited with {done.returncode}") if done.returncode else ""
