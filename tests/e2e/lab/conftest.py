@@ -36,6 +36,7 @@ FILES = (
     "hosts",
     "phases",
     "growth",
+    "added",
     "ipv6",
     "pods",
     "fabrics",
@@ -51,6 +52,7 @@ FILES = (
 
 OTHER_LABS = {
     "growth": "growing",
+    "added": "added",
     "ipv6": "dual",
     "unnumbered": "unnumbered",
     "hosts": "unnumbered",
@@ -192,6 +194,14 @@ class LabRig(CommandRig):
 
     def docker(self, *words: str) -> None:
         subprocess.run(["docker", *words], capture_output=True, timeout=60, check=True)
+
+    def started(self) -> dict[str, str]:
+        """Return when each container of the lab was started."""
+        told = subprocess.run(["docker", "ps", "--format", "{{.Names}}"], capture_output=True, text=True, check=True)
+        mine = [name for name in told.stdout.split() if name.startswith(f"clab-{self.name}-")]
+        asked = ["docker", "inspect", "--format", "{{.Name}} {{.State.StartedAt}}", *mine]
+        lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
+        return dict(line.removeprefix("/").split() for line in lines)
 
     def bgp(self, switch: str) -> dict[str, Any]:
         """Return FRR's own neighbors of a switch."""
@@ -341,6 +351,14 @@ def deployed(rig: LabRig) -> LabRig:
 def grown(start_lab: Callable[..., LabRig]) -> LabRig:
     """Start a lab whose intent grows, and deploy the fabric as it is at first."""
     rig = start_lab(small_intent("grow"))
+    assert rig.deploy()["result"] == "done"
+    return rig
+
+
+@pytest.fixture(scope="session")
+def laid_out(start_lab: Callable[..., LabRig]) -> LabRig:
+    """Start a lab without a reserve, and deploy its intent."""
+    rig = start_lab(small_intent("added", ("{leaves: 4, spines: 4}", "{leaves: 2, spines: 2}")))
     assert rig.deploy()["result"] == "done"
     return rig
 
