@@ -209,7 +209,7 @@ bench: setup ## time, memory and CPU a switch of what users run, beside the bars
 scale: setup ## a thousand simulated switches planned, deployed and verified; takes minutes
 	@$(GUARDED) $(BIN)/python tests/bench/bench.py --scale $(BENCH)
 
-lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Containerlab; needs Docker and root
+lab-up: setup ## start the lab of INTENT (by default intent/lab-4.yml) on Containerlab, or add what a running one lacks; needs Docker and root
 	@$(RAILWEAVE) lab up $(LAB_INTENT)
 
 lab-down: setup ## stop the lab and remove its containers, network and files

@@ -13,8 +13,16 @@ import yaml
 
 import sonic_sim
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
-from nornir_railweave.lab.growing import grow, refuse_obstacles, running_topology
-from nornir_railweave.lab.laboratory import LabFolder, ensure_image, has_image, running_nodes, start, stop
+from nornir_railweave.lab.growing import grow, refuse_obstacles, refuse_unable, running_topology
+from nornir_railweave.lab.laboratory import (
+    LabFolder,
+    ensure_image,
+    has_image,
+    one_at_a_time,
+    running_nodes,
+    start,
+    stop,
+)
 from railweave.api.designing import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
 from railweave.api.sim import simulator_spec
@@ -117,11 +125,13 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
     """
     image = _with_mac(chosen_image(os.environ if environ is None else environ))
     made = _joined(_with_images(rendered(project.intent, image)))
-    running = running_topology(made.runner)
-    if running is None:
+    refuse_unable(made.runner)
+    with one_at_a_time(f"railweave-lab-{made.name}"):
+        running = running_topology(made.runner)
+        if running is not None:
+            return _grown(made, running, wait)
         start(made.runner, lab_topology(made.lab), lambda: write_lab(made), wait)
         return made
-    return _grown(made, running, wait)
 
 
 def _grown(made: RenderedLab, running: Topology, wait: float | None) -> RenderedLab:

@@ -5,6 +5,7 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,22 +24,26 @@ from nornir_railweave.lab.laboratory import (
     waiting_ends,
     write_endpoints,
 )
-from railweave.lab.cables import EXTERNAL_KIND, Topology, read_record, record
+from railweave.lab.cables import EXTERNAL_KIND, Topology, container_name, read_record, record
 from railweave.lab.growth import Growth
 from railweave.wording import command_line, first_few, listed
 
 _REMOVED = "what was added is removed again"
 
 
-def running_topology(lab: LabFolder) -> Topology | None:
-    """Return the nodes and cables of the lab if it runs, as `start` and `grow` noted them; None if it does not.
-
-    Raises ContainerlabError if this machine cannot run a lab of this kind, or the running one is not this folder's or
-    has lost nodes.
-    """
+def refuse_unable(lab: LabFolder) -> None:
+    """Raise ContainerlabError if this process or machine cannot run a lab of this kind."""
     if os.geteuid() != 0:
         raise ContainerlabError("Containerlab needs root: run the command as root or with sudo")
     lab.containerlab.refuse_too_old(lab.kind)
+
+
+def running_topology(lab: LabFolder) -> Topology | None:
+    """Return the nodes and cables of the lab if it runs, as `start` and `grow` noted them; None if it does not.
+
+    What a `grow` that was killed has left is removed. Raises ContainerlabError if the running lab is not this folder's
+    or has lost nodes.
+    """
     nodes = lab.containerlab.inspect()
     if not nodes:
         return None
@@ -53,7 +58,29 @@ def running_topology(lab: LabFolder) -> Topology | None:
         raise ContainerlabError(f"a lab {lab.name} runs already, and {said}: {down}") from None
     if lost := _lost(nodes, noted):
         raise ContainerlabError(f"a lab {lab.name} runs already, but not all of it ({first_few(lost)}): {down}")
+    _remove_interrupted(lab, noted)
     return noted
+
+
+def _remove_interrupted(lab: LabFolder, noted: Topology) -> None:
+    """Remove what was being added when a process was killed: nodes that nobody noted."""
+    own = {container_name(lab.name, name, node) for name, node in noted.nodes.items()}
+    for path in lab.folder.resolve().glob(MORE.format("*")):
+        nodes = yaml.safe_load(path.read_text(encoding="utf-8"))["topology"]["nodes"]
+        if not nodes.keys() <= own:
+            _remove(lab, _beside(lab, path))
+
+
+def _beside(lab: LabFolder, path: Path) -> Containerlab:
+    return Containerlab(path, f"{lab.name}_{path.name.split('.')[0].rpartition('-')[2]}")
+
+
+def _remove(lab: LabFolder, further: Containerlab) -> None:
+    """Remove a lab of added nodes, with the ends of its cables and its file."""
+    with contextlib.suppress(ContainerlabError):
+        further.destroy()
+    remove(waiting_ends(lab.name, further.topology))
+    further.topology.unlink()
 
 
 def _lost(nodes: Iterable[ContainerNode], noted: Topology) -> list[str]:
@@ -69,8 +96,8 @@ def refuse_obstacles(name: str, growth: Growth) -> None:
         reasons = first_few((f"\n  {one}" for one in growth.obstacles), separator="")
         anew = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
         raise ContainerlabError(
-            f"the lab {name} runs and cannot become what the intent says; nothing was changed:{reasons}\n"
-            f"start it anew ({anew}), or undo this change of the intent"
+            f"the running lab {name} cannot be changed like this; nothing was done:{reasons}\n"
+            f"start it anew ({anew}), or undo the change"
         )
 
 
@@ -102,10 +129,7 @@ def grow(
         await_boot(new, boot_s, _REMOVED)
         _add_routes(lab, routes)
     except BaseException:
-        with contextlib.suppress(ContainerlabError):
-            further.destroy()
-        remove(ends)
-        further.topology.unlink(missing_ok=True)
+        _remove(lab, further)
         for name in growth.added:
             shutil.rmtree(lab.folder / "nodes" / name, ignore_errors=True)
         raise
@@ -119,10 +143,10 @@ def grow(
 def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
     """Write the lab of what is added beside those that run; fabrics have no `_` in their names."""
     number = next(one for one in itertools.count(2) if not (lab.folder / MORE.format(one)).exists())
-    path = (lab.folder / MORE.format(number)).resolve()
-    name = f"{lab.name}_{number}"
-    path.write_text(yaml.safe_dump({**document, "name": name}, sort_keys=False, width=120), encoding="utf-8")
-    return Containerlab(path, name)
+    further = _beside(lab, (lab.folder / MORE.format(number)).resolve())
+    text = yaml.safe_dump({**document, "name": further.lab}, sort_keys=False, width=120)
+    further.topology.write_text(text, encoding="utf-8")
+    return further
 
 
 def _add_routes(lab: LabFolder, routes: Mapping[str, tuple[str, ...]]) -> None:

@@ -83,16 +83,16 @@ def ensure_image(sources: Path) -> str:
     tag = image_tag(sources)
     if has_image(tag):
         return tag
-    with _building(tag):
+    with one_at_a_time(tag.replace(":", "-")):
         if not has_image(tag):
             _build(tag, sources)
     return tag
 
 
 @contextlib.contextmanager
-def _building(tag: str) -> Iterator[None]:
-    """Let one process at a time build an image: of two labs that start at once, the second finds it made."""
-    with (Path(tempfile.gettempdir()) / f"{tag.replace(':', '-')}.lock").open("w") as lock:
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Let one process of this machine at a time build an image or change a lab: the second finds what the first did."""
+    with (Path(tempfile.gettempdir()) / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -1,11 +1,12 @@
 """Labs on Containerlab: each is started once for all its tests, and taken down after the last of them, however it ends.
 
 They have different fabric names, so that two may run at once (``pytest -n 2``): a fabric as it is and what happens to
-it, a fabric that grows, one without addresses between switches that is reached over ``docker exec``, one of three
-tiers, two that share nodes, one of rails that are apart, one of containers that behave as docker-sonic-vs does, one of
-containers that boot as virtual machines do, one that prints FRR's text as SONiC's builds do, one for the examples of
-the API, those that pages of the documentation start, and a single container for recorded commands. The tests of a lab
-run one after the other, in the order of ``FILES``; each begins and ends with the fabric as its intent says.
+it, a fabric that grows, one that grows beyond its reserve, one without addresses between switches that is reached over
+``docker exec``, one of three tiers, two that share nodes, one of rails that are apart, one of containers that behave as
+docker-sonic-vs does, one of containers that boot as virtual machines do, one that prints FRR's text as SONiC's builds
+do, one for the examples of the API, those that pages of the documentation start, and a single container for recorded
+commands. The tests of a lab run one after the other, in the order of ``FILES``; each begins and ends with the fabric as
+its intent says.
 """
 
 import contextlib

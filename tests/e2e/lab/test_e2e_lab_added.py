@@ -39,7 +39,7 @@ def test_cables_that_would_move_are_refused_and_nothing_changes(laid_out: Any, p
         said = laid_out.run("lab", "up", status=1).stderr
     finally:
         laid_out.intent.write_text(text)
-    assert "the lab added runs and cannot become what the intent says; nothing was changed:" in said
+    assert "the running lab added cannot be changed like this; nothing was done:" in said
     assert "the cable of added-leaf1:eth31 leads to added-spine1:eth1, not to added-spine2:eth1" in said
     assert laid_out.started() == before
     proves("a reserve that moves cables of running switches is refused, with the cables")

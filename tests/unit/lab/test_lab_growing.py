@@ -19,7 +19,7 @@ from railweave.lab.growth import Growth
 def test_no_lab_is_started_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ContainerlabError, match="root"):
-        growing.running_topology(LabFolder(tmp_path, "lab", {}, own_image=True))
+        growing.refuse_unable(LabFolder(tmp_path, "lab", {}, own_image=True))
 
 
 LEAF, GPU = {"kind": "sonic-vs", "image": "node:1"}, {"kind": "linux", "image": "node:1"}
@@ -89,9 +89,9 @@ def test_what_stands_in_the_way_is_told_with_the_way_out() -> None:
     with pytest.raises(ContainerlabError) as refused:
         growing.refuse_obstacles("lab", Growth((), (), RUNNING, obstacles=obstacles))
     assert str(refused.value) == (
-        "the lab lab runs and cannot become what the intent says; nothing was changed:\n"
+        "the running lab lab cannot be changed like this; nothing was done:\n"
         "  reason 0\n  reason 1\n  reason 2\n  reason 3\n  reason 4\n  reason 5 and 2 more\n"
-        "start it anew (`railweave lab down` and `railweave lab up`), or undo this change of the intent"
+        "start it anew (`railweave lab down` and `railweave lab up`), or undo the change"
     )
     growing.refuse_obstacles("lab", Growth((), (), RUNNING))
 
@@ -182,6 +182,19 @@ def test_a_lab_goes_down_with_what_was_added_to_it(programs: Any, tmp_path: Path
         f"destroy -t {lab.folder}/topology.clab.yml --cleanup",
     ]
     assert not lab.folder.exists()
+
+
+def test_what_a_killed_process_has_left_is_removed_by_the_next(programs: Any, tmp_path: Path) -> None:
+    lab = programs(*NODES)
+    laboratory.write_keys(lab)
+    growing.grow(lab, GROWTH, lambda: None, {})
+    growing.grow(lab, replace(GROWTH, document={**DOCUMENT, "name": "x"}, topology=WITH_GPU2), lambda: None, {})
+    (lab.folder / "more-2.clab.yml").unlink()
+    (lab.folder / "running.json").write_bytes(record(RUNNING))
+    (tmp_path / "calls").unlink()
+    assert growing.running_topology(lab) == RUNNING
+    assert told(tmp_path)[1:] == [f"destroy -t {lab.folder}/more-3.clab.yml --cleanup"]
+    assert not list(lab.folder.glob("more-*"))
 
 
 def test_ends_that_cannot_be_connected_are_named_and_what_was_added_goes(programs: Any, tmp_path: Path) -> None:
