@@ -19,6 +19,9 @@ LINK_MTU_BYTES = 9500
 EXTERNAL_KIND = "ext-container"
 """Containerlab's kind of a container that something else starts and stops."""
 
+HOST_KIND = "linux"
+"""Containerlab's kind of the GPU nodes."""
+
 _INTERFACE_LETTERS = 15
 """The longest name of an interface in Linux."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from railweave.lab.cables import (
     EXTERNAL_KIND,
+    HOST_KIND,
     Cable,
     End,
     Node,
@@ -101,29 +102,24 @@ def _step(seen: _Comparison, cable: Cable) -> _Step | None:
     if seen.far_ends.get(near) == far:
         return None
     for end in ends:
-        if (other := seen.far_ends.get(end)) is not None:
-            asked = far if end == near else near
-            return _Step(obstacle=f"the cable of {_text(end)} leads to {_text(other)}, not to {_text(asked)}")
+        if obstacle := _obstacle(seen, end, far if end == near else near):
+            return _Step(obstacle=obstacle)
     waiting = [end for end in ends if end in seen.far_ends]
-    for end in ends:
-        if not seen.is_new(end) and end not in waiting and not _takes_ports(seen, end):
-            kind = seen.definition(end[0])["kind"]
-            return _Step(
-                obstacle=f"{end[0]} has no port {end[1]} for {_text(_other(ends, end))}: "
-                f"a {kind} gets its ports when it starts, those of its intent's reserve"
-            )
     if not waiting:
-        return _Step((joined_link(*(_called(seen, end) for end in ends)),))
+        return _Step((joined_link(_called(seen, near), _called(seen, far)),))
     joint = (waiting_end(seen.lab, near), waiting_end(seen.lab, far))
     return _Step(tuple(_open(seen, end) for end in ends if end not in waiting), joint)
 
 
-def _takes_ports(seen: _Comparison, end: End) -> bool:
-    return seen.definition(end[0])["kind"] in seen.takes_ports
-
-
-def _other(ends: tuple[End, End], end: End) -> End:
-    return ends[1] if end == ends[0] else ends[0]
+def _obstacle(seen: _Comparison, end: End, other: End) -> str:
+    """Return why no cable can lead from an end to another one, "" if one can."""
+    if (leads_to := seen.far_ends.get(end)) is not None:
+        return f"the cable of {_text(end)} leads to {_text(leads_to)}, not to {_text(other)}"
+    kind = seen.definition(end[0])["kind"]
+    if seen.is_new(end) or end in seen.far_ends or kind in seen.takes_ports:
+        return ""
+    ports = f"a {kind} gets its ports when it starts, those of its intent's reserve"
+    return f"{end[0]} has no port {end[1]} for {_text(other)}: {ports}"
 
 
 def _text(end: End) -> str:
@@ -155,7 +151,7 @@ def _document(
 
 def _named(name: str, definition: Node) -> dict[str, Any]:
     """Return a node whose host name is not its container's; a switch takes its own from its configuration."""
-    if definition["kind"] != "linux":
+    if definition["kind"] != HOST_KIND:
         return dict(definition)
     return {**definition, "exec": [f"hostname {name}", *definition.get("exec", ())]}
 

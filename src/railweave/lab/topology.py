@@ -23,7 +23,7 @@ from railweave.fabric.model import (
     Switch,
     SwitchPort,
 )
-from railweave.lab.cables import EXTERNAL_KIND, Cable, End, Node, Topology, joined_link, open_link
+from railweave.lab.cables import EXTERNAL_KIND, HOST_KIND, Cable, End, Node, Topology, joined_link, open_link
 from railweave.units import ipv4_text, ipv6_text
 
 PREPARE = "prepare_sonic_vs.sh"
@@ -35,7 +35,7 @@ NODE_FACTS = "node.json"
 NETWORK_SCRIPT = "network.sh"
 """What gives a GPU node its addresses and routes."""
 
-NODE_KIND, MACHINE_KIND, HOST_KIND = "sonic-vs", "sonic-vm", "linux"
+NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
 SSH, DOCKER = "ssh", "docker"
 SSH_PORTS_OF_A_LAB = 128
 _FIRST_SSH_PORT, _LABS = 20000, 90
