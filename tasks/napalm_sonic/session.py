@@ -235,7 +235,8 @@ def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator
     try:
         yield
     finally:
-        private._wait_for_event = wait
+        # Its own method set again would be a reference of the channel to itself, and keep it until garbage is searched.
+        del private._wait_for_event
 
 
 class _Arrived(threading.Event):

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -240,6 +241,17 @@ def test_a_request_that_is_never_answered_does_not_hold_a_worker() -> None:
     with pytest.raises(TimeoutError), session._answered_within(frozen, 0.05):
         frozen._wait_for_event()
     assert frozen.closed
+
+
+def test_a_channel_is_gone_with_its_last_reference_and_waits_for_no_garbage_search() -> None:
+    """A wave makes hundreds of channels, which would keep their buffers until then."""
+    answered: Any = Frozen()
+    answered.event.set()
+    with session._answered_within(answered, 5):
+        answered._wait_for_event()
+    kept = weakref.ref(answered)
+    del answered
+    assert kept() is None
 
 
 class Proxy:
