@@ -143,7 +143,7 @@ def _are_wired_alike(base: Fabric, head: Fabric) -> bool:
 
 
 def _hashable(rows: Iterable[Row]) -> Hashable:
-    return tuple((row.table, row.key, tuple(sorted(row.fields.items())), row.reason) for row in rows)
+    return tuple((row.table, row.key, tuple(sorted(row.fields.items())), row.why, row.about) for row in rows)
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:

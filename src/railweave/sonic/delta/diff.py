@@ -97,9 +97,8 @@ def diff(
         [*edits, *(edit for edit in taken if edit.table != FRR_TABLE), *frr_edits(*frr_difference(found, target))],
         key=sort_key,
     )
-    reasons = _reasons(intended, everything, taken)
     return DeviceDiff(
-        treated(everything, _treatments(everything, running, unprovisioned), partial(_reason, reasons)),
+        treated(everything, _treatments(everything, running, unprovisioned), _Reasons(intended, everything, taken)),
         _count_unmanaged(running.config_db, intended_db, scope, lines, taken),
         () if remove_conflicting else conflicts,
         unprovisioned,
@@ -208,17 +207,30 @@ def _treatments(edits: Sequence[Edit], running: RunningConfig, unprovisioned: bo
     return settle(edits, running.config_db)
 
 
-def _reasons(intended: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit]) -> Mapping[tuple[str, str], str]:
-    tables = {edit.table for edit in edits}
-    reasons = {(row.table, row.key): row.reason for row in intended.rows if row.table in tables}
-    return reasons | {(edit.table, edit.key): TAKEN for edit in taken}
+class _Reasons:
+    """Why the edits of one device are made. The sentence of a row is made where it is asked for, once for all its
+    fields."""
 
+    def __init__(self, intended: DeviceConfig, edits: Iterable[Edit], taken: Iterable[Edit]) -> None:
+        tables = {edit.table for edit in edits}
+        self._rows = {(row.table, row.key): row for row in intended.rows if row.table in tables}
+        self._taken = {(edit.table, edit.key) for edit in taken}
+        self._told: dict[tuple[str, str], str] = {}
 
-def _reason(reasons: Mapping[tuple[str, str], str], edit: Edit) -> str:
-    if edit.table == FRR_TABLE:
-        return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "", edit.key)
-    of_row = reasons.get((edit.table, edit.key), NOT_IN_THE_INTENT)
-    return of_row if of_row in (NOT_IN_THE_INTENT, TAKEN) else field_reason(edit.table, edit.field or "") or of_row
+    def __call__(self, edit: Edit) -> str:
+        if edit.table == FRR_TABLE:
+            return NOT_IN_THE_INTENT if edit.op is Op.REMOVE else frr_reason(edit.field or "", edit.key)
+        place = (edit.table, edit.key)
+        if place in self._taken:
+            return TAKEN
+        row = self._rows.get(place)
+        if row is None:
+            return NOT_IN_THE_INTENT
+        if own := field_reason(edit.table, edit.field or ""):
+            return own
+        if place not in self._told:
+            self._told[place] = row.reason
+        return self._told[place]
 
 
 def sort_key(edit: Edit) -> tuple[object, ...]:

@@ -236,14 +236,17 @@ _HOST_FIELDS: Mapping[str, str] = {"type": "Server"}
 _HOST_REASON = "A GPU node that is cabled to this leaf (nodes); its type tells SONiC that the cable is short."
 
 
+_CABLED = "The cable plan ends at {} (topology); SONiC's QoS templates take the ports named here as the active ones."
+
+
 def neighbor_row(attachment: Attachment) -> Row:
     """Return the DEVICE_NEIGHBOR row of a used port."""
     return Row(
         "DEVICE_NEIGHBOR",
         attachment.port.name,
         {"name": attachment.neighbor, "port": attachment.neighbor_lldp_port},
-        f"The cable plan ends at {attachment.neighbor}:{attachment.neighbor_port} (topology); "
-        "SONiC's QoS templates take the ports named here as the active ones.",
+        _CABLED,
+        f"{attachment.neighbor}:{attachment.neighbor_port}",
     )
 
 

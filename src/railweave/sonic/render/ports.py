@@ -70,6 +70,12 @@ def port_fields(port: SwitchPort, mtu_bytes: int) -> dict[str, str]:
     return fields
 
 
+_CABLED = (
+    "The cable plan joins this port to {} (topology); lanes, alias and FEC are the platform's (catalog), the speed "
+    "follows topology.leaf and topology.spine, the MTU mtu.fabric."
+)
+
+
 def used_port_row(attachment: Attachment, shared: Fields) -> Row:
     """Return the PORT row of a cabled port; ``shared`` are its fields that follow from the panel."""
     far = f"{attachment.neighbor}:{attachment.neighbor_port}"
@@ -77,8 +83,8 @@ def used_port_row(attachment: Attachment, shared: Fields) -> Row:
         "PORT",
         attachment.port.name,
         {"admin_status": "up", "alias": attachment.port.alias, "description": f"to {far}", **shared},
-        f"The cable plan joins this port to {far} (topology); lanes, alias and FEC are the platform's (catalog), "
-        "the speed follows topology.leaf and topology.spine, the MTU mtu.fabric.",
+        _CABLED,
+        far,
     )
 
 
@@ -133,15 +139,25 @@ def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     )
 
 
+_COUNTED = " by leaf and leaf port, the even address at the upper end (RFC 3021)."
+_OF_NODE = f"The /31 of the link to {{}}, counted from addressing.hosts{_COUNTED}"
+_OF_SWITCH = f"The /31 of the link to {{}}, counted from addressing.links{_COUNTED}"
+
+
 def _ipv4_row(attachment: Attachment, address: int) -> Row:
-    pool = "addressing.hosts" if attachment.is_host else "addressing.links"
     return Row(
         "INTERFACE",
         f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
         {},
-        f"The /31 of the link to {attachment.neighbor}, counted from {pool} by leaf and leaf port, "
-        "the even address at the upper end (RFC 3021).",
+        _OF_NODE if attachment.is_host else _OF_SWITCH,
+        attachment.neighbor,
     )
+
+
+_IPV6_OF_NODE = (
+    "The /127 of the link to {}, counted from addressing.hosts_ipv6 by leaf and leaf port, the even address at the "
+    "leaf (RFC 6164)."
+)
 
 
 def _ipv6_row(attachment: Attachment, address: int) -> Row:
@@ -149,8 +165,8 @@ def _ipv6_row(attachment: Attachment, address: int) -> Row:
         "INTERFACE",
         f"{attachment.port.name}|{ipv6_text(address)}/{IPV6_LINK_LENGTH}",
         {},
-        f"The /127 of the link to {attachment.neighbor}, counted from addressing.hosts_ipv6 by leaf and leaf port, "
-        "the even address at the leaf (RFC 6164).",
+        _IPV6_OF_NODE,
+        attachment.neighbor,
     )
 
 

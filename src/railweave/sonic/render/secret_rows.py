@@ -54,4 +54,4 @@ def _row(row: Row, value_of: _InPlace) -> Row:
         name: value_of(value, (row.table, key, name)) if isinstance(value, str) else value
         for name, value in row.fields.items()
     }
-    return Row(row.table, key, fields, row.reason)
+    return Row(row.table, key, fields, row.why, row.about)
