@@ -5,10 +5,10 @@ The ``a`` end is the one nearer to the GPUs (GPU node, leaf or spine), the ``b``
 
 import csv
 import io
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from railweave.fabric.model import LINK_KINDS, Fabric, SwitchPort
+from railweave.fabric.model import LINK_KINDS, Fabric, HostPort, Link, SwitchPort
 from railweave.wording import natural_key
 
 
@@ -34,26 +34,54 @@ class CableRow(NamedTuple):
 
 def cable_rows(fabric: Fabric) -> Iterator[CableRow]:
     """Yield the cables in the order of the a end: device by natural order of names, then port."""
-    return map(CableRow._make, _cells(fabric))
+    labels = _of_ports(fabric, _label)
+    for link in _links(fabric):
+        level, plane, rail, a_device, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
+        a, b = labels[a_device][a_port], labels[b_device][b_port]
+        yield CableRow(a_device, *a, b_device, *b, speed_gbps, LINK_KINDS[level], plane, rail, length_m, media)
 
 
 def cables_csv(fabric: Fabric) -> bytes:
     """Return ``cables.csv``: a header, then one line a cable; UTF-8, lines end with a line feed."""
+    return "".join([f"{_as_csv(CableRow._fields)}\n", *_lines(fabric)]).encode()
+
+
+def _lines(fabric: Fabric) -> Iterator[str]:
+    """Yield the lines; a large fabric has a quarter of a million, and what is not a link's own is written once."""
+    names = {name: _as_csv((name,)) for name in fabric.ports_of}
+    labels = _of_ports(fabric, lambda port: _as_csv(_label(port)))
+    shared: dict[tuple[object, ...], str] = {}
+    for link in _links(fabric):
+        level, plane, rail, a_device, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
+        about = (speed_gbps, level, plane, rail, length_m, media)
+        if about not in shared:
+            shared[about] = _as_csv((speed_gbps, LINK_KINDS[level], plane, rail, length_m, media))
+        a, b = labels[a_device][a_port], labels[b_device][b_port]
+        yield f"{names[a_device]},{a},{names[b_device]},{b},{shared[about]}\n"
+
+
+def _as_csv(cells: Iterable[object]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CableRow._fields)
-    writer.writerows(_cells(fabric))
-    return text.getvalue().encode()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
 
 
-def _cells(fabric: Fabric) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of every row; a large fabric has a quarter of a million."""
-    labels = {
-        name: [(one.name, one.alias if isinstance(one, SwitchPort) else "") for one in ports]
-        for name, ports in fabric.ports_of.items()
-    }
-    for a_device in sorted(fabric.uplinks_of, key=natural_key):
-        for link in fabric.uplinks_of[a_device]:
-            level, plane, rail, _, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
-            a, b = labels[a_device][a_port], labels[b_device][b_port]
-            yield (a_device, *a, b_device, *b, speed_gbps, LINK_KINDS[level], plane, rail, length_m, media)
+def _links(fabric: Fabric) -> Iterator[Link]:
+    for device in sorted(fabric.uplinks_of, key=natural_key):
+        yield from fabric.uplinks_of[device]
+
+
+def _label(port: SwitchPort | HostPort) -> tuple[str, str]:
+    return port.name, port.alias if isinstance(port, SwitchPort) else ""
+
+
+Said = TypeVar("Said")
+
+
+def _of_ports(fabric: Fabric, say: Callable[[SwitchPort | HostPort], Said]) -> dict[str, list[Said]]:
+    """Return what ``say`` says of every port of every device, once for all devices that share their ports."""
+    said: dict[int, list[Said]] = {}
+    for ports in fabric.ports_of.values():
+        if id(ports) not in said:
+            said[id(ports)] = [say(one) for one in ports]
+    return {name: said[id(ports)] for name, ports in fabric.ports_of.items()}
