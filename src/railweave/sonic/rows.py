@@ -57,7 +57,7 @@ class Row(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Block:
     """The rows of one table on a device. A ``shared`` block is one object on all switches that use the same ports of
-    one panel, so what is made of its rows can be kept."""
+    one panel, or have the same neighbors, so what is made of its rows can be kept."""
 
     table: str
     rows: tuple[Row, ...]

@@ -28,7 +28,8 @@ from railweave.units import ipv4_text
 from railweave.wording import natural_key
 
 _USES_KEPT = 64
-"""Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
+"""Sets of used ports, and of neighbors, that are remembered: a sound fabric has a few, a ragged one must not fill the
+memory."""
 
 
 class Own(NamedTuple):
@@ -55,7 +56,7 @@ class Configurator:
         self._panels: dict[tuple[int, int, str], PanelRows] = {}
         self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
         self._switch_metadata: dict[str, Row] = {}
-        self._order: dict[str, tuple[str | int, ...]] = {}
+        self._neighborhoods: dict[tuple[str, ...], Block] = {}
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
@@ -124,18 +125,17 @@ class Configurator:
         return Own(
             metadata_row(switch, self.shared(switch).buffer_model),
             used,
-            tuple(self._neighbor_metadata(used)),
+            self._neighbors(used).rows,
             switch.loopback,
         )
 
     def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
-        shared, (metadata, used, neighbors, loopback) = self.shared(switch), self.own(switch)
+        shared, used = self.shared(switch), attachments(self.fabric, switch)
         own: dict[str, Iterable[Row]] = {
-            "DEVICE_METADATA": (metadata,),
+            "DEVICE_METADATA": (metadata_row(switch, shared.buffer_model),),
             "DEVICE_NEIGHBOR": map(neighbor_row, used),
-            "DEVICE_NEIGHBOR_METADATA": neighbors,
             "INTERFACE": (row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)),
-            "LOOPBACK_INTERFACE": loopback_rows(loopback),
+            "LOOPBACK_INTERFACE": loopback_rows(switch.loopback),
             "PORT": _port_table(shared, used),
         }
         if self.fabric.policies.bgp.bfd:
@@ -144,7 +144,11 @@ class Configurator:
             has_ipv6 = self.fabric.policies.addressing.hosts_ipv6 is not None
             rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded, has_ipv6=has_ipv6)
             own |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
-        blocks = [*self._of_use(shared, used), *(Block(table, tuple(rows), False) for table, rows in own.items())]
+        blocks = [
+            *self._of_use(shared, used),
+            self._neighbors(used),
+            *(Block(table, tuple(rows), False) for table, rows in own.items()),
+        ]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
 
     def _of_use(self, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
@@ -167,15 +171,21 @@ class Configurator:
             known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return known
 
-    def _neighbor_metadata(self, used: Iterable[Attachment]) -> list[Row]:
-        hosts = {one.neighbor: one.is_host for one in used}
-        for name in hosts:
-            if name not in self._order:
-                self._order[name] = natural_key(name)
-        return [
-            host_metadata_row(name) if hosts[name] else self._switch_row(name)
-            for name in sorted(hosts, key=self._order.__getitem__)
-        ]
+    def _neighbors(self, used: Iterable[Attachment]) -> Block:
+        """Return the table of a switch's neighbors: one object for the switches that have the same ones, as the leaves
+        of a stripe and the spines of a plane do."""
+        names = tuple(dict.fromkeys(one.neighbor for one in used))
+        known = self._neighborhoods.get(names)
+        if known is None:
+            if len(self._neighborhoods) >= _USES_KEPT:
+                self._neighborhoods.clear()
+            hosts = self.fabric.host_of
+            rows = (
+                host_metadata_row(name) if name in hosts else self._switch_row(name)
+                for name in sorted(names, key=natural_key)
+            )
+            known = self._neighborhoods[names] = Block("DEVICE_NEIGHBOR_METADATA", tuple(rows), True)
+        return known
 
     def _switch_row(self, name: str) -> Row:
         known = self._switch_metadata.get(name)
