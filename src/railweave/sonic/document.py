@@ -129,8 +129,13 @@ def running_from(document: object) -> RunningConfig:
     return RunningConfig(tables, frr if isinstance(frr, str) and frr.strip() else None)
 
 
+_TEXT = frozenset({str})
+
+
 def parse_fields(fields: object, where: str) -> dict[str, Value]:
     """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
+    if type(fields) is dict and PLACEHOLDER not in fields and _TEXT.issuperset(map(type, fields.values())):
+        return fields  # most rows are as CONFIG_DB keeps them
     if not isinstance(fields, Mapping):
         raise DocumentError(f"{shown_text(where)}: not a row of fields")
     return {

@@ -294,7 +294,8 @@ _TEXT_ONLY = frozenset({str})
 
 
 def _hashed(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
-    if stated is None and not neutral and _TEXT_ONLY.issuperset(map(type, fields.values())):
+    whole = (stated is None or fields.keys() <= stated.keys()) and neutral.keys().isdisjoint(fields)
+    if whole and _TEXT_ONLY.issuperset(map(type, fields.values())):
         return fields
     return {
         name: canonical(value)
