@@ -97,7 +97,7 @@ def refuse_obstacles(name: str, growth: Growth) -> None:
         anew = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
         raise ContainerlabError(
             f"the running lab {name} cannot be changed like this; nothing was done:{reasons}\n"
-            f"start it anew ({anew}), or undo the change"
+            f"start it anew ({anew}), or undo the change of the intent or the image"
         )
 
 

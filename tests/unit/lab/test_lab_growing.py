@@ -91,7 +91,7 @@ def test_what_stands_in_the_way_is_told_with_the_way_out() -> None:
     assert str(refused.value) == (
         "the running lab lab cannot be changed like this; nothing was done:\n"
         "  reason 0\n  reason 1\n  reason 2\n  reason 3\n  reason 4\n  reason 5 and 2 more\n"
-        "start it anew (`railweave lab down` and `railweave lab up`), or undo the change"
+        "start it anew (`railweave lab down` and `railweave lab up`), or undo the change of the intent or the image"
     )
     growing.refuse_obstacles("lab", Growth((), (), RUNNING))
 
