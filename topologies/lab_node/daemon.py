@@ -143,8 +143,7 @@ class Follower:
             if ready:
                 self.drain()
                 self.follow()
-            self.take_cables()
-            self.tell()
+            self.tell(self.with_new_cables(interfaces()))
 
     def enabled(self) -> bool:
         """Tell whether any port is to be up."""
@@ -161,24 +160,25 @@ class Follower:
         if self.rows:
             apply(self.rows)
 
-    def take_cables(self) -> None:
-        """Give cables that came while the switch runs to their ports.
+    def with_new_cables(self, present: list[Any]) -> list[Any]:
+        """Give cables that came while the switch runs to their ports; return the interfaces then.
 
         A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
         """
-        present = interfaces()
         missing = set(self.cables) - {one["ifname"] for one in present}
         looked_at = {port: cable for port, cable in self.cables.items() if port not in missing - self.missing}
         self.missing = missing
-        if commands := kernel.port_commands(looked_at, present):
-            ip(*commands)
-            apply(self.rows)
+        commands = kernel.port_commands(looked_at, present)
+        if not commands:
+            return present
+        ip(*commands)
+        apply(self.rows)
+        return interfaces()
 
-    def tell(self) -> None:
-        """Write what is true now into the state databases."""
+    def tell(self, now: list[Any]) -> None:
+        """Write what is true of the interfaces now into the state databases."""
         if not self.rows:
             return
-        now = interfaces()
         if time.monotonic() - self.lldp_at > _LLDP_EVERY_S:
             self.lldp_at = time.monotonic()
             self.lldp()
