@@ -35,7 +35,7 @@ def test_known(): raise AssertionError
 @pytest.mark.parametrize("durations", [(), ("--durations=1",)])
 def test_a_worker_reports_every_end_of_a_test(tmp_path: Path, durations: tuple[str, ...]) -> None:
     (tmp_path / "test_ends.py").write_text(ENDS, encoding="utf-8")
-    environ = {**os.environ, "CI": "", "PYTHONPATH": f"{TESTS}:{TESTS / 'support'}"}
+    environ = {**os.environ, "CI": "", "PYTEST_ADDOPTS": "", "PYTHONPATH": f"{TESTS}:{TESTS / 'support'}"}
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "conftest", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "-q", "-n1", *durations, str(tmp_path)],
