@@ -1,0 +1,147 @@
+"""The leaves explained: ports, split, stripes and uplinks (fabric-facts 2.1 and 2.3)."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from railweave.design.hardware import TierHardware
+from railweave.design.layout import Layout, NodeGroup
+from railweave.design.ratios import bandwidth_text, ratio_text
+from railweave.design.split import TierPorts
+from railweave.fabric.sizing import Step
+from railweave.intent.model import Intent
+from railweave.units import format_speed
+from railweave.wording import counted
+
+
+def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[Step]:
+    """Yield what the one switch of a rail holds."""
+    low, (group,) = layout.lowest, layout.groups
+    speed, total, used = format_speed(low.down.speed_gbps), low.ports.total, group.entry.count * group.ports_per_leaf
+    cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {speed}"
+    yield Step("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
+    each = counted(group.ports_per_leaf, "port")
+    formula = "given" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
+    yield Step("nodes of one switch", formula, str(group.stripe_nodes))
+    why = "given" if intent.topology.tiers else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
+    yield Step("tiers", why, "1")
+    yield Step("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
+    planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
+    yield Step("leaves", f"{counted(layout.rails, 'rail')} × 1 switch{planes}", str(low.count * layout.planes))
+
+
+def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+    """Yield what a leaf has, and how its ports are split between nodes and spines."""
+    low, top = layout.lowest, layout.spines
+    ports = low.ports
+    yield panel_step("leaf ports", ports)
+    if low.fixed_pair:
+        given = intent.topology.stripe
+        formula = f"stripe of {given} nodes" if given else f"split at {ratio_text(layout.ratio)}"
+        formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
+    else:
+        formula = split_formula(hardware[0], layout.ratio)
+    yield Step("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
+    for group in layout.groups:
+        if group.leaf:
+            own, name, uplinks = group.leaf, group.entry.name, layout.uplinks_of(group)
+            yield panel_step(f"ports of a leaf of {name}", own.ports)
+            most = bandwidth_text(low.down_gbps)
+            formula = f"{low.uplinks} up as on every leaf; down ≤ {most} and the ports of topology.leaf"
+            if low.fixed_pair and intent.topology.stripe:
+                formula = f"stripe of {group.stripe_nodes} nodes"
+            elif own.block:
+                formula = f"split at {ratio_text(layout.ratio)}"
+            if own.block:
+                pair = counted(own.block.pair, "link")
+                formula += f"; {pair} a pair × {counted(top.group_size, 'spine')}"
+            yield Step(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {uplinks} up")
+
+
+def panel_step(name: str, ports: TierPorts) -> Step:
+    """Return the ports of a switch and their bandwidth, by its cages."""
+    cages = " + ".join(
+        f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
+    )
+    capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
+    return Step(name, cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+
+
+def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
+    """Return the rule by which the ports of a switch are split at a ratio of bandwidth down to up."""
+    down, up = hardware.down, hardware.up
+    if down.speed_gbps == up.speed_gbps:
+        return f"down ÷ up ≤ {ratio_text(ratio)}, down + up ≤ {hardware.ports}"
+    return (
+        f"down × {format_speed(down.speed_gbps)} ÷ (up × {format_speed(up.speed_gbps)}) ≤ {ratio_text(ratio)} in"
+        f" {hardware.cages} cages"
+    )
+
+
+def stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+    """Yield the nodes of a stripe, the number of leaves, and the bandwidth of their uplinks."""
+    low = layout.lowest
+    many = len(layout.groups) > 1
+    for group in layout.groups:
+        name = f" of {group.entry.name}" if many else ""
+        if intent.topology.stripe:
+            formula = "given"
+        else:
+            down = group.leaf.downlinks if group.leaf else low.ports.down
+            formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
+        yield Step(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
+    yield _leaf_count_step(layout)
+    for one in (kinds := uplink_kinds(layout)):
+        yield Step(
+            f"uplink of a leaf{one.of}", f"{one.uplinks} × {format_speed(one.speed_gbps)}", bandwidth_text(one.gbps)
+        )
+    formula = " + ".join(f"{one.leaves} × {bandwidth_text(one.gbps)}" for one in kinds)
+    yield Step("uplink of all leaves", formula, bandwidth_text(sum(one.leaves * one.gbps for one in kinds)))
+
+
+class UplinkKind(NamedTuple):
+    """Leaves with uplinks of one number and speed, over all planes; ``of`` names the nodes whose they are."""
+
+    of: str
+    leaves: int
+    uplinks: int
+    speed_gbps: int
+
+    @property
+    def gbps(self) -> int:
+        """Return the bandwidth of the uplinks of one of them."""
+        return self.uplinks * self.speed_gbps
+
+
+def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
+    """Return the leaves of all, then those of every entry whose uplinks are its own."""
+    low, planes = layout.lowest, layout.planes
+    own = tuple(
+        UplinkKind(
+            f" of {one.entry.name}",
+            layout.leaves_of(one) * planes,
+            layout.uplinks_of(one),
+            one.leaf.hardware.up.speed_gbps,
+        )
+        for one in layout.groups
+        if one.leaf and one.leaf.block
+    )
+    others = low.count * planes - sum(one.leaves for one in own)
+    return UplinkKind("", others, low.uplinks, low.up.speed_gbps), *own
+
+
+def _leaf_count_step(layout: Layout) -> Step:
+    stripes = " + ".join(_stripes_of(group) for group in layout.groups)
+    if len(layout.groups) > 1:
+        stripes = f"({stripes})"
+    railed = f"{layout.rails} rails × " if layout.shape.has_rails else ""
+    if layout.leaves_per_nic > 1:
+        railed += f"{layout.leaves_per_nic} leaves a NIC × "
+    planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
+    spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
+    extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
+    return Step("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
+
+
+def _stripes_of(group: NodeGroup) -> str:
+    return f"⌈{group.entry.count} nodes ÷ {group.stripe_nodes}⌉"
