@@ -18,7 +18,7 @@ from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
 from railweave.wording import command_line
 from railweave.yang.schema import Failure, Place, SchemaIndex, Violation
-from railweave.yang.translate import Translator, place_of, translate
+from railweave.yang.translate import Translator, place_of
 
 MOST_VIOLATIONS = 25
 """Faults told of one document; more say no more."""
@@ -53,9 +53,10 @@ class _Taken:
 def violations(tables: ConfigDb, models: Models, translator: Translator | None = None) -> tuple[Violation, ...]:
     """Return every failure of the CONFIG_DB document ``tables`` by ``models``; none where it is valid.
 
-    A ``translator`` that is used for many documents saves half of the time.
+    A ``translator`` that is used for many documents saves a quarter of the time.
     """
-    translation = (translator or Translator()).translate(tables, models.index)
+    translator = translator or Translator()
+    translation = translator.translate(tables, models.index)
     rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
     found = _alike(translation.refused)
     told = {(one.place.table, one.place.key) for one in translation.refused}
@@ -77,7 +78,7 @@ def violations(tables: ConfigDb, models: Models, translator: Translator | None =
         told |= {(place.table, key) for key in taken.keys}
         if not taken.fields_only and target is None:
             lost |= set(taken.keys)
-        translation = translate(rest, models.index)
+        translation = translator.translate(rest, models.index)
     return tuple(found)
 
 

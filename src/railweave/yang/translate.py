@@ -95,11 +95,6 @@ _MOST_KEPT = 8
 """Texts kept of a table: those of as many releases, of the switches met last."""
 
 
-def translate(tables: ConfigDb, index: SchemaIndex) -> Translation:
-    """Return one document as XML: ``Translator.translate``."""
-    return Translator().translate(tables, index)
-
-
 def _joined(modules: Mapping[str, Sequence[_TableText]], refused: tuple[Violation, ...]) -> Translation:
     xml: list[str] = []
     places: list[Place] = []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from railweave.sonic.rows import ConfigDb
 from railweave.yang.schema import Failure, Place, SchemaIndex
-from railweave.yang.translate import Translation, place_of, translate
+from railweave.yang.translate import Translation, Translator, place_of
 
 
 def tree_of(translation: Translation) -> ElementTree.Element:
@@ -21,7 +21,7 @@ def flat(translation: Translation) -> str:
 
 
 def test_a_row_becomes_an_entry_of_its_tables_list(index: SchemaIndex) -> None:
-    translation = translate({"PORT": {"Ethernet0": {"speed": "400000", "mtu": "9100"}}}, index)
+    translation = Translator().translate({"PORT": {"Ethernet0": {"speed": "400000", "mtu": "9100"}}}, index)
     assert flat(translation) == (
         '<sonic-port xmlns="urn:sonic-port"><PORT><PORT_LIST><name>Ethernet0</name><speed>400000</speed>'
         "<mtu>9100</mtu></PORT_LIST></PORT></sonic-port>"
@@ -30,7 +30,7 @@ def test_a_row_becomes_an_entry_of_its_tables_list(index: SchemaIndex) -> None:
 
 
 def test_the_parts_of_a_key_choose_the_list(index: SchemaIndex) -> None:
-    xml = flat(translate({"INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.1/31": {}}}, index))
+    xml = flat(Translator().translate({"INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.1/31": {}}}, index))
     assert "<INTERFACE_LIST><name>Ethernet0</name></INTERFACE_LIST>" in xml
     assert (
         "<INTERFACE_IPPREFIX_LIST><name>Ethernet0</name><ip-prefix>10.0.0.1/31</ip-prefix></INTERFACE_IPPREFIX_LIST>"
@@ -39,18 +39,18 @@ def test_the_parts_of_a_key_choose_the_list(index: SchemaIndex) -> None:
 
 
 def test_of_lists_with_equal_keys_the_first_that_knows_all_fields_is_taken(index: SchemaIndex) -> None:
-    xml = flat(translate({"BGP_NEIGHBOR": {"10.0.0.1": {"asn": "1"}, "10.0.0.2": {"bfd": "true"}}}, index))
+    xml = flat(Translator().translate({"BGP_NEIGHBOR": {"10.0.0.1": {"asn": "1"}, "10.0.0.2": {"bfd": "true"}}}, index))
     assert "<BGP_NEIGHBOR_TEMPLATE_LIST><neighbor>10.0.0.1</neighbor>" in xml
     assert "<BGP_NEIGHBOR_OTHER_LIST><neighbor>10.0.0.2</neighbor>" in xml
 
 
 def test_a_fixed_row_is_a_container_of_its_name(index: SchemaIndex) -> None:
-    xml = flat(translate({"DEVICE_METADATA": {"localhost": {"hostname": "pod1-leaf1"}}}, index))
+    xml = flat(Translator().translate({"DEVICE_METADATA": {"localhost": {"hostname": "pod1-leaf1"}}}, index))
     assert "<DEVICE_METADATA><localhost><hostname>pod1-leaf1</hostname></localhost></DEVICE_METADATA>" in xml
 
 
 def test_every_field_of_a_map_row_is_an_entry_of_the_inner_list(index: SchemaIndex) -> None:
-    xml = flat(translate({"DSCP_TO_TC_MAP": {"FABRIC": {"26": "3", "48": "6"}}}, index))
+    xml = flat(Translator().translate({"DSCP_TO_TC_MAP": {"FABRIC": {"26": "3", "48": "6"}}}, index))
     assert (
         "<name>FABRIC</name><DSCP_TO_TC_MAP><dscp>26</dscp><tc>3</tc></DSCP_TO_TC_MAP>"
         "<DSCP_TO_TC_MAP><dscp>48</dscp><tc>6</tc></DSCP_TO_TC_MAP>"
@@ -58,7 +58,9 @@ def test_every_field_of_a_map_row_is_an_entry_of_the_inner_list(index: SchemaInd
 
 
 def test_a_list_gives_a_leaf_for_each_value_and_some_texts_are_lists(index: SchemaIndex) -> None:
-    xml = flat(translate({"PORT": {"Ethernet0": {"tags": ("a", "b"), "adv_speeds": "100000,200000"}}}, index))
+    xml = flat(
+        Translator().translate({"PORT": {"Ethernet0": {"tags": ("a", "b"), "adv_speeds": "100000,200000"}}}, index)
+    )
     assert "<tags>a</tags><tags>b</tags><adv_speeds>100000</adv_speeds><adv_speeds>200000</adv_speeds>" in xml
 
 
@@ -68,12 +70,12 @@ def test_tables_of_one_module_share_its_root_element(index: SchemaIndex) -> None
         "PORT": {"Ethernet0": {}},
         "VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}},
     }
-    roots = [element.tag for element in tree_of(translate(tables, index))]
+    roots = [element.tag for element in tree_of(Translator().translate(tables, index))]
     assert roots == ["{urn:sonic-vlan}sonic-vlan", "{urn:sonic-port}sonic-port"]
 
 
 def test_text_is_escaped_and_never_shifts_a_line(index: SchemaIndex) -> None:
-    translation = translate({"PORT": {"Ethernet0": {"description": "a<b>&\n\rc", "mtu": "1"}}}, index)
+    translation = Translator().translate({"PORT": {"Ethernet0": {"description": "a<b>&\n\rc", "mtu": "1"}}}, index)
     leaf = tree_of(translation).find(".//{urn:sonic-port}description")
     assert leaf is not None
     assert leaf.text == "a<b>&\n\rc"
@@ -98,13 +100,13 @@ def test_text_is_escaped_and_never_shifts_a_line(index: SchemaIndex) -> None:
 def test_what_has_no_place_in_the_models_is_told(
     index: SchemaIndex, tables: ConfigDb, place: Place, words: str
 ) -> None:
-    (found,) = translate(tables, index).refused
+    (found,) = Translator().translate(tables, index).refused
     assert found.place == place
     assert words in found.words
 
 
 def test_a_field_without_a_leaf_leaves_the_rest_of_its_row_to_be_judged(index: SchemaIndex) -> None:
-    translation = translate({"PORT": {"Ethernet0": {"spede": "1", "mtu": "9100"}}}, index)
+    translation = Translator().translate({"PORT": {"Ethernet0": {"spede": "1", "mtu": "9100"}}}, index)
     assert "<name>Ethernet0</name><mtu>9100</mtu>" in flat(translation)
 
 
@@ -139,7 +141,7 @@ def test_a_field_without_a_leaf_leaves_the_rest_of_its_row_to_be_judged(index: S
 )  # fmt: skip
 def test_a_fault_leads_back_to_its_row_and_field(index: SchemaIndex, fault: Failure, place: Place) -> None:
     tables: ConfigDb = {"PORT": {"Ethernet0": {"speed": "1"}, "Ethernet8": {"mtu": "1"}}}
-    assert place_of(fault, translate(tables, index), tables, index) == place
+    assert place_of(fault, Translator().translate(tables, index), tables, index) == place
 
 
 anything = st.text(max_size=12)
@@ -158,7 +160,7 @@ documents = st.dictionaries(
 
 @given(tables=documents)
 def test_any_document_is_translated_or_refused_part_by_part(index: SchemaIndex, tables: ConfigDb) -> None:
-    translation = translate(tables, index)
+    translation = Translator().translate(tables, index)
     tree_of(translation)  # well-formed, whatever the text is
     assert translation.xml.count("\n") == len(translation.places)
     translated = set(translation.places)
