@@ -5,7 +5,6 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -65,14 +64,10 @@ def running_topology(lab: LabFolder) -> Topology | None:
 def _remove_interrupted(lab: LabFolder, noted: Topology) -> None:
     """Remove what was being added when a process was killed: nodes that nobody noted."""
     own = {container_name(lab.name, name, node) for name, node in noted.nodes.items()}
-    for path in lab.folder.resolve().glob(MORE.format("*")):
-        nodes = yaml.safe_load(path.read_text(encoding="utf-8"))["topology"]["nodes"]
+    for further in lab.further:
+        nodes = yaml.safe_load(further.topology.read_text(encoding="utf-8"))["topology"]["nodes"]
         if not nodes.keys() <= own:
-            _remove(lab, _beside(lab, path))
-
-
-def _beside(lab: LabFolder, path: Path) -> Containerlab:
-    return Containerlab(path, f"{lab.name}_{path.name.split('.')[0].rpartition('-')[2]}")
+            _remove(lab, further)
 
 
 def _remove(lab: LabFolder, further: Containerlab) -> None:
@@ -141,9 +136,9 @@ def grow(
 
 
 def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
-    """Write the lab of what is added beside those that run; fabrics have no `_` in their names."""
+    """Write the lab of what is added beside those that run."""
     number = next(one for one in itertools.count(2) if not (lab.folder / MORE.format(one)).exists())
-    further = _beside(lab, (lab.folder / MORE.format(number)).resolve())
+    further = lab.beside((lab.folder / MORE.format(number)).resolve())
     text = yaml.safe_dump({**document, "name": further.lab}, sort_keys=False, width=120)
     further.topology.write_text(text, encoding="utf-8")
     return further
@@ -151,6 +146,6 @@ def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
 
 def _add_routes(lab: LabFolder, routes: Mapping[str, tuple[str, ...]]) -> None:
     for name, lines in routes.items():
-        done = docker("exec", f"clab-{lab.name}-{name}", "sh", "-ec", "\n".join(lines))
+        done = docker("exec", lab.container(name), "sh", "-ec", "\n".join(lines))
         if done.returncode:
             raise ContainerlabError(f"{name} does not take its new routes:\n  {done.stderr.strip()}")

@@ -64,6 +64,20 @@ class LabFolder:
         """Containerlab on this folder's topology."""
         return Containerlab((self.folder / TOPOLOGY).resolve(), self.name)
 
+    @property
+    def further(self) -> list[Containerlab]:
+        """The labs of what was added to this one, in the order of their files."""
+        return [self.beside(path) for path in sorted(self.folder.resolve().glob(MORE.format("*")))]
+
+    def beside(self, topology: Path) -> Containerlab:
+        """Return the lab of a file of what was added; fabrics have no `_` in their names."""
+        number = topology.name.removesuffix(".clab.yml").rpartition("-")[2]
+        return Containerlab(topology, f"{self.name}_{number}")
+
+    def container(self, node: str) -> str:
+        """Return the container of a node that this lab or a further one starts."""
+        return f"clab-{self.name}-{node}"
+
 
 def image_tag(sources: Path) -> str:
     """Return the node image's name; the tag is a digest of everything that it is built from."""
@@ -189,10 +203,10 @@ def await_boot(lab: LabFolder, boot_s: float | None, otherwise: str) -> None:
 def stop(lab: LabFolder) -> bool:
     """Stop the lab and remove what is left of it; tell whether it ran."""
     ran = bool(lab.containerlab.inspect())
-    topologies = sorted(lab.folder.glob(MORE.format("*")))
-    for path in topologies:
-        number = path.name.removesuffix(".clab.yml").rpartition("-")[2]
-        Containerlab(path.resolve(), f"{lab.name}_{number}").destroy()
+    topologies = []
+    for further in lab.further:
+        topologies.append(further.topology)
+        further.destroy()
     if (lab.folder / TOPOLOGY).exists():
         topologies.append(lab.folder / TOPOLOGY)
         lab.containerlab.destroy()
@@ -242,7 +256,7 @@ def wait_for_switches(lab: LabFolder, ready_s: float, otherwise: str = _TAKEN_DO
 
 def prepare_containers(lab: LabFolder, ready_s: float = 600.0, otherwise: str = _TAKEN_DOWN) -> None:
     """Bring switches that are no image of ours to where SONiC's commands manage them: each runs its ``prepare.sh``."""
-    pending = {name: _preparing(f"clab-{lab.name}-{name}") for name in lab.containers}
+    pending = {name: _preparing(lab.container(name)) for name in lab.containers}
     limit = time.monotonic() + ready_s
     try:
         for name, process in pending.items():
@@ -265,7 +279,7 @@ def _preparing(container: str) -> "subprocess.Popen[str]":
 
 def _boot_log(lab: LabFolder, waiting: Iterable[str]) -> str:
     """Return the last lines that the first waiting node's boot printed, where it says anything."""
-    container = f"clab-{lab.name}-{next(iter(waiting))}"
+    container = lab.container(next(iter(waiting)))
     if lab.own_image:
         said = docker("exec", container, "tail", "-n", "5", "/var/log/swss.log").stdout.strip()
     else:
@@ -278,7 +292,7 @@ def _healthy(lab: LabFolder, name: str) -> bool:
     """Tell whether Docker calls a virtual machine healthy; containers have no such status."""
     if lab.kind != "sonic-vm":
         return True
-    status = docker("inspect", "--format", "{{.State.Health.Status}}", f"clab-{lab.name}-{name}")
+    status = docker("inspect", "--format", "{{.State.Health.Status}}", lab.container(name))
     return status.stdout.strip() == "healthy"
 
 
@@ -345,7 +359,7 @@ def write_endpoints(lab: LabFolder) -> None:
     }
     if lab.containers:
         # No port is asked: the address is the container's name.
-        document["devices"] = {name: {"address": f"clab-{lab.name}-{name}", "port": 0} for name in lab.containers}
+        document["devices"] = {name: {"address": lab.container(name), "port": 0} for name in lab.containers}
         document["options"] = {"transport": "docker"}
     before = folder / ENDPOINTS
     if before.exists():
