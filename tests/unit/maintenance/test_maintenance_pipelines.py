@@ -86,6 +86,18 @@ def test_what_takes_too_long_for_every_change_runs_by_schedule_in_both_pipelines
     ]
 
 
+def test_both_workflows_leave_out_the_same_tests_and_all_of_them_are_there() -> None:
+    left_out = read(OWN)["env"]["PYTEST_ADDOPTS"].split()
+    assert read(NIGHTLY)["env"]["PYTEST_ADDOPTS"].split() == left_out
+    names = [one.split("=", 1) for one in left_out]
+    assert {option for option, _ in names} == {"--ignore", "--deselect"}
+    for _, name in names:
+        path, _, test = name.partition("::")
+        function, _, page = test.rstrip("]").partition("[")
+        assert f"def {function}" in (ROOT / path).read_text(encoding="utf-8")
+        assert (ROOT / page).exists()
+
+
 def test_every_target_of_the_pipelines_is_one_of_the_makefile() -> None:
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for script in (ROOT / ".ci/run", ROOT / ".ci/nightly"):
