@@ -7,6 +7,7 @@ import json
 import select
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def main() -> None:
     wait_for_redis()
     if not BOOTED_FILE.exists():
         boot()
-    Follower().run()
+    Follower(json.loads(NODE_FILE.read_bytes())["ports"]).run()
 
 
 def wait_for_redis() -> None:
@@ -120,8 +121,8 @@ def apply(rows: kernel.Rows) -> None:
 class Follower:
     """Keeps kernel and state databases at what is true."""
 
-    def __init__(self) -> None:
-        """Subscribe before anything is read, so that no change is missed."""
+    def __init__(self, cables: Mapping[str, str]) -> None:
+        """Subscribe before anything is read, so that no change is missed; ``cables`` are the interfaces of ports."""
         self.events = Redis(CONFIG_DB, timeout_s=None)
         self.events.call("PSUBSCRIBE", f"__keyspace@{CONFIG_DB}__:*")
         self.config = Redis(CONFIG_DB)
@@ -132,7 +133,7 @@ class Follower:
         self.lldp_ports: dict[str, str] = {}
         self.lldp_name = ""
         self.lldp_at = 0.0
-        self.cables: dict[str, str] = json.loads(NODE_FILE.read_bytes())["ports"]
+        self.cables = cables
         self.missing: set[str] = set()
 
     def run(self) -> None:

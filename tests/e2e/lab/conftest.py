@@ -276,17 +276,16 @@ class PingStream:
 
 @pytest.fixture
 def streams() -> Iterator[Callable[..., list[PingStream]]]:
-    """Return what starts pings from GPU nodes to addresses; all end with the test."""
-    started: list[PingStream] = []
+    """Return what starts pings from GPU nodes to addresses; all end with the test, also where one of them failed."""
+    with contextlib.ExitStack() as started:
 
-    def start(rig: LabRig, *lines: tuple[str, str]) -> list[PingStream]:
-        new = [PingStream(rig, source, line) for source, line in lines]
-        started.extend(new)
-        return new
+        def start(rig: LabRig, *lines: tuple[str, str]) -> list[PingStream]:
+            new = [PingStream(rig, source, line) for source, line in lines]
+            for stream in new:
+                started.callback(stream.stop)
+            return new
 
-    yield start
-    for stream in started:
-        stream.stop()
+        yield start
 
 
 @pytest.fixture(scope="session")

@@ -83,8 +83,8 @@ class Managers(daemon.Follower):
     """The managers of swss: they know the rows that events named, and the switch has no LLDP and no host name."""
 
     def __init__(self) -> None:
-        """Begin with the rows of now; loopbacks of an earlier run go."""
-        super().__init__()
+        """Begin with the rows of now; loopbacks of an earlier run go. No cable is theirs: syncd made the ports."""
+        super().__init__(cables={})
         while not all(_here(port) for port, behind in _ports().items() if _here(behind)):
             time.sleep(0.2)
         left = {one["ifname"] for one in daemon.interfaces()}
@@ -109,9 +109,6 @@ class Managers(daemon.Follower):
         """Wait for the end of a burst of events."""
         while select.select([self.events], [], [], 0.05)[0]:
             self.events.recv(4096)  # type: ignore[attr-defined]
-
-    def take_cables(self) -> None:
-        """Leave the ports to syncd, which made them at its start."""
 
     def follow(self) -> None:
         """Apply the rows that events named."""
