@@ -163,7 +163,7 @@ def _ways_beyond(designed: Designed, growth: Growth) -> Iterator[str]:
         more = (growth.stripes + 1 - group.first_stripe) * layout.stripe_leaves
         yield f"{group.path}.leaf.reserve: {more}, which moves the cables of these leaves at the spines"
     else:
-        yield from _fewer_links(designed, leaves)
+        yield from list(_fewer_links(designed, leaves)) or _third_tier(designed, leaves)
         yield f"spines with {leaves // layout.networks * layout.lowest.links_per_pair} ports"
 
 
@@ -222,3 +222,26 @@ def _fewer_links(designed: Designed, leaves: int) -> Iterator[str]:
     grown, _ = lay_out(replace(intent, topology=topology), designed.node_ports, designed.hardware)
     if grown is not None:
         yield f"{words} ({counted(count_moves(layout, grown), 'cable')} move)"
+
+
+def _third_tier(designed: Designed, leaves: int) -> Iterator[str]:
+    """Yield a third tier with a pod for ``leaves``, with the cables of today that move."""
+    layout = designed.layout
+    pod = _with_pods(designed, None)
+    if pod is None or not pod.pod:
+        return
+    pods = -(-leaves // pod.pod_leaves)
+    grown = _with_pods(designed, pods)
+    if grown is not None:
+        yield f"tiers: 3 with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
+
+
+def _with_pods(designed: Designed, pods: int | None) -> Layout | None:
+    """Return the layout in three tiers with as many spines as that takes, None where there is none."""
+    topology = designed.intent.topology
+    three = topology.with_values(
+        tiers=3,
+        spine=topology.spine.with_values(count=None),
+        reserve=topology.reserve.with_values(leaves=None, spines=None, pods=pods),
+    )
+    return lay_out(replace(designed.intent, topology=three), designed.node_ports, designed.hardware)[0]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railweave.design.build import Design
+from railweave.design.renumbering import moved_cables
 from railweave.fabric.model import Fabric
 from railweave.fabric.sizing import Sizing
 from railweave.units import ipv4_text
@@ -85,6 +86,16 @@ def test_the_next_step_of_a_full_fabric_counts_the_cables_that_move(designed: De
     # Twice the super-spines keep every second uplink of 128 spines.
     assert sizing.room.next_step.endswith("next: 128 super-spines (2,048 cables move), or super-spines with 80 ports")
     assert sizing.limits == (512, "spine_ports")
+
+
+def test_the_next_step_of_two_full_tiers_is_a_third_that_phases_lead_to(designed: Designer) -> None:
+    two = designed(nodes=256, spine=SPINES_32)
+    step = "next: tiers: 3 with reserve.pods: 3 (512 cables move), or spines with 36 ports"
+    assert sizing_of(two).room.next_step.endswith(step)
+    three = designed(nodes=257, spine=SPINES_32, topology="tiers: 3\nreserve: {pods: 3}")
+    assert two.fabric is not None
+    assert three.fabric is not None
+    assert len(moved_cables(two.fabric, three.fabric)) == 512
 
 
 @pytest.fixture
