@@ -7,6 +7,7 @@ whole line does, so that several may stand.
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 CONFIG, BGP, BGP_AF, ROUTE_MAP, INTERFACE, VRF, LINE_VTY = (
     "config", "bgp", "bgp-af", "route-map", "interface", "vrf", "line-vty",
@@ -146,30 +147,39 @@ def _compile(pattern: str) -> Rule:
     return Rule(re.compile(f"^({head}){tail}$"), words)
 
 
-def _rules() -> dict[str, list[Rule]]:
-    rules: dict[str, list[Rule]] = {}
+@cache
+def _patterns() -> dict[str, dict[str, list[str]]]:
+    """Return the patterns of each node by their first word, which is never a value."""
+    patterns: dict[str, dict[str, list[str]]] = {}
     node = CONFIG
     for line in _TEXT.strip().splitlines():
         if not line.startswith(" "):
             node = line.rstrip(":")
-            rules[node] = []
-        else:
-            rules[node] += [_compile(pattern) for pattern in line.strip().split(" | ")]
+            patterns[node] = {}
+            continue
+        for pattern in line.strip().split(" | "):
+            patterns[node].setdefault(pattern.split()[0], []).append(pattern)
     for place, switches in DEFAULT_ON.items():
-        rules[place] += [_compile(text) for text in switches]
-    return rules
+        for switch in switches:
+            patterns[place].setdefault(switch.split()[0], []).append(switch)
+    return patterns
 
 
-RULES = _rules()
-OPENERS = {
-    place: tuple((node, re.compile(f"^{_regex(text).removeprefix(' ')}$")) for node, text in openers)
-    for place, openers in _OPENERS.items()
-}
+@cache
+def _rules(node: str, first: str) -> tuple[Rule, ...]:
+    """Return the rules of a node whose lines begin with a word. Compiled when a line does: most never do."""
+    return tuple(_compile(pattern) for pattern in _patterns()[node].get(first, ()))
+
+
+@cache
+def _openers(node: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    openers = _OPENERS.get(node, ())
+    return tuple((opened, re.compile(f"^{_regex(text).removeprefix(' ')}$")) for opened, text in openers)
 
 
 def opens(node: str, line: str) -> str | None:
     """Return the node that a line opens when it is given in ``node``, or None."""
-    for opened, pattern in OPENERS.get(node, ()):
+    for opened, pattern in _openers(node):
         if pattern.match(line):
             return opened
     return None
@@ -177,7 +187,7 @@ def opens(node: str, line: str) -> str | None:
 
 def identity(node: str, line: str) -> str | None:
     """Return what identifies a line, or None where it is no command of the node."""
-    for rule in RULES[node]:
+    for rule in _rules(node, line.partition(" ")[0]):
         found = rule.whole.match(line)
         if found:
             return found.group(1)
@@ -187,7 +197,7 @@ def identity(node: str, line: str) -> str | None:
 def is_beginning(node: str, line: str) -> bool:
     """Tell whether a line is the beginning of a command of the node, so that words are missing."""
     words = line.split()
-    for rule in RULES[node]:
+    for rule in _rules(node, line.partition(" ")[0]):
         if len(words) < len(rule.words) and all(
             re.fullmatch(pattern, word) for word, pattern in zip(words, rule.words, strict=False)
         ):

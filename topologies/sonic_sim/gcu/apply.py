@@ -14,7 +14,7 @@ from sonic_sim.gcu.patch import Move, Operation, PatchError, apply_patch, differ
 from sonic_sim.gcu.rules import refusal
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.yang.check import Checker
-from sonic_sim.yang.model import MODELS
+from sonic_sim.yang.model import models
 from sonic_sim.yang.rows import DefaultError, YangError
 
 _STRICT, _LOOSE = "Patch Sorter - Strict", "Patch Sorter - Non-Strict"
@@ -74,7 +74,7 @@ class Applier:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
         try:
             target = apply_patch(running_document(self.device, self.complain), patch)
-            foreign = [name for name in target if name not in MODELS and name != "bgpraw"]
+            foreign = [name for name in target if name not in models() and name != "bgpraw"]
             if foreign:
                 self.say(_note(foreign))
             self.checker.check({name: rows for name, rows in target.items() if isinstance(rows, dict)})
@@ -133,7 +133,7 @@ class Applier:
             return self._sorted_with_rest(current, target)
         changed = [name for name in {**current, **target} if current.get(name) != target.get(name)]
         self.detail(f"{_STRICT}: Validating patch is not making changes to tables without YANG models.")
-        if any(name not in MODELS for name in changed):
+        if any(name not in models() for name in changed):
             raise ApplyError("Given patch is not valid because it has changes to tables without YANG models")
         self.detail(f"{_STRICT}: Validating target config according to YANG models.")
         self._validate(target)
@@ -144,12 +144,12 @@ class Applier:
         """Sort what changes where tables without a model may change as well."""
         split, cover = "based on YANG covered vs non-YANG covered configs", "YANG covered"
         self.detail(f"{_LOOSE}: Splitting current/target config {split}.")
-        foreign = ([name for name in rows if name not in MODELS] for rows in (current, target))
+        foreign = ([name for name in rows if name not in models()] for rows in (current, target))
         self.detail(*(_note(names) for names in foreign if names))
         self.detail(f"{_LOOSE}: Validating {cover} target config according to YANG models.")
         self._validate(target)
         covered, rest = (
-            [{name: rows[name] for name in rows if (name in MODELS) == modeled} for rows in (current, target)]
+            [{name: rows[name] for name in rows if (name in models()) == modeled} for rows in (current, target)]
             for modeled in (True, False)
         )
         # what has no model is one change, and the first
@@ -225,7 +225,7 @@ class Applier:
     def _write_rest(self, target: dict[str, Any]) -> None:
         """Write the rows of all tables without a model."""
         now = self.device.db.document()
-        for table in {**now, **target}.keys() - MODELS.keys():
+        for table in {**now, **target}.keys() - models().keys():
             rows = target.get(table, {})
             for key in now.get(table, {}).keys() - rows.keys():
                 self.device.db.delete(f"{table}|{key}")

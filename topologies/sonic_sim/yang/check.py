@@ -8,7 +8,7 @@ it, except that the leafrefs are tried in several rounds.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sonic_sim.yang.model import MODELS, Condition, Form, Model, Target
+from sonic_sim.yang.model import Condition, Form, Model, Target, models
 from sonic_sim.yang.rows import DefaultError, Row, Value, YangError, fault_at, invalid, is_true, row_of
 from sonic_sim.yang.xpath import Document, Node, is_absolute, reach, read
 
@@ -24,7 +24,7 @@ class Checker:
 
     def check(self, document: Document) -> None:
         """Raise YangError for the first violation."""
-        tables = {name: self._rows(name, rows) for name, rows in document.items() if name in MODELS}
+        tables = {name: self._rows(name, rows) for name, rows in document.items() if name in models()}
         rows = [row for name in _by_module(tables) for row in tables[name].values()]
         for row in rows:
             if row.fault is not None:
@@ -54,13 +54,13 @@ class Checker:
     def references(self, document: Document) -> Iterator[Value]:
         """Yield all that refers to keys of tables."""
         for name, rows in document.items():
-            for row in self._rows(name, rows).values() if name in MODELS else ():
+            for row in self._rows(name, rows).values() if name in models() else ():
                 yield from row.references
 
     def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, Row]:
         before, known = self._read.get(table, (None, {}))
         if before is not rows:
-            model = MODELS[table]
+            model = models()[table]
             forms = _translate(model, rows)
             known = {
                 key: row_of(model, form, key, rows[key]) for form in model.forms for key in rows if forms[key] is form
@@ -102,8 +102,8 @@ class Checker:
         rows = document.get(target.table, {})
         known = self._names.get(target)
         if known is None or known[0] is not rows:
-            form = next(one for one in MODELS[target.table].forms if one.name == target.form)
-            nodes = (node for key in rows if MODELS[target.table].form_of(key) is form
+            form = next(one for one in models()[target.table].forms if one.name == target.form)
+            nodes = (node for key in rows if models()[target.table].form_of(key) is form
                      for node in Node(document, target.table, form, key).down(target.leaf))  # fmt: skip
             known = self._names[target] = (rows, frozenset(node.value for node in nodes))
         return known[1]
@@ -129,8 +129,8 @@ def translation_notes(document: Document) -> Iterator[str]:
     """Yield what sonic_yang says, when it is asked to, of rows that do not fit a list of their table."""
     for table, rows in document.items():
         left = list(rows)
-        for form in MODELS[table].forms if table in MODELS else ():
-            problems = {key: _problem(MODELS[table], form, key, rows[key]) for key in left}
+        for form in models()[table].forms if table in models() else ():
+            problems = {key: _problem(models()[table], form, key, rows[key]) for key in left}
             left = [key for key, problem in problems.items() if problem is not None]
             if form.keys:
                 yield from (f"sonic_yang(7):xlateList Exception:{problems[key]}" for key in left)
@@ -138,8 +138,8 @@ def translation_notes(document: Document) -> Iterator[str]:
 
 def _by_module(tables: Mapping[str, object]) -> list[str]:
     """Return the tables in the order in which libyang meets them: those of one module together."""
-    modules = {MODELS[name].module: place for place, name in reversed(list(enumerate(tables)))}
-    return sorted(tables, key=lambda name: modules[MODELS[name].module])
+    modules = {models()[name].module: place for place, name in reversed(list(enumerate(tables)))}
+    return sorted(tables, key=lambda name: modules[models()[name].module])
 
 
 def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
@@ -224,8 +224,8 @@ def _dangling_text(ref: Value) -> str:
 def _check_numbers(document: Document) -> None:
     """Raise YangError where a list has more entries than its model allows."""
     for table, rows in document.items():
-        for form in MODELS[table].forms if table in MODELS else ():
+        for form in models()[table].forms if table in models() else ():
             most = form.limit("max-elements")
-            if most is not None and sum(MODELS[table].form_of(key) is form for key in rows) > most:
+            if most is not None and sum(models()[table].form_of(key) is form for key in rows) > most:
                 key = list(rows)[most]
-                raise fault_at(f'Too many "{form.name}" elements.', path=MODELS[table].path(form, key))
+                raise fault_at(f'Too many "{form.name}" elements.', path=models()[table].path(form, key))

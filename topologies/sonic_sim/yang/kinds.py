@@ -2,21 +2,22 @@
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
-_SECTIONS = dict(
-    part.split("]\n", 1) for part in Path(__file__).with_name("tables.txt").read_text(encoding="utf-8").split("\n[")[1:]
-)
+
+@cache
+def _sections() -> dict[str, str]:
+    text = Path(__file__).with_name("tables.txt").read_text(encoding="utf-8")
+    return dict(part.split("]\n", 1) for part in text.split("\n[")[1:])
 
 
 def lines_of(section: str) -> list[str]:
     """Return the lines of a part of ``tables.txt``: ``types`` or ``tables``."""
-    return [line for line in _SECTIONS[section].splitlines() if line and not line.startswith("#")]
+    return [line for line in _sections()[section].splitlines() if line and not line.startswith("#")]
 
 
 _BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9. |]+)\))?")
-_NAMED = dict(line.split(" = ", 1) for line in lines_of("types"))
 INVALID = "invalid"
 """A value outside its base type; any other fault is the constraint that the value does not satisfy."""
 
@@ -45,10 +46,15 @@ class Kind:
         return _fault(self, value)
 
 
+@cache
+def _named() -> dict[str, str]:
+    return dict(line.split(" = ", 1) for line in lines_of("types"))
+
+
 @lru_cache(maxsize=1024)
 def kind_of(text: str) -> Kind:
     """Read a kind in the notation of ``tables.txt``."""
-    text = _NAMED.get(text, text)
+    text = _named().get(text, text)
     if " && " in text:
         return Kind(text, every=tuple(_restriction(part) for part in text.split(" && ")))
     if "+" in text and not text.startswith("~"):

@@ -1,8 +1,9 @@
 """The models of ``tables.txt``, read: of each table its module, its lists or containers, and their leaves."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from sonic_sim.yang.kinds import Kind, kind_of, lines_of
 
@@ -100,7 +101,7 @@ def _target(table: str, path: str) -> Target:
         table, form, leaf = (step.rpartition(":")[2] for step in re.sub(r"\[[^]]*\]", "", path).split("/")[2:])
         return Target(table, form, leaf, path)
     table, *rest = path.split("/")
-    model = MODELS[table]
+    model = models()[table]
     form, leaf = rest or (model.forms[0].name, model.forms[0].keys[0].name)
     shown = "".join(f"/{model.module}:{step}" for step in (model.module, table, form, leaf))
     return Target(table, form, leaf, shown)
@@ -115,13 +116,15 @@ def _leaf(table: str, text: str) -> Leaf:
     return Leaf(name, kind_of(kind or "text"), table, "!" in marks, "*" in marks, "#" in marks)
 
 
-def _models() -> dict[str, Model]:
-    models: dict[str, Model] = {}
+@cache
+def models() -> Mapping[str, Model]:
+    """Return the tables that have a YANG model. Read when first asked for: few commands do."""
+    found: dict[str, Model] = {}
     model, form = Model("", ""), Form("", ())
     for line in lines_of("tables"):
         words = line.split()
         if not line.startswith(" "):
-            model = models[words[1]] = Model(words[1], words[0])
+            model = found[words[1]] = Model(words[1], words[0])
         elif line.startswith("  ") and "\t" in line:
             word, name, text, message = (*line[2:].split("\t"), "")[:4]
             if word == "default":
@@ -136,8 +139,4 @@ def _models() -> dict[str, Model]:
         else:
             form = Form(words[0].lstrip("."), tuple(_leaf(model.table, word) for word in words[1:]))
             model.forms.append(form)
-    return models
-
-
-MODELS = _models()
-"""The tables that have a YANG model."""
+    return found

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sonic_sim.yang.check import Checker
-from sonic_sim.yang.model import MODELS
+from sonic_sim.yang.model import models
 from sonic_sim.yang.rows import YangError
 from sonic_sim.yang.xpath import Document
 
@@ -17,7 +17,7 @@ class ReloadRule:
 
     def unmodelled(self, tables: Document) -> list[str]:
         """Return the tables that no model is of."""
-        return [table for table in tables if table not in MODELS and table != "bgpraw"]
+        return [table for table in tables if table not in models() and table != "bgpraw"]
 
     def failure(self, tables: Document) -> tuple[str, str]:
         """Return what sonic_yang raises and what libyang prints, both empty for a valid document."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sonic_sim.yang.kinds import INVALID
-from sonic_sim.yang.model import MODELS, Condition, Form, Leaf, Model
+from sonic_sim.yang.model import Condition, Form, Leaf, Model, models
 from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
 
 SEPARATED = {
@@ -202,7 +202,7 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
 def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
     """Return what is wrong with a leafref's value by the type of what it names."""
     target = leaf.targets[0]
-    form = next(one for one in MODELS[target.table].forms if one.name == target.form)
+    form = next(one for one in models()[target.table].forms if one.name == target.form)
     named = next((one for one in (*form.keys, *form.leaves.values()) if one.name == target.leaf), None)
     if named is None:
         return ("", "")

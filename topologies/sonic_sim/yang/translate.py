@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonic_sim.yang.model import MODELS, Form, Leaf
+from sonic_sim.yang.model import Form, Leaf, models
 from sonic_sim.yang.rows import SEPARATED
 from sonic_sim.yang.xpath import Document
 
@@ -12,7 +12,7 @@ def to_yang(document: Document) -> dict[str, Any]:
     """Return the YANG form of the tables that have a model; rows that fit no list are left out."""
     whole: dict[str, Any] = {}
     for table, rows in document.items():
-        model = MODELS.get(table)
+        model = models().get(table)
         if model is None:
             continue
         module = whole.setdefault(f"{model.module}:{model.module}", {})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from sonic_sim.yang.model import MODELS, Form
+from sonic_sim.yang.model import Form, models
 
 Document = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -44,7 +44,7 @@ class Node:
         if self.table is None or self.at_module:
             yield from self._table(name)
         elif self.form is None:
-            model = MODELS[self.table]
+            model = models()[self.table]
             form = next((one for one in model.forms if one.name == name), None)
             rows = self.document.get(self.table, {})
             keys: Iterable[str] = rows if form is not None else ()
@@ -181,7 +181,7 @@ def reach(text: str) -> tuple[str, ...] | None:
     """Return the tables that an expression looks at besides its own row, None where it stays in its own row."""
     plain = re.sub(r"'[^']*'", "", text)
     found = [name.rpartition(":")[2] for name in re.findall(r"[\w:-]+", plain)]
-    tables = tuple(dict.fromkeys(name for name in found if name in MODELS))
+    tables = tuple(dict.fromkeys(name for name in found if name in models()))
     return tables if tables or "../.." in plain else None
 
 
