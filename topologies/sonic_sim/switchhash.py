@@ -8,6 +8,7 @@ from sonic_sim.configdb import Hash
 
 ROW = "SWITCH_HASH|GLOBAL"
 CAPABILITY = "SWITCH_CAPABILITY|switch"
+NATIVE = "HASH|NATIVE_HASH_FIELD_LIST"
 FIELDS = (
     "IN_PORT", "DST_MAC", "SRC_MAC", "ETHERTYPE", "VLAN_ID", "IP_PROTOCOL", "DST_IP", "SRC_IP", "L4_DST_PORT",
     "L4_SRC_PORT", "INNER_DST_MAC", "INNER_SRC_MAC", "INNER_ETHERTYPE", "INNER_IP_PROTOCOL", "INNER_DST_IP",
@@ -21,7 +22,7 @@ _ALGORITHMS_OF = {"broadcom": tuple(one for one in ALGORITHMS if one != "RANDOM"
 def capability(asic: str) -> Hash:
     """Return the row that orchagent writes of an ASIC's vendor."""
     fields, algorithms = _FIELDS_OF.get(asic, FIELDS), _ALGORITHMS_OF.get(asic, ALGORITHMS)
-    row = {"HASH|NATIVE_HASH_FIELD_LIST": ",".join(fields) or "N/A"}
+    row = {NATIVE: ",".join(fields) or "N/A"}
     for kind in ("ECMP", "LAG"):
         row |= {f"{kind}_HASH_CAPABLE": str(bool(fields)).lower(), f"{kind}_HASH_ALGORITHM": ",".join(algorithms),
                 f"{kind}_HASH_ALGORITHM_CAPABLE": "true"}  # fmt: skip

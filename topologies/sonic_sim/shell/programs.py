@@ -1,15 +1,18 @@
 """The list of programs: a handler is a function of (device, words, input) and returns exit status and texts."""
 
-import asyncio
+import importlib
 import posixpath
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sonic_sim.device import Device, Holder
 from sonic_sim.files import ROOT, canonical
 from sonic_sim.shell.streams import Streams
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Wait(Enum):
@@ -113,6 +116,13 @@ class Command:
 
 
 _commands: dict[str, Command] = {}
+_modules: dict[str, str] = {}
+"""The module of each program, which registers it."""
+
+
+def add_module(module: str, names: Iterable[str]) -> None:
+    """Tell which programs a module registers; it is imported when one of them is first looked for."""
+    _modules.update(dict.fromkeys(names, module))
 
 
 def program(*names: str, reads_stdin: Callable[[list[str]], bool] = _never) -> Callable[[Handler], Handler]:
@@ -145,12 +155,18 @@ def find_command(word: str, device: Device) -> Command | None:
     if posixpath.basename(word) in device.spec.without:
         return None
     if "/" not in word:
-        return _commands.get(word)
+        return _command(word)
     if posixpath.dirname(word) not in _PROGRAM_FOLDERS:
         return None
     if word == "/usr/local/bin/railweave-switch" and not device.files.exists(word):
         return None
-    return _commands.get(posixpath.basename(word))
+    return _command(posixpath.basename(word))
+
+
+def _command(name: str) -> Command | None:
+    if name not in _commands and name in _modules:
+        importlib.import_module(_modules[name])
+    return _commands.get(name)
 
 
 def always(argv: list[str]) -> bool:

@@ -20,6 +20,7 @@ from sonic_sim.commands.config import (  # noqa: F401
     snmp,
     spanningtree,
     stormcontrol,
+    switchhash,
     system,
     updater,
     vlan,

@@ -11,6 +11,7 @@ from sonic_sim.commands.show import (  # noqa: F401
     running,
     services,
     stormcontrol,
+    switchhash,
     switching,
     system,
     vxlan,
