@@ -96,7 +96,6 @@ class NodeDevice(Device):
         spec = SimDevice(os.uname().nodename, factory, made.get("serial", "N/A"), made.get("mac", ""))
         super().__init__(spec, Clock(scale=0.0), daemons=False)
         self.files = RealFiles()
-        self.frr = RealFrr()
         self.locks = RealLocks()
         self.other: Databases = Databases()
         self.hostname = os.uname().nodename
@@ -110,6 +109,10 @@ class NodeDevice(Device):
     def containers(self) -> tuple[str, ...]:
         """Return what a switch would run in containers and this node runs itself."""
         return ("bgp",)
+
+    def routing(self) -> RealFrr:
+        """Return FRR's daemons of this container."""
+        return RealFrr()
 
     def image(self) -> Image:
         """Return what this node is: no SONiC image, whatever its commands are called."""

@@ -129,8 +129,7 @@ class Device:
         self.plain: dict[int, dict[str, str]] = {}
         self.initialized = True
         self.files = Files()
-        of_frr = tuple(name for name in DAEMONS if name not in spec.without)
-        self.frr = Frr(self.image().frr, of_frr, vrfs=self._kernel_vrfs)
+        self.frr = self.routing()
         self.hostname = "sonic"
         self.times = Times()
         self.locks = Locks()
@@ -179,6 +178,11 @@ class Device:
     def image(self) -> Image:
         """Return the software that runs."""
         return Image()
+
+    def routing(self) -> Frr:
+        """Return the routing daemons, which do not run yet."""
+        daemons = tuple(name for name in DAEMONS if name not in self.spec.without)
+        return Frr(self.image().frr, daemons, vrfs=self._kernel_vrfs)
 
     @property
     def platform(self) -> str:

@@ -1,13 +1,18 @@
-"""The list of programs says which module has which; a process for one command imports that module only."""
+"""The lists of programs and commands say which module has which; a process for one imports that module only."""
 
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 import sonic_sim.commands
+from sonic_sim.commands import config as config_commands
+from sonic_sim.commands.config.root import config
 from sonic_sim.shell import programs
 
 FOLDER = sonic_sim.commands.__name__
@@ -29,12 +34,33 @@ def test_the_list_names_the_module_of_every_program() -> None:
     assert not [name for name, module in registered.items() if not f"{module}.".startswith(f"{listed[name]}.")]
 
 
+def _modules_of(command: click.Command) -> Iterator[str]:
+    """Yield the modules of the functions that a command and those below it call."""
+    if command.callback is not None:
+        function = inspect.getclosurevars(command.callback).nonlocals["function"]
+        yield getattr(function, "func", function).__module__  # of a partial function its own
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from _modules_of(inner)
+
+
+def test_the_list_of_config_names_the_modules_of_every_command() -> None:
+    listed = {
+        (f"{config_commands.__name__}.{module}", name)
+        for module, names in config_commands._COMMANDS.items()
+        for name in names.split()
+    }
+    names = config.list_commands(click.Context(config))
+    found = {(module, name) for name in names for module in _modules_of(config.commands[name])}
+    placeholders = f"{config_commands.__name__}.root"
+    assert {(module, name) for module, name in found if module != placeholders} == listed
+
+
 @pytest.mark.parametrize(
     ("program", "left_out"),
     [
         ("sonic-db-cli", ("asyncio", "click", "jinja2", "sonic_sim.commands.config", "sonic_sim.commands.cfggen")),
         ("sonic-cfggen", ("asyncio", "click", "sonic_sim.commands.config", "sonic_sim.commands.show")),
-        ("config", ("asyncio", "sonic_sim.commands.show")),
+        ("config", ("asyncio", "sonic_sim.commands.show", "sonic_sim.commands.config.updater", "sonic_sim.yang.check")),
         ("show", ("asyncio",)),
     ],
 )

@@ -7,7 +7,8 @@ from sonic_sim.shell.programs import add_module
 
 _PROGRAMS = {
     "cfggen": "sonic-cfggen",
-    "config": "config portconfig",
+    "config": "config",
+    "config.portconfig": "portconfig",
     "coreutils": "echo printf true : stty terminal set export unset umask trap reset clear ulimit false cd pwd whoami"
     " id date which type",
     "counterpoll": "counterpoll",

@@ -5,8 +5,9 @@ put right here and nowhere else. A program is a tree of groups that is built onc
 object of its context, which holds the switch and collects what is printed.
 """
 
+import importlib
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -307,6 +308,36 @@ class AbbreviationGroup(Group):
     """A group of ``config``."""
 
     shortest_wins = True
+
+
+class GroupOfModules(AbbreviationGroup):
+    """A group whose commands are registered by modules, which are imported when one of their commands is named."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        """Begin with no module."""
+        super().__init__(name, **settings)
+        self._modules: dict[str, list[str]] = {}
+
+    def add_module(self, module: str, names: Iterable[str]) -> None:
+        """Tell which commands a module registers, or parts of which."""
+        for name in names:
+            self._modules.setdefault(name, []).append(module)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name or of its beginning."""
+        begun = (name for name in self._modules if name.lower().startswith(cmd_name.lower()))
+        self._import((cmd_name,) if cmd_name in self._modules else tuple(begun))
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        self._import(tuple(self._modules))
+        return super().list_commands(ctx)
+
+    def _import(self, names: Iterable[str]) -> None:
+        for name in names:
+            for module in self._modules.pop(name, ()):
+                importlib.import_module(module)
 
 
 class PlainGroup(Group):

@@ -1,30 +1,39 @@
-"""The commands of ``config``, a family a module; whoever imports this package has them all."""
+"""The commands of ``config``: which modules have which. Whoever imports this package can run them all.
 
-from sonic_sim.commands.config import (  # noqa: F401
-    aaa,
-    acl,
-    bgp,
-    breakout,
-    buffer,
-    files,
-    interface,
-    ipv6,
-    marking,
-    monitoring,
-    portchannel,
-    portconfig,
-    qos,
-    reload,
-    route,
-    sflow,
-    snmp,
-    spanningtree,
-    stormcontrol,
-    switchhash,
-    system,
-    updater,
-    vlan,
-    vrf,
-    vrrp,
-    vxlan,
-)
+The modules of a command are imported when it is first named: a node of the lab starts a process for each call.
+"""
+
+from sonic_sim.commands.config.root import config
+
+_COMMANDS = {
+    "aaa": "aaa tacacs radius",
+    "acl": "acl",
+    "bgp": "bgp suppress-fib-pending",
+    "breakout": "interface",
+    "buffer": "buffer interface",
+    "files": "save load",
+    "interface": "interface",
+    "ipv6": "ipv6",
+    "marking": "ecn mmu pfcwd",
+    "monitoring": "syslog mirror_session warm_restart watermark",
+    "portchannel": "portchannel",
+    "portconfig": "interface",
+    "qos": "qos",
+    "reload": "reload",
+    "route": "route",
+    "sflow": "sflow",
+    "snmp": "snmp snmpagentaddress snmptrap",
+    "spanningtree": "spanning-tree",
+    "stormcontrol": "interface",
+    "switchhash": "switch-hash",
+    "system": "hostname synchronous_mode yang_config_validation feature ntp dns clock banner kdump",
+    "updater": "apply-patch replace checkpoint delete-checkpoint list-checkpoints rollback",
+    "vlan": "vlan switchport",
+    "vrf": "vrf loopback subinterface",
+    "vrrp": "interface",
+    "vxlan": "vxlan",
+}
+"""Parts of ``interface`` are in modules of their own."""
+
+for _module, _names in _COMMANDS.items():
+    config.add_module(f"{__name__}.{_module}", _names.split())

@@ -2,7 +2,7 @@
 
 import click
 
-from sonic_sim.commands.click7 import AbbreviationGroup, Group, Run, run, with_run
+from sonic_sim.commands.click7 import Group, GroupOfModules, Run, run, with_run
 from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Result, program
 
@@ -18,7 +18,7 @@ def _begin(one: Run) -> None:
         one.wait_for_ever()
 
 
-config = AbbreviationGroup("config", help="SONiC command line - 'config' command", callback=with_run(_begin))
+config = GroupOfModules("config", help="SONiC command line - 'config' command", callback=with_run(_begin))
 
 
 def _reads(argv: list[str]) -> bool:
