@@ -1,6 +1,7 @@
 """The daemon of a node: boots the switch, then follows CONFIG_DB and keeps the state databases, as swss and lldp do.
 
-It listens to Redis' keyspace notifications, so a row is applied whoever wrote it.
+It listens to Redis' keyspace notifications, so a row is applied whoever wrote it, and to what kernel and lldpd say of
+links and neighbors. Asking them every second is a load that many nodes have all the time.
 """
 
 import json
@@ -13,14 +14,18 @@ from typing import Any
 
 from lab_node import frr, kernel, state
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, take_name
+from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
 _TICK_S, _IDLE_TICK_S = 1.0, 5.0
-"""Between two looks at kernel and LLDP: with a port that is enabled, and without; a change of rows wakes it at once."""
+"""Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once."""
 
-_LLDP_EVERY_S = 1.0
+_LLDP_STARTS_S, _LLDP_ANYWAY_S = 3.0, 30.0
+"""So long after it was told to lldpd may not yet tell of neighbors; and so often it is asked though it told nothing."""
+
 _SETTLE_S = 0.05
+_COUNTERS = Path("/proc/net/dev")
 _FACTORY = Path("/lab/config_db.json")
 _LOGIN = Path("/lab/authorized_keys")
 _SYSCTLS = {
@@ -130,21 +135,43 @@ class Follower:
         self.written: dict[int, state.Table] = {number: one.rows() for number, one in self.state.items()}
         self.rows: dict[str, dict[str, str]] = {}
         self.neighbors: state.Table = {}
+        self.links = LinkNews()
+        self.present: list[Any] = []
+        self.heard: NeighborNews | None = None
+        self.heard_since = self.lldp_at = 0.0
         self.lldp_ports: dict[str, str] = {}
         self.lldp_name = ""
-        self.lldp_at = 0.0
         self.cables = cables
         self.missing: set[str] = set()
+        self.moved = True
 
     def run(self) -> None:
         """Follow for ever."""
         self.follow()
+        self.look()
+        tick_at = time.monotonic()
         while True:
-            ready, _, _ = select.select([self.events], [], [], _TICK_S if self.enabled() else _IDLE_TICK_S)
-            if ready:
+            sources: list[Any] = [self.events, self.links, *([self.heard] if self.heard else [])]
+            ready, _, _ = select.select(sources, [], [], max(0.0, tick_at - time.monotonic()))
+            if self.events in ready:
                 self.drain()
                 self.follow()
-            self.tell(self.with_new_cables(interfaces()))
+                self.look()
+            if self.links in ready:
+                self.links.drain(_SETTLE_S)
+                self.look()
+            if self.heard in ready:
+                self.listen()
+            if ready:
+                self.tell()
+            if time.monotonic() >= tick_at or self.events in ready:
+                self.tick()
+                tick_at = time.monotonic() + (_TICK_S if self.enabled() else _IDLE_TICK_S)
+
+    def look(self) -> None:
+        """Read the interfaces, which are not as they were."""
+        self.present = interfaces()
+        self.moved = True
 
     def enabled(self) -> bool:
         """Tell whether any port is to be up."""
@@ -161,32 +188,37 @@ class Follower:
         if self.rows:
             apply(self.rows)
 
-    def with_new_cables(self, present: list[Any]) -> list[Any]:
-        """Give cables that came while the switch runs to their ports; return the interfaces then.
+    def tick(self) -> None:
+        """Do what nobody gives news of."""
+        if self.moved or self.missing:
+            self.moved = False
+            self.take_cables()
+        self.lldp()
+        self.tell()
+        if self.rows:
+            self.put(COUNTERS_DB, state.counter_rows(self.rows, state.counters(_COUNTERS.read_text())))
+
+    def take_cables(self) -> None:
+        """Give cables that came while the switch runs to their ports.
 
         A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
         """
-        missing = set(self.cables) - {one["ifname"] for one in present}
+        missing = set(self.cables) - {one["ifname"] for one in self.present}
         looked_at = {port: cable for port, cable in self.cables.items() if port not in missing - self.missing}
         self.missing = missing
-        commands = kernel.port_commands(looked_at, present)
-        if not commands:
-            return present
-        ip(*commands)
-        apply(self.rows)
-        return interfaces()
+        commands = kernel.port_commands(looked_at, self.present)
+        if commands:
+            ip(*commands)
+            apply(self.rows)
+            self.look()
 
-    def tell(self, now: list[Any]) -> None:
-        """Write what is true of the interfaces now into the state databases."""
+    def tell(self) -> None:
+        """Write what is true of ports and neighbors now into APPL_DB."""
         if not self.rows:
             return
-        if time.monotonic() - self.lldp_at > _LLDP_EVERY_S:
-            self.lldp_at = time.monotonic()
-            self.lldp()
-        up = {one["ifname"] for one in now if one["operstate"] == "UP"}
+        up = {one["ifname"] for one in self.present if one["operstate"] == "UP"}
         neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
-        self.put(APPL_DB, {**state.port_rows(self.rows, now), **neighbors})
-        self.put(COUNTERS_DB, state.counter_rows(self.rows, now))
+        self.put(APPL_DB, {**state.port_rows(self.rows, self.present), **neighbors})
 
     def put(self, number: int, rows: state.Table) -> None:
         """Write the difference."""
@@ -194,7 +226,9 @@ class Follower:
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Tell lldpd the ports' aliases, and ask it for neighbors."""
+        """Tell lldpd the ports' aliases, and ask it for neighbors where it may have some that it did not tell of."""
+        if not self.rows:
+            return
         self.lldp_hostname()
         for name, row in state.ports_by_name(self.rows).items():
             alias = row.get("alias", name)
@@ -202,6 +236,21 @@ class Follower:
                 words = ("portidsubtype", "local", alias, "description", name)
                 if lldpcli("configure", "ports", name, "lldp", *words) is not None:
                     self.lldp_ports[name] = alias
+        now = time.monotonic()
+        if self.heard is None:
+            self.heard, self.heard_since = NeighborNews(), now
+        if now - self.heard_since < _LLDP_STARTS_S or now - self.lldp_at > _LLDP_ANYWAY_S:
+            self.ask_neighbors()
+
+    def listen(self) -> None:
+        """Ask for the neighbors, which are not as they were."""
+        if self.heard is not None and not self.heard.drain(_SETTLE_S):
+            self.heard = None
+        self.ask_neighbors()
+
+    def ask_neighbors(self) -> None:
+        """Ask lldpd for the neighbors."""
+        self.lldp_at = time.monotonic()
         told = lldpcli("-f", "json0", "show", "neighbors")
         if told:
             self.neighbors = state.lldp_rows(json.loads(told))

@@ -16,6 +16,10 @@ _COUNTERS = {
     "IN_ERRORS": ("rx", "errors"), "IN_MULTICAST_PKTS": ("rx", "multicast"), "OUT_OCTETS": ("tx", "bytes"),
     "OUT_UCAST_PKTS": ("tx", "packets"), "OUT_DISCARDS": ("tx", "dropped"), "OUT_ERRORS": ("tx", "errors"),
 }  # fmt: skip
+_SENT = ("bytes", "packets", "errors", "dropped")
+_RECEIVED = (*_SENT, "fifo", "frame", "compressed", "multicast")
+"""The columns of ``/proc/net/dev``: eight of what was received, then eight of what was sent, of which four are read."""
+
 _UNCOUNTED = (
     "IN_BROADCAST_PKTS",
     "IN_NON_UCAST_PKTS",
@@ -85,8 +89,19 @@ def age_s(text: str) -> int:
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
+def counters(text: str) -> list[Interface]:
+    """Return what ``/proc/net/dev`` counts, as ``ip -j -s link show`` does; the file is one read without a process."""
+    named = (line.partition(":") for line in text.splitlines()[2:])
+    return [{"ifname": name.strip(), "stats64": _stats(numbers.split())} for name, _, numbers in named]
+
+
+def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
+    received, sent = numbers[:8], numbers[8:12]
+    return {"rx": dict(zip(_RECEIVED, received, strict=True)), "tx": dict(zip(_SENT, sent, strict=True))}
+
+
 def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
-    """Return COUNTERS_DB's rows from ``ip -j -s addr show``."""
+    """Return COUNTERS_DB's rows from what is counted of interfaces."""
     oids = {name: f"oid:0x1{place + _FIRST_OID:012x}" for place, name in enumerate(ports_by_name(config))}
     rows: Table = {"COUNTERS_PORT_NAME_MAP": dict(oids)}
     for interface in present:

@@ -1,11 +1,17 @@
 """The node image's own code: from rows to kernel commands, from kernel and lldpd to state rows."""
 
+import os
+import select
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab_node.kernel import changes, port_commands, wanted_addresses
+from lab_node.news import NeighborNews
 from lab_node.redis import difference
-from lab_node.state import age_s, counter_rows, lldp_rows, port_rows
+from lab_node.state import age_s, counter_rows, counters, lldp_rows, port_rows
 
 
 def interface(
@@ -152,3 +158,35 @@ def test_counters_stand_under_the_ports_object() -> None:
     oid = rows["COUNTERS_PORT_NAME_MAP"]["Ethernet4"]
     assert oid.startswith("oid:0x1")
     assert rows[f"COUNTERS:{oid}"]["SAI_PORT_STAT_IF_OUT_OCTETS"] == "20"
+
+
+def test_counters_are_those_of_the_kernels_list() -> None:
+    text = (
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier\n"
+        "Ethernet4: 10 1 2 3 0 0 0 4 20 5 6 7 0 0 0 0\n"
+        "Ethernet12:30 1 0 0 0 0 0 0 40 2 0 0 0 0 0 0\n"
+    )
+    first, second = counters(text)
+    assert (first["ifname"], second["ifname"]) == ("Ethernet4", "Ethernet12")
+    rows = counter_rows(ROWS, [first])
+    row = rows[f"COUNTERS:{rows['COUNTERS_PORT_NAME_MAP']['Ethernet4']}"]
+    values = {name.removeprefix("SAI_PORT_STAT_IF_"): value for name, value in row.items() if value != "0"}
+    assert values == {
+        "IN_OCTETS": "10", "IN_UCAST_PKTS": "1", "IN_ERRORS": "2", "IN_DISCARDS": "3", "IN_MULTICAST_PKTS": "4",
+        "OUT_OCTETS": "20", "OUT_UCAST_PKTS": "5", "OUT_ERRORS": "6", "OUT_DISCARDS": "7",
+    }  # fmt: skip
+
+
+def test_news_of_neighbors_end_with_lldpd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lldpcli = tmp_path / "lldpcli"
+    lldpcli.write_text("#!/bin/sh\necho lldp-added.Ethernet0.via=LLDP\nread told <$(dirname $0)/fifo\n")
+    lldpcli.chmod(0o755)
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    news = NeighborNews()
+    assert select.select([news], [], [], 10)[0]
+    assert news.drain(0.01)
+    (tmp_path / "fifo").write_text("end\n")
+    assert select.select([news], [], [], 10)[0]
+    assert not news.drain(10)

@@ -1,0 +1,54 @@
+"""News of links and of LLDP, from those who have it: nobody has to be asked again and again."""
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+
+_RTMGRP_LINK = 1
+_ENOUGH_BYTES = 1 << 16
+
+
+class LinkNews:
+    """What the kernel says of its links: something was made, removed, renamed, or is up or down now."""
+
+    def __init__(self) -> None:
+        """Listen from now on."""
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        self._socket.bind((0, _RTMGRP_LINK))
+        self._socket.setblocking(False)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._socket.fileno()
+
+    def drain(self, settle_s: float) -> None:
+        """Read all that is said until nothing is for a while; what got lost was news too."""
+        while select.select([self], [], [], settle_s)[0]:
+            with contextlib.suppress(OSError):
+                self._socket.recv(_ENOUGH_BYTES)
+
+
+class NeighborNews:
+    """What lldpd says of neighbors that came, changed or went: the output of ``lldpcli watch``."""
+
+    def __init__(self) -> None:
+        """Start to listen; lldpd says nothing of what is there already."""
+        self._output, written = os.pipe()
+        words = ["lldpcli", "-f", "keyvalue", "watch", "summary"]
+        self._process = subprocess.Popen(words, stdout=written, stderr=subprocess.DEVNULL)
+        os.close(written)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for select."""
+        return self._output
+
+    def drain(self, settle_s: float) -> bool:
+        """Read all that is said until nothing is for a while; tell whether more will be: not where lldpd ended."""
+        while select.select([self], [], [], settle_s)[0]:
+            if not os.read(self._output, _ENOUGH_BYTES):
+                os.close(self._output)
+                self._process.wait()
+                return False
+        return True
