@@ -146,3 +146,7 @@ class Host(Protocol):
 
     def program(self) -> bytes:
         """Return the file that this program was started from."""
+
+    def keep_compiled(self, program: bytes) -> None:
+        """Keep what makes a program start sooner, where there is such a thing."""
+        return

@@ -266,6 +266,12 @@ class Machine(Host):
         """Return the file that this process was started from."""
         return self.read_file(os.path.abspath(sys.argv[0]))
 
+    def keep_compiled(self, program: bytes) -> None:
+        """Keep its modules compiled. Imported here: only an installation does this."""
+        from railweave_switch import compiled
+
+        compiled.keep(self, program)
+
     @staticmethod
     def _start() -> list[str]:
         """Return the words that start this program, apart from any environment or package of the caller."""

@@ -6,8 +6,9 @@ import io
 import zipfile
 from pathlib import Path
 
+from railweave_switch.compiled import start_of
+
 FIRST_LINE = b"#!/usr/bin/python3 -IS\n"
-_START = "import sys\nfrom railweave_switch.__main__ import start\nsys.exit(start(sys.argv[1:]))\n"
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 INSTALLER = """\
@@ -26,14 +27,11 @@ It lies in memory until it is installed: no directory that others can write to, 
 @functools.cache
 def packed() -> bytes:
     """Return the program. Not compressed: different versions of zlib would make different bytes of it."""
-    folder = Path(__file__).parent
-    sources = {"__main__.py": _START}
-    for file in sorted(folder.glob("*.py")):
-        if file.name != Path(__file__).name:
-            sources[f"railweave_switch/{file.name}"] = file.read_text(encoding="utf-8")
+    files = [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.name != Path(__file__).name]
+    sources = {f"railweave_switch/{file.name}": file.read_bytes() for file in files}
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as made:
-        for name, text in sources.items():
+        for name, text in {"__main__.py": start_of(sources).encode(), **sources}.items():
             made.writestr(zipfile.ZipInfo(name, _MOMENT), text)
     return FIRST_LINE + archive.getvalue()
 
