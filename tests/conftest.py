@@ -26,6 +26,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What commands print has the width of a pipe, whatever terminal starts the tests.
 os.environ.pop("COLUMNS", None)
 
+# Tests start hundreds of processes of the project: each would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # What is imported stays. It is put aside when all is imported (`pytest_collection_finish`).
 gc.disable()
 
