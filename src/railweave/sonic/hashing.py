@@ -5,8 +5,12 @@ field for the queue pair itself (sonic-hash.yang). The seed is no configuration:
 switch's type, in every release (sonic-buildimage dockers/docker-orchagent/switch.json.j2).
 """
 
+from typing import TYPE_CHECKING
+
 from railweave.sonic.neutral import SWITCH_HASH
-from railweave.sonic.resolved import ResolvedTables
+
+if TYPE_CHECKING:
+    from railweave.sonic.resolved import ResolvedTables
 
 ENTROPY = "L4_SRC_PORT"
 """The field in which alone the flows between two NICs differ."""
@@ -23,7 +27,7 @@ def hash_seed(sonic_type: str | None) -> int | None:
     return next((seed for part, seed in _SEEDS if part in (sonic_type or "")), None)
 
 
-def hashed_fields(read: ResolvedTables) -> tuple[str, ...] | None:
+def hashed_fields(read: "ResolvedTables") -> tuple[str, ...] | None:
     """Return the fields of the ECMP hash as they are set, none where they are not, None where that was not read."""
     if not read.knows(SWITCH_HASH) and not read.is_whole:
         return None

@@ -91,7 +91,7 @@ def test_an_intent_without_floors_pays_nothing_for_them(monkeypatch: pytest.Monk
     def never(_: object) -> None:
         raise AssertionError("failures were counted")
 
-    monkeypatch.setattr("railweave.checks.rules.t13_failure_floors.single_failures", never)
+    monkeypatch.setattr("railweave.failures.analysis.single_failures", never)
     assert found(POD, "{}") == []
     with pytest.raises(AssertionError, match="failures were counted"):
         found(POD, "{single: {rail: 1}}")

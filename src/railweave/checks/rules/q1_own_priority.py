@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
-from railweave.sonic.delta.methods import MOST_MAPPED
+from railweave.sonic.qos_maps import MOST_MAPPED
 from railweave.sonic.rows import Value
 from railweave.wording import first_few
 

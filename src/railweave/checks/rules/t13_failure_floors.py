@@ -2,14 +2,16 @@
 The numbers are those of `railweave failures`."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import FailureFloor
-from railweave.failures.analysis import FailureClass, failures, single_failures
 from railweave.wording import counted, percent_text
+
+if TYPE_CHECKING:
+    from railweave.failures.analysis import FailureClass
 
 RULE = rule(
     "T-13",
@@ -48,15 +50,19 @@ _PERCENTS = {
 def floors_kept(fabric: Fabric) -> Breaches:
     """Look for failures that leave less than a floor; only an intent with floors pays for it."""
     single, pair = fabric.policies.floors
+    if single == pair == _NOTHING:
+        return
+    from railweave.failures.analysis import failures, single_failures
+
     if pair != _NOTHING:
         found = failures(fabric)
         yield from _below("failures.pair", pair, found.of_order(2))
         yield from _below("failures.single", single, found.of_order(1))
-    elif single != _NOTHING:
+    else:
         yield from _below("failures.single", single, single_failures(fabric))
 
 
-def _below(path: str, floor: FailureFloor, classes: Iterable[FailureClass]) -> Iterator[Breach]:
+def _below(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") -> Iterator[Breach]:
     every = list(classes)
     asked = {
         "ports": floor.ports_percent,
@@ -88,7 +94,7 @@ def _below(path: str, floor: FailureFloor, classes: Iterable[FailureClass]) -> I
             yield Breach(f"{path}.nodes_out", message, fix, Severity.ERROR, worst.example[0].out)
 
 
-def _left(one: FailureClass, key: str) -> float:
+def _left(one: "FailureClass", key: str) -> float:
     cost = one.cost
     spread = 100.0 if cost.spread_percent is None else cost.spread_percent
     nodes = 100.0 if cost.node_pair_percent is None else cost.node_pair_percent
@@ -101,11 +107,11 @@ def _left(one: FailureClass, key: str) -> float:
     }[key]
 
 
-def _named(one: FailureClass) -> str:
+def _named(one: "FailureClass") -> str:
     return " and ".join(each.name for each in one.example)
 
 
-def _others(under: list[tuple[float, FailureClass]] | list[tuple[int, FailureClass]]) -> str:
+def _others(under: "list[tuple[float, FailureClass]] | list[tuple[int, FailureClass]]") -> str:
     """Return how many failures there are beside the one that is named."""
     count = sum(one.count for _, one in under) - 1
     return f"; {counted(count, 'failure')} more leave too little" if count else ""

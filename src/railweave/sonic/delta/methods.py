@@ -19,6 +19,7 @@ from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr.delta import owner
 from railweave.sonic.frr.lines import defined_neighbor
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
+from railweave.sonic.qos_maps import QOS_MAPS
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
 PATCH_EDITS_MAX = 20
@@ -85,15 +86,6 @@ def _mtu_bytes(value: object) -> int:
 _NONE, _SESSION, _FLAP, _RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
 _PATCH, _WRITE = Method.PATCH, Method.WRITE
 
-CLASS_MAPS = (
-    "TC_TO_QUEUE_MAP",
-    "TC_TO_PRIORITY_GROUP_MAP",
-    "MAP_PFC_PRIORITY_TO_QUEUE",
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
-)
-QOS_MAPS = ("DSCP_TO_TC_MAP", *CLASS_MAPS)
-MOST_MAPPED = dict(zip(QOS_MAPS, ((63, 15), (15, 9), (15, 7), (7, 7), (7, 7)), strict=True))
-"""The highest key and value of each QoS map (sonic-yang-models of 202505: sonic-dscp-tc-map and others)."""
 RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
