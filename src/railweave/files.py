@@ -1,7 +1,6 @@
 """Files that may hold configuration: readable by their owner alone from the first byte, whole or not there."""
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +23,8 @@ def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(data)
         return
+    import tempfile  # late: it brings random, which is slow to start
+
     handle, fresh = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # mode 600, as mkstemp has it
     try:
         with os.fdopen(handle, "wb") as file:

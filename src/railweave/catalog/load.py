@@ -7,8 +7,6 @@ A project's own models are in its folder ``catalog``: ``switches/ID.json`` and `
 import json
 from collections.abc import Container, Mapping
 from functools import cached_property, lru_cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -19,6 +17,7 @@ from railweave.errors import RefusedError
 from railweave.files import shown_path
 
 _SUFFIX = ".json"
+_DATA = Path(__file__).with_name("data")
 _Value = TypeVar("_Value")
 _Named = TypeVar("_Named", SwitchModel, VendorPack)
 OWN_MODELS = Path("catalog")
@@ -33,7 +32,7 @@ class Catalog:
     place; so does an own model with the id of another.
     """
 
-    def __init__(self, folder: Traversable, own: Path | None = None) -> None:
+    def __init__(self, folder: Path, own: Path | None = None) -> None:
         """Keep the folders; nothing is read yet."""
         self._folder, self._own = folder, own
         self._switches: dict[str, SwitchModel] = {}
@@ -212,4 +211,4 @@ def load_catalog() -> Catalog:
 
 @lru_cache(maxsize=4)
 def _catalog(own: tuple[Path | None, tuple[tuple[str, int], ...]]) -> Catalog:
-    return Catalog(files("railweave.catalog").joinpath("data"), own[0])
+    return Catalog(_DATA, own[0])

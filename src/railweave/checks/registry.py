@@ -6,11 +6,10 @@ that breaks the rule: an intent, a fabric, the two ends of a link, the tables of
 node.
 """
 
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -240,10 +239,12 @@ def rule(
 @cache
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its code."""
+    import tomllib
+
     package = import_module("railweave.checks")
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
-    for code, text in tomllib.loads(files("railweave.checks").joinpath("codes.toml").read_text("utf-8")).items():
+    for code, text in tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8")).items():
         rule(code, **text)
     return {code: _RULES[code] for code in sorted(_RULES, key=natural_key)}
 

@@ -8,7 +8,7 @@ leaves them to the rule of the tool.
 import json
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass
@@ -29,7 +29,7 @@ class PresetName(StrEnum):
 
 @cache
 def _document() -> dict[str, Any]:
-    text = files("railweave.intent").joinpath("data", "presets.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("data").joinpath("presets.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
