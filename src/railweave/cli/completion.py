@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.api.project import JOURNALS
-
 if TYPE_CHECKING:
     from railweave.fabric.model import Fabric
 
@@ -31,6 +29,8 @@ def targets() -> Sequence[str]:
 
 def rollouts() -> Sequence[str]:
     """Return the names of the newest rollouts whose journals are here, newest first."""
+    from railweave.api.project import JOURNALS
+
     # Names begin with the time. The modules that read journals take a second to import, so they are not asked.
     folder = Path(os.environ.get("RAILWEAVE_JOURNALS") or JOURNALS)
     return sorted((path.stem for path in folder.glob("*.jsonl")), reverse=True)[:_NEWEST]

@@ -161,7 +161,7 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
     return str(argument), None
 
 
-def _intent_to_name(project: api.Project, given: Path | None) -> str:
+def _intent_to_name(project: "api.Project", given: Path | None) -> str:
     """Return the intent that printed commands name: the given one, or the journal's where a folder has several."""
     alone = given is None and [str(project.intent)] == [*completion.intents()]
     return "" if alone else str(project.intent)

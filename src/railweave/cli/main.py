@@ -75,8 +75,6 @@ for one in (app, *(known.typer_instance for known in app.registered_groups if kn
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
-    # Values are frozen and refer to nothing that refers back: to search them for garbage, at the end too, is time lost.
-    gc.set_threshold(200_000, 20, 100)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a canceled pipeline sends it
     status = main(sys.argv[1:] if arguments is None else arguments)
     if status == EXIT_INTERRUPTED:
@@ -84,7 +82,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-    gc.freeze()
+    gc.freeze()  # not searched for garbage at the end either
     sys.exit(status)
 
 

@@ -155,7 +155,7 @@ class IntentCommand(TyperCommand):
         return args
 
 
-def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -> api.Project:
+def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -> "api.Project":
     """Return the project of a comparison; where no intent is named, that of the file ``head`` will do, whose fabric
     is meant where it names one of several."""
     is_file = file_of(Path(head)).is_file()

@@ -30,7 +30,8 @@ def console(*, stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     width = dumb_columns(stream) if stream.isatty() else None if "COLUMNS" in os.environ else 160
-    return Console(stderr=stderr, width=width, height=width and _LINES, highlight=False, soft_wrap=False)
+    height = width and _LINES
+    return Console(stderr=stderr, width=width, height=height, highlight=False, soft_wrap=False, emoji=False)
 
 
 def dumb_columns(stream: "TextIO") -> int | None:

@@ -66,6 +66,25 @@ def test_the_version_is_printed_without_the_command_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "late"),
+    [
+        ("--help", ["pydantic", "yaml", "rich", "railweave.api.project", "railweave.catalog"]),
+        (
+            "size intent/pod-32.yml",
+            ["tomllib", "railweave.sonic.frr", "railweave.sonic.resolved", "railweave.failures", "nornir", "napalm"],
+        ),
+    ],
+)
+def test_a_command_imports_nothing_that_it_does_not_need(words: str, late: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv[1:] = {words.split()}\nfrom railweave.cli import run\n"
+        "try: run()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(late) & set(ran.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
     "words",
     ["explain pod1-leaf1 PORT", "drain pod1-leaf1", "undrain -t lab pod1-leaf1 --yes", "replace pod1-leaf1",
      "trust", "recover pod1-leaf1", "rollback ROLLOUT --target lab", "sim cable a:1 b:2", "sim power-off gpu1",
