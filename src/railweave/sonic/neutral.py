@@ -59,6 +59,7 @@ NEUTRAL: Mapping[str, Mapping[str, Value]] = {
 }
 """Fields by table whose removal does nothing, with the value that is written instead."""
 _NONE: Fields = {}
+_HELD_TABLES = frozenset(table for table, _ in WITHOUT_ROW)
 
 
 def is_permanent(table: str, key: str) -> bool:
@@ -66,8 +67,14 @@ def is_permanent(table: str, key: str) -> bool:
     return (table, key) in WITHOUT_ROW
 
 
-def neutral_fields(table: str, key: str) -> Fields:
-    """Return what the fields of a row get where they are to go; a field that is not named really goes."""
+def has_permanent_rows(table: str) -> bool:
+    """Tell whether a table may hold a row that must not be deleted while the switch runs."""
+    return table in _HELD_TABLES
+
+
+def neutral_fields(table: str, key: str = "") -> Fields:
+    """Return what the fields of a row get where they are to go; a field that is not named really goes. Without a key
+    it is for all rows of a table without permanent ones."""
     return WITHOUT_ROW.get((table, key)) or NEUTRAL.get(table, _NONE)
 
 

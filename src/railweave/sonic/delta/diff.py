@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
+import orjson
+
 from railweave.diagnostics import Blocker
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
@@ -21,7 +23,7 @@ from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.frr.maintenance import Maintenance, maintenance_of
 from railweave.sonic.frr.ownership import FrrScope
-from railweave.sonic.neutral import is_as_good_as_none, is_permanent, neutral_fields
+from railweave.sonic.neutral import has_permanent_rows, is_as_good_as_none, is_permanent, neutral_fields
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     Scope,
@@ -32,7 +34,7 @@ from railweave.sonic.ownership import (
     scope_of,
 )
 from railweave.sonic.reasons import field_reason, frr_reason
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Value
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Table, Value
 from railweave.wording import natural_key
 
 NOT_IN_THE_INTENT = "not in the intent"
@@ -164,6 +166,8 @@ def _edits(running: ConfigDb, intended: ConfigDb, scope: Scope) -> Iterator[Edit
             if present is fields or present == fields:
                 continue
             gone = _lengths_gone(present, scope) if table == CABLE_LENGTH else {}
+            if fieldwise and not gone and present is not None and fields.items() <= present.items():
+                continue
             yield from row_edits(table, key, present, {**gone, **_after(fields, None if fieldwise else present)})
     for table, key, fields in _unstated(running, intended):
         if table not in SPANNED and is_ours(scope, table, key):
@@ -274,34 +278,60 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     scope = scope_of(running.config_db, intended_db)
     rows: list[tuple[str, str, Fields]] = []
     for table, table_rows in running.config_db.items():
-        stated, fieldwise = intended_db.get(table, {}), is_fieldwise(table)
-        rows += (
-            (table, key, _hashed(fields, stated.get(key) if fieldwise else None, neutral_fields(table, key)))
-            for key, fields in table_rows.items()
-            if (key in stated or is_ours(scope, table, key)) and not is_as_good_as_none(table, key, fields)
-        )
+        rows += _hashed_rows(scope, table, table_rows, intended_db.get(table, {}))
     found = running.frr_document
     owned = () if found is None else frr_scope(running.config_db, found, intended.frr_document).owned
     lines = sorted([entry.context, entry.line] for entry in owned)
     rows.sort(key=itemgetter(0, 1))
-    text = json.dumps([rows, lines, running.frr is None], separators=(",", ":"), sort_keys=True)
+    data = _digested([rows, lines, running.frr is None])
     if running.digest_key:
-        return hmac.new(running.digest_key.encode(errors="replace"), text.encode(), hashlib.sha256).hexdigest()
-    return hashlib.sha256(text.encode()).hexdigest()
+        return hmac.new(running.digest_key.encode(errors="replace"), data, hashlib.sha256).hexdigest()
+    return hashlib.sha256(data).hexdigest()
+
+
+_ESCAPED_BY_JSON = b"\x7f"
+
+
+def _digested(value: object) -> bytes:
+    """Return a value as ``json`` writes it with sorted keys and no spaces; of plain text orjson writes the same, in an
+    eighth of the time."""
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # halves of surrogate pairs
+        data = _ESCAPED_BY_JSON
+    if data.isascii() and _ESCAPED_BY_JSON not in data:
+        return data
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterator[tuple[str, str, Fields]]:
+    """Yield our rows of a table with what counts of their fields; ``stated`` are the intended ones."""
+    fieldwise, held, neutral = is_fieldwise(table), has_permanent_rows(table), neutral_fields(table)
+    for key, fields in rows.items():
+        if key not in stated and not is_ours(scope, table, key):
+            continue
+        if held:
+            if is_as_good_as_none(table, key, fields):
+                continue
+            neutral = neutral_fields(table, key)
+        yield table, key, _hashed(fields, stated.get(key) if fieldwise else None, neutral)
 
 
 _TEXT_ONLY = frozenset({str})
 
 
 def _hashed(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
-    whole = (stated is None or fields.keys() <= stated.keys()) and neutral.keys().isdisjoint(fields)
-    if whole and _TEXT_ONLY.issuperset(map(type, fields.values())):
-        return fields
-    return {
-        name: canonical(value)
-        for name, value in fields.items()
-        if (stated is None or name in stated) and not (name in neutral and same_value(neutral[name], value))
-    }
+    if not _TEXT_ONLY.issuperset(map(type, fields.values())):
+        return {
+            name: canonical(value)
+            for name, value in fields.items()
+            if (stated is None or name in stated) and not (name in neutral and same_value(neutral[name], value))
+        }
+    # Texts are the same where they are equal, so a row of many ports needs no call for each of its fields.
+    if not neutral:
+        return fields if stated is None else {name: value for name, value in fields.items() if name in stated}
+    of_ours = fields if stated is None else stated
+    return {name: value for name, value in fields.items() if name in of_ours and value != neutral.get(name)}
 
 
 _TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")
