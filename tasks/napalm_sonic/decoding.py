@@ -23,6 +23,8 @@ DEEPEST = 64
 _SHOWN_CHARACTERS = 200
 _ODD = re.compile(r"\\u(?:00[01789]|[dD][89a-fA-F]|20[26])|\\[bfr]|[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """What JSON may hold of control characters and of halves of surrogate pairs, and of others by mistake."""
+_HINTS = ("\\u", "\\b", "\\f", "\\r", "\x7f")
+"""One of these stands in all plain ASCII that ``_ODD`` finds; a look for them is ten times as fast."""
 _EXACT = frozenset({"config", "undo", "frr", "bgpraw"})
 """Parts of an answer that are compared and written back: never altered, refused where they cannot be encoded."""
 
@@ -65,7 +67,11 @@ def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
         value = decode(text)
     except RecursionError:
         raise ValueError("its values lie too deep") from None
-    return _plain(value, DEEPEST) if _ODD.search(text) else value
+    return _plain(value, DEEPEST) if _may_be_odd(text) and _ODD.search(text) else value
+
+
+def _may_be_odd(text: str) -> bool:
+    return not text.isascii() or any(hint in text for hint in _HINTS)
 
 
 def _plain(value: Any, depth: int) -> Any:

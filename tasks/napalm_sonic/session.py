@@ -28,6 +28,7 @@ from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.login import connect, login_errors
+from napalm_sonic.login_key import with_key
 from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
@@ -340,7 +341,7 @@ def _connection_class() -> type[Any]:
             parameters = self._connect_params_dict()
             self.remote_conn_pre = self._build_ssh_client()
             try:
-                self.remote_conn_pre.connect(**parameters, transport_factory=self._transport_factory)
+                self.remote_conn_pre.connect(**with_key(parameters), transport_factory=self._transport_factory)
             except BaseException:
                 self.paramiko_cleanup()
                 raise
