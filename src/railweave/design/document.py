@@ -61,21 +61,16 @@ def _links_json(fabric: Fabric) -> Iterator[dict[str, Any]]:
     for link in fabric.links:
         level, plane, _, lower, lower_port, upper, upper_port, network, speed_gbps, _, _ = link
         bare = bare_fabric if level else bare_access
-        ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
-        yield {
-            "a": {
-                "device": lower,
-                "port": ports[lower][lower_port],
-                "address": None if bare else ipv4_text(network + 1),
-                **({} if ipv6 is None else {"ipv6_address": ipv6_text(ipv6 + 1)}),
-            },
-            "b": {
-                "device": upper,
-                "port": ports[upper][upper_port],
-                "address": None if bare else ipv4_text(network),
-                **({} if ipv6 is None else {"ipv6_address": ipv6_text(ipv6)}),
-            },
-            "kind": LINK_KINDS[level],
-            "plane": plane,
-            "speed_gbps": speed_gbps,
+        a = {
+            "device": lower,
+            "port": ports[lower][lower_port],
+            "address": None if bare else ipv4_text(network + 1),
         }
+        b = {
+            "device": upper,
+            "port": ports[upper][upper_port],
+            "address": None if bare else ipv4_text(network),
+        }
+        if has_ipv6 and (ipv6 := fabric.ipv6_network(link)) is not None:
+            a["ipv6_address"], b["ipv6_address"] = ipv6_text(ipv6 + 1), ipv6_text(ipv6)
+        yield {"a": a, "b": b, "kind": LINK_KINDS[level], "plane": plane, "speed_gbps": speed_gbps}

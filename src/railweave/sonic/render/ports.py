@@ -31,22 +31,24 @@ class Attachment(NamedTuple):
 
 def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
     """Return the used ports of ``switch`` in panel order."""
-    own, switches, addressing = switch.panel.ports, fabric.switch_of, fabric.policies.addressing
-    numbered, has_ipv4 = not addressing.unnumbered, addressing.hosts is not None
+    own, ports, addressing = switch.panel.ports, fabric.ports_of, fabric.policies.addressing
+    numbered, has_ipv4, has_ipv6 = not addressing.unnumbered, addressing.hosts is not None, bool(fabric.ipv6_blocks)
     found = []
+    # A fabric has a million ends of links, and a link is unpacked in the time of two of its names.
     for link in fabric.downlinks_of[switch.name]:
-        port = own[link.upper_port]
-        if link.level:
-            far, address = switches[link.lower].panel.ports[link.lower_port], link.network if numbered else None
-            found.append(Attachment(port, link.lower, far.name, far.alias, address, False, link.length_m))
+        level, _, _, lower, lower_port, _, upper_port, network, _, length_m, _ = link
+        far = ports[lower][lower_port]
+        address = network if (numbered if level else has_ipv4) else None
+        if isinstance(far, SwitchPort):
+            found.append(Attachment(own[upper_port], lower, far.name, far.alias, address, False, length_m))
         else:
-            name = fabric.host_of[link.lower].ports[link.lower_port].name
-            ipv6 = fabric.ipv6_network(link)
-            address = link.network if has_ipv4 else None
-            found.append(Attachment(port, link.lower, name, name, address, True, link.length_m, ipv6))
-    for link in fabric.uplinks_of[switch.name]:
-        far, address = switches[link.upper].panel.ports[link.upper_port], link.network + 1 if numbered else None
-        found.append(Attachment(own[link.lower_port], link.upper, far.name, far.alias, address, False, link.length_m))
+            ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
+            found.append(Attachment(own[upper_port], lower, far.name, far.name, address, True, length_m, ipv6))
+    switches = fabric.switch_of
+    for _, _, _, _, lower_port, upper, upper_port, network, _, length_m, _ in fabric.uplinks_of[switch.name]:
+        far = switches[upper].panel.ports[upper_port]
+        address = network + 1 if numbered else None
+        found.append(Attachment(own[lower_port], upper, far.name, far.alias, address, False, length_m))
     return tuple(found)
 
 
@@ -78,11 +80,11 @@ _CABLED = (
 
 def used_port_row(attachment: Attachment, shared: Fields) -> Row:
     """Return the PORT row of a cabled port; ``shared`` are its fields that follow from the panel."""
-    far = f"{attachment.neighbor}:{attachment.neighbor_port}"
+    port, far = attachment.port, f"{attachment.neighbor}:{attachment.neighbor_port}"
     return Row(
         "PORT",
-        attachment.port.name,
-        {"admin_status": "up", "alias": attachment.port.alias, "description": f"to {far}", **shared},
+        port.name,
+        {"admin_status": "up", "alias": port.alias, "description": f"to {far}", **shared},
         _CABLED,
         far,
     )
@@ -129,14 +131,12 @@ def link_local_row(port: str) -> Row:
 
 def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     """Return the rows of a link's end; ``bare`` is its port's row without fields."""
-    port, address, ipv6 = attachment.port.name, attachment.address, attachment.ipv6
-    if address is None and ipv6 is None:
-        return (link_local_row(port),)
-    return (
-        bare,
-        *([_ipv4_row(attachment, address)] if address is not None else []),
-        *([_ipv6_row(attachment, ipv6)] if ipv6 is not None else []),
-    )
+    address, ipv6 = attachment.address, attachment.ipv6
+    if ipv6 is None:
+        return (link_local_row(attachment.port.name),) if address is None else (bare, _ipv4_row(attachment, address))
+    if address is None:
+        return bare, _ipv6_row(attachment, ipv6)
+    return bare, _ipv4_row(attachment, address), _ipv6_row(attachment, ipv6)
 
 
 _COUNTED = " by leaf and leaf port, the even address at the upper end (RFC 3021)."
