@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.lossless import LosslessChange, lossless_change
-from railweave.sonic.delta.methods import find_rule
+from railweave.sonic.delta.methods import RULES, find_rule
 from railweave.sonic.delta.order import Phase
 from railweave.sonic.delta.spans import SPANNED, overlap
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 RowName = tuple[str, str]
+_RECREATING = frozenset(table for rule in RULES if rule.recreates for table in rule.tables)
+"""Tables of which a change may recreate rows: most changes are of others, and there are thousands of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def recreated_rows(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> 
     """Return the rows, by table, that are there before and after ``edits`` and have to be set again for them."""
     found: dict[str, dict[str, None]] = {}
     for edit in edits:
-        rule = find_rule(edit)
+        rule = find_rule(edit) if edit.table in _RECREATING else None
         table = rule.recreates if rule else ""
         if table and edit.key in before.get(table, {}) and edit.key in after.get(table, {}):
             found.setdefault(table, {})[edit.key] = None
