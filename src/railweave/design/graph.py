@@ -81,11 +81,9 @@ def _moves(old: _Between, new: _Between) -> int:
             now = new[0].owner(places[0] // new[0].stripe_leaves).spine_block or block
             wires = wire_apart(block, 0, old[1][1].group_size), wire_apart(now, 0, new[1][1].group_size)
         after = {uplink.port: uplink for uplink in wires[1]}
-        moves += sum(
-            one.port not in after or _upper_end(old[1], one, place) != _upper_end(new[1], after[one.port], place)
-            for one in wires[0]
-            for place in places
-        )
+        kept = [(one, after[one.port]) for one in wires[0] if one.port in after]
+        moves += (len(wires[0]) - len(kept)) * len(places)
+        moves += sum(_moved(old[1], new[1], kept, place) for place in places)
     return moves
 
 
@@ -100,10 +98,19 @@ def _by_block(between: _Between) -> dict[SpineBlock | None, list[int]]:
     return found
 
 
-def _upper_end(tiers: tuple[TierLayout, TierLayout], uplink: Uplink, place: int) -> tuple[int, int]:
-    """Return the place of the upper switch and its port."""
-    group, index = tiers[0].joins(place)
-    return tiers[1].place(group, uplink.upper), uplink.upper_port(index)
+def _moved(
+    old: tuple[TierLayout, TierLayout],
+    new: tuple[TierLayout, TierLayout],
+    uplinks: list[tuple[Uplink, Uplink]],
+    place: int,
+) -> int:
+    """Return how many uplinks of the switch at ``place``, each as it was and as it is, end on another upper port."""
+    (was_in, was), (group, index) = old[0].joins(place), new[0].joins(place)
+    return sum(
+        one.upper_port(was) != now.upper_port(index)
+        or old[1].place(was_in, one.upper) != new[1].place(group, now.upper)
+        for one, now in uplinks
+    )
 
 
 class Panels(NamedTuple):
