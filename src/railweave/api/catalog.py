@@ -1,8 +1,12 @@
 """What the catalog knows: switch models and NICs, ours and the project's own."""
 
+from functools import cache
+
 from railweave.catalog.load import Catalog, load_catalog, use_own_models
-from railweave.checks.capability import Models, capability
+from railweave.catalog.model import SwitchModel
+from railweave.checks.capability import Models, SwitchCapability, capability
 from railweave.errors import UsageError
+from railweave.fabric.policy import Policies
 from railweave.intent.load import load_intent_text
 from railweave.wording import suggestion
 
@@ -22,11 +26,20 @@ def models(model: str = "") -> Models:
     """
     catalog = _catalog_with(model)
     switches, nics = catalog.switch_ids(), catalog.nic_ids()
-    policies = load_intent_text(_DEFAULTS, "defaults").policies
     return Models(
-        tuple(capability(catalog.switch(one), policies) for one in switches if model in {"", one}),
+        tuple(_capability(catalog.switch(one)) for one in switches if model in {"", one}),
         tuple(catalog.nic(one) for one in nics if model in {"", one}),
     )
+
+
+@cache
+def _capability(model: SwitchModel) -> SwitchCapability:
+    return capability(model, _default_policies())
+
+
+@cache
+def _default_policies() -> Policies:
+    return load_intent_text(_DEFAULTS, "defaults").policies
 
 
 def model_file(model: str) -> str:

@@ -81,7 +81,7 @@ def _merged(groups: Sequence[PortGroup]) -> tuple[PortGroup, ...]:
     return tuple(merged)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker:
     needed = sum(group.cages for group in groups)
     if needed > len(model.cages):

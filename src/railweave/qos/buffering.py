@@ -77,7 +77,7 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
     if panel.buffers is None or not lossless:
         return None
     buffers, model = panel.buffers, buffer_model(panel.buffers, policies.sonic)
-    lanes = {port.speed_gbps: lane_count(port) for port in panel.ports}
+    lanes = {speed: lane_count(port) for speed, port in {port.speed_gbps: port for port in panel.ports}.items()}
     rooms = {
         (speed, length): headroom(
             buffers, policies.sonic, PortMedium(speed, length, policies.mtu.fabric_bytes, lanes[speed])
