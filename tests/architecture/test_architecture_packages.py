@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from sources import nodes_of
 
 from railweave import __version__
 
@@ -40,15 +41,15 @@ def modules(name: str) -> dict[str, Path]:
 
 def imported(file: Path) -> set[str]:
     """Return the names that a module imports when it runs, ``from a import b`` as ``a.b``."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    nodes = nodes_of(file)
     unused = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import) and id(node) not in unused:
             names |= {one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom) and id(node) not in unused and node.module:
