@@ -22,15 +22,33 @@ class Clause:
     sets: tuple[str, ...]
 
 
+class Rule(NamedTuple):
+    """A line of a prefix list: the networks within ``base`` that are ``least`` to ``most`` bits long."""
+
+    base: IPv4Network | IPv6Network
+    least: int
+    most: int
+
+    def takes(self, network: IPv4Network | IPv6Network) -> bool:
+        return self.least <= network.prefixlen <= self.most and network.subnet_of(self.base)  # type: ignore[arg-type]
+
+
+network_of = cache(ip_network)
+"""The same prefixes come again and again, in every switch."""
+
+
 class Policy:
     """What FRR would let through, read from the text as FRR reads it."""
 
     def __init__(self, text: str) -> None:
-        self.prefix_lists: dict[str, list[re.Match[str]]] = {}
+        self.prefix_lists: dict[str, list[Rule]] = {}
         self.communities = dict(re.findall(r"^bgp community-list standard (\S+) seq \d+ permit (\S+)$", text, re.M))
         pattern = r"^(?:ip|ipv6) prefix-list (\S+) seq \d+ permit (\S+)(?: ge (\d+))?(?: le (\d+))?$"
         for match in re.finditer(pattern, text, re.M):
-            self.prefix_lists.setdefault(match[1], []).append(match)
+            base = network_of(match[2])
+            least = int(match[3] or base.prefixlen)
+            most = int(match[4] or base.max_prefixlen) if match[3] else base.prefixlen
+            self.prefix_lists.setdefault(match[1], []).append(Rule(base, least, most))
         self.clauses: dict[str, list[Clause]] = {}
         for name, action, body in re.findall(r"^route-map (\S+) (permit|deny) \d+\n((?: .*\n)*)exit$", text, re.M):
             lines = [line.strip() for line in body.splitlines()]
@@ -50,18 +68,9 @@ class Policy:
         name = match.rsplit(maxsplit=1)[-1]
         if match.startswith("match community"):
             return self.communities[name] in communities
-        network = ip_network(prefix)
+        network = network_of(prefix)
         assert match.split()[1] == ("ip" if network.version == 4 else "ipv6"), (match, prefix)
-        return any(self._in_rule(rule, network) for rule in self.prefix_lists[name])
-
-    @staticmethod
-    def _in_rule(rule: re.Match[str], network: IPv4Network | IPv6Network) -> bool:
-        base = type(network)(rule[2])
-        if not network.subnet_of(base):  # type: ignore[arg-type]
-            return False
-        if rule[3] is None:
-            return network.prefixlen == base.prefixlen
-        return int(rule[3]) <= network.prefixlen <= int(rule[4] or network.max_prefixlen)
+        return any(rule.takes(network) for rule in self.prefix_lists[name])
 
 
 class Route(NamedTuple):
