@@ -62,11 +62,23 @@ def _spec_to_json(spec: SimDevice) -> dict[str, Any]:
 
 
 def _file_to_json(one: File) -> dict[str, Any]:
+    return {**_content_to_json(one.data), "mode": one.mode, "owner": one.owner, "mtime": one.mtime}
+
+
+def _content_to_json(data: bytes) -> dict[str, Any]:
+    """Return the content of a file; disk space in reserve, one byte again and again, would be megabytes of escapes."""
+    if len(data) > 1 and data == data[:1] * len(data):
+        return {"byte": data[0], "times": len(data)}
     try:
-        content = {"text": one.data.decode()}
+        return {"text": data.decode()}
     except UnicodeDecodeError:
-        content = {"base64": base64.b64encode(one.data).decode()}
-    return {**content, "mode": one.mode, "owner": one.owner, "mtime": one.mtime}
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _content_from_json(value: Mapping[str, Any]) -> bytes:
+    if "times" in value:
+        return bytes([value["byte"]]) * int(value["times"])
+    return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
 
 
 def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
@@ -78,8 +90,7 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     device.other = {int(number): rows for number, rows in value["other"].items()}
     device.hostname = value["hostname"]
     for path, one in value["files"].items():
-        data = one["text"].encode() if "text" in one else base64.b64decode(one["base64"])
-        device.files.files[path] = File(data, one["mode"], one["owner"], one["mtime"])
+        device.files.files[path] = File(_content_from_json(one), one["mode"], one["owner"], one["mtime"])
     device.files.directories = {path: Directory(*one) for path, one in value["directories"].items()}
     device.frr.start(value["frr"]["text"], value["frr"]["hostname"])
     device.frr.running = value["frr"]["running"]
