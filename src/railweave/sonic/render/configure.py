@@ -134,7 +134,9 @@ class Configurator:
         own: dict[str, Iterable[Row]] = {
             "DEVICE_METADATA": (metadata_row(switch, shared.buffer_model),),
             "DEVICE_NEIGHBOR": map(neighbor_row, used),
-            "INTERFACE": (row for one in used for row in link_rows(one, shared.ports[one.port.index].bare_interface)),
+            "INTERFACE": (
+                row for one in used for row in link_rows(one, shared.ports[one.port.index].used.bare_interface)
+            ),
             "LOOPBACK_INTERFACE": loopback_rows(switch.loopback),
             "PORT": _port_table(shared, used),
         }

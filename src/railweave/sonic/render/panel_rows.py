@@ -4,10 +4,11 @@ A fabric of thousands of switches has two or three panels, so most rows of a dev
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
-from railweave.fabric.model import Panel, Tier
+from railweave.fabric.model import Panel, SwitchPort, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.qos.buffering import BufferPlan, plan_buffers
@@ -42,12 +43,10 @@ class CabledRows(NamedTuple):
     cable: str | None
 
 
-class PortRows(NamedTuple):
-    """What one port of the panel gives: its PORT row while reserved, and its rows once it is used. ``watchdog`` is
-    empty without a lossless class; the buffer rows are empty without a plan of the buffer, ``cabled`` is by length."""
+class UsedRows(NamedTuple):
+    """The rows of a port in use. ``watchdog`` is empty without a lossless class; the buffer rows are empty without a
+    plan of the buffer, ``cabled`` is by length."""
 
-    shared_fields: Fields
-    reserved: Row
     bare_interface: Row
     qos_map: Row
     queues: tuple[Row, ...]
@@ -55,6 +54,42 @@ class PortRows(NamedTuple):
     buffer_queues: tuple[Row, ...]
     profile_lists: tuple[Row, ...]
     cabled: Mapping[int, CabledRows]
+
+
+class PortRows:
+    """What one port of the panel gives: its PORT row while reserved, and its rows once it is used. These are made when
+    a switch first uses the port; a small fabric leaves most ports of its panels alone."""
+
+    def __init__(self, port: SwitchPort, settings: "_Settings") -> None:
+        """Keep what the rows follow from."""
+        self._port, self._settings = port, settings
+        self.shared_fields: Fields = port_fields(port, settings.mtu_bytes)
+        self.reserved = reserved_port_row(port, self.shared_fields)
+
+    @cached_property
+    def used(self) -> UsedRows:
+        """Return the rows of the port in use."""
+        port, (_, group_map, chain, shares, times, plan, lengths_m) = self._port, self._settings
+        return UsedRows(
+            bare_interface=bare_interface_row(port.name),
+            qos_map=port_map_row(port.name, chain, group_map=group_map, watched=times is not None),
+            queues=queue_rows(port.name, port.speed_gbps, shares),
+            watchdog=(watchdog_row(port.name, times),) if times else (),
+            buffer_queues=buffer_queue_rows(plan, port.name) if plan else (),
+            profile_lists=profile_list_rows(plan, port.name) if plan else (),
+            cabled={
+                length: CabledRows(group_rows(plan, port, length), cable_text(plan, port, length))
+                for length in lengths_m
+            }
+            if plan
+            else {},
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another port gives the same rows, used and unused."""
+        return isinstance(other, PortRows) and (self.reserved, self.used) == (other.reserved, other.used)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class PanelRows(NamedTuple):
@@ -71,21 +106,22 @@ class PanelRows(NamedTuple):
 
 def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
     """Return the shared rows of ``panel`` in a tier with cables of ``lengths_m``, under the fabric's policies."""
-    chain = map_chain(policies.classes)
+    chain, group_map = map_chain(policies.classes), takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
     times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
     plan = plan_buffers(panel, tier, policies, lengths_m)
     speeds_gbps = {port.speed_gbps for port in panel.ports}
     release = RELEASES[nearest(policies.sonic.release)]
     qos = (
-        *map_rows(chain, group_map=takes_group_map(panel.asic)),
+        *map_rows(chain, group_map=group_map),
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
         *(shared_rows(plan, release) if plan else ()),
         *((_hash_row(panel, tier, policies),) if panel.hash_fields and release.hash_fields else ()),
     )
+    settings = _Settings(policies.mtu.fabric_bytes, group_map, chain, shares, times, plan, tuple(lengths_m))
     return PanelRows(
-        ports=_port_rows(panel, policies, _Settings(chain, shares, times, plan, tuple(lengths_m))),
+        ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
         qos=qos,
         global_map=global_map_row(),
@@ -117,6 +153,8 @@ def _collisions(tier: Tier, policies: Policies) -> str:
 
 
 class _Settings(NamedTuple):
+    mtu_bytes: int
+    group_map: bool
     chain: MapChain
     shares: tuple[QueueShare, ...]
     times: Watchdog | None
@@ -124,35 +162,9 @@ class _Settings(NamedTuple):
     lengths_m: tuple[int, ...]
 
 
-def _port_rows(panel: Panel, policies: Policies, settings: _Settings) -> tuple[PortRows, ...]:
-    group_map, plan, times = takes_group_map(panel.asic), settings.plan, settings.times
-    found = []
-    for port in panel.ports:
-        shared = port_fields(port, policies.mtu.fabric_bytes)
-        found.append(
-            PortRows(
-                shared_fields=shared,
-                reserved=reserved_port_row(port, shared),
-                bare_interface=bare_interface_row(port.name),
-                qos_map=port_map_row(port.name, settings.chain, group_map=group_map, watched=times is not None),
-                queues=queue_rows(port.name, port.speed_gbps, settings.shares),
-                watchdog=(watchdog_row(port.name, times),) if times else (),
-                buffer_queues=buffer_queue_rows(plan, port.name) if plan else (),
-                profile_lists=profile_list_rows(plan, port.name) if plan else (),
-                cabled={
-                    length: CabledRows(group_rows(plan, port, length), cable_text(plan, port, length))
-                    for length in settings.lengths_m
-                }
-                if plan
-                else {},
-            )
-        )
-    return tuple(found)
-
-
 def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
     """Return the tables of a switch that follow from its panel, the ports in use and the lengths of their cables."""
-    ports = [shared.ports[one.port.index] for one in used]
+    ports = [shared.ports[one.port.index].used for one in used]
     by_table: dict[str, list[Row]] = {}
     for row in shared.qos:
         by_table.setdefault(row.table, []).append(row)
@@ -166,7 +178,7 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ..
     return tuple(Block(table, tuple(rows), True) for table, rows in by_table.items() if rows)
 
 
-def _buffer_rows(used: Iterable[Attachment], ports: Iterable[PortRows], model: BufferModel) -> Iterable[Row]:
+def _buffer_rows(used: Iterable[Attachment], ports: Iterable[UsedRows], model: BufferModel) -> Iterable[Row]:
     lengths: dict[str, str] = {}
     for one, port in zip(used, ports, strict=True):
         cabled = port.cabled[one.length_m]
