@@ -3,10 +3,11 @@
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import DictLoader, Environment, StrictUndefined, Template
 
 from railweave.drawing.elevation import RACKS
 from railweave.drawing.layout import lay_out
@@ -42,18 +43,8 @@ def page_html(page: Page) -> bytes:
     """Return the page, UTF-8."""
     whole = with_leaving(scene_of(page.fabric, FABRIC), page.fabric, page.leaving)
     scenes = [whole, *(scene_of(page.fabric, key) for key in part_keys(page.fabric))]
-    texts = files("railweave.report.page").joinpath("assets")
-    script, sheet, markup = (
-        texts.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", "page.css", "page.html")
-    )
-    environment = Environment(
-        loader=DictLoader({"page.html": markup}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    written = environment.get_template("page.html").render(
+    script, sheet = _asset("page.js"), _asset("page.css")
+    written = _template().render(
         fabric=page.fabric,
         about=scenes[0].about,
         summary=page.summary,
@@ -72,6 +63,22 @@ def page_html(page: Page) -> bytes:
         devices=counted(len(page.fabric.ports_of), "device"),
     )
     return written.encode()
+
+
+def _asset(name: str) -> str:
+    return files("railweave.report.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=DictLoader({"page.html": _asset("page.html")}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html")
 
 
 def _racks(fabric: Fabric) -> Sequence[_Choice]:
