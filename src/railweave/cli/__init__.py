@@ -1,7 +1,6 @@
 """The command line: reads options, calls the engine and the tasks, shows what they return."""
 
 import gc
-import os
 import sys
 
 from railweave import __version__
@@ -14,8 +13,6 @@ def run() -> None:
         return
     # Values are frozen and refer to nothing that refers back: to search them for garbage is time lost.
     gc.set_threshold(200_000, 20, 100)
-    # pydantic would read the metadata of every installed package in search of plug-ins, of which railweave uses none.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from railweave.cli.main import run as run_commands
 
     run_commands()
