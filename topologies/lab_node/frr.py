@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ DAEMONS = ("zebra", "staticd", "bgpd")
 FOLDER = Path("/etc/sonic/frr")
 _SOCKETS = Path("/run/frr")
 _SUPERVISOR = "/run/supervisor.sock"
-_STARTS_S = 20.0
+_STARTS_S = 120.0
+"""Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""
 
 
 def start(text: str) -> None:
@@ -22,7 +24,10 @@ def start(text: str) -> None:
         (_SOCKETS / f"{name}.vty").unlink(missing_ok=True)
     supervisorctl("start", *DAEMONS)
     limit = time.monotonic() + _STARTS_S
-    while not (answers() and _connected()) and time.monotonic() < limit:
+    while not (answers() and _connected()):
+        if time.monotonic() > limit:
+            print(f"FRR: {', '.join(DAEMONS)} did not all start within {_STARTS_S:.0f} s", file=sys.stderr)
+            break
         time.sleep(0.05)
     boot = _SOCKETS / "boot.conf"
     boot.write_text(text)
@@ -41,12 +46,14 @@ def answers() -> bool:
 
 
 def _connected() -> bool:
-    """Tell whether bgpd has reached zebra.
+    """Tell whether staticd and bgpd have reached zebra.
 
-    It does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
-    route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c).
+    bgpd does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
+    route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c). Who
+    finds zebra not listening tries again 10 s later.
     """
-    return re.search(r"^bgp ", vtysh("show zebra client summary").stdout, re.MULTILINE) is not None
+    clients = re.findall(r"^(\w+) ", vtysh("show zebra client summary").stdout, re.MULTILINE)
+    return {"static", "bgp"} <= set(clients)
 
 
 def _listens(path: str) -> bool:

@@ -194,7 +194,29 @@ class LabRig(CommandRig):
         return get_network_driver("sonic")(there["address"], told["username"], "", optional_args=options)
 
     def docker(self, *words: str) -> None:
-        subprocess.run(["docker", *words], capture_output=True, timeout=60, check=True)
+        done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+    @contextlib.contextmanager
+    def frozen(self, switch: str) -> Iterator[None]:
+        """Stop all processes of a switch for a ``with`` block.
+
+        A process that is made meanwhile keeps the kernel's freezer (cgroups of version 1) from it: then once more.
+        """
+        container = ["docker", "pause", f"clab-{self.name}-{switch}"]
+        said = ""
+        for _ in range(10):
+            done = subprocess.run(container, capture_output=True, text=True, timeout=60, check=False)
+            if done.returncode == 0:
+                break
+            said = done.stderr
+            time.sleep(0.5)
+        else:
+            raise AssertionError(said)
+        try:
+            yield
+        finally:
+            self.docker("unpause", container[-1])
 
     def started(self) -> dict[str, str]:
         """Return when each container of the lab was started."""

@@ -77,19 +77,17 @@ def test_traffic_goes_on_when_a_link_goes_down_and_the_verification_names_it(
 
 def outage_of_a_silent_spine(fabric: Any, streams: Any) -> tuple[float, list[dict[str, Any]]]:
     """Return for how many seconds flows were lost while a spine was silent, and what the verification said then."""
-    container = f"clab-{fabric.name}-{SPINE}"
     running = streams(fabric, *BETWEEN_RAILS)
     time.sleep(1)
     # Its processes stop and its kernel drops what passes, without a word to anybody.
     fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=0")
-    fabric.docker("pause", container)
     try:
-        fabric.wait_until(lambda: established(fabric, LEAF) == 1, 60, "one session left")
-        time.sleep(1)
-        seconds = outage_s(running)
-        faults = failed(fabric)
+        with fabric.frozen(SPINE):
+            fabric.wait_until(lambda: established(fabric, LEAF) == 1, 60, "one session left")
+            time.sleep(1)
+            seconds = outage_s(running)
+            faults = failed(fabric)
     finally:
-        fabric.docker("unpause", container)
         fabric.on(SPINE, "sysctl -qw net.ipv4.ip_forward=1")
     assert (SPINE, "reachable") in {(check["device"], check["kind"]) for check in faults}
     assert LEAF in {check["device"] for check in faults if check["kind"] == "bgp"}
