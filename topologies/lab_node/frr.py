@@ -1,6 +1,5 @@
 """FRR's daemons: started and stopped by supervisord, asked and configured by vtysh."""
 
-import contextlib
 import os
 import re
 import socket
@@ -12,7 +11,6 @@ from pathlib import Path
 DAEMONS = ("zebra", "staticd", "bgpd")
 FOLDER = Path("/etc/sonic/frr")
 _SOCKETS = Path("/run/frr")
-_SUPERVISOR = "/run/supervisor.sock"
 _STARTS_S = 120.0
 """Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""
 
@@ -75,22 +73,6 @@ def _vtysh(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*prefix, "vtysh", *words], capture_output=True, text=True, check=False)
 
 
-def supervisorctl(verb: str, *names: str) -> None:
-    """``start`` or ``stop`` programs as ``supervisorctl`` does, in less time than that takes to begin.
-
-    One that is in the asked state already is no fault, nor is a node without supervisord.
-    """
-    for name in names:
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(_SUPERVISOR)
-            connection.sendall(_request(f"supervisor.{verb}Process", name))
-            while connection.recv(4096):
-                pass
-
-
-def _request(method: str, name: str) -> bytes:
-    body = (
-        f"<?xml version='1.0'?><methodCall><methodName>{method}</methodName>"
-        f"<params><param><value><string>{name}</string></value></param></params></methodCall>"
-    )
-    return f"POST /RPC2 HTTP/1.0\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+def supervisorctl(*words: str) -> None:
+    """Ask supervisord; a daemon that is in the asked state already is no fault."""
+    subprocess.run(["supervisorctl", *words], capture_output=True, check=False)
