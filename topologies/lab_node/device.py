@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab_node import frr
+from lab_node import frr, kernel
 from lab_node.files import RealFiles
 from lab_node.redis import CONFIG_DB, Redis
 from sonic_sim.clock import Clock
@@ -25,6 +25,7 @@ from sonic_sim.spec import SimDevice
 
 NODE_FILE = Path("/lab/node.json")
 BOOTED_FILE = Path("/run/railweave-booted")
+_ADDRESSES_S = 10.0
 
 
 class RealLocks(Locks):
@@ -159,6 +160,8 @@ class NodeDevice(Device):
         self.hostname = name
         if self.on_services is not None:
             self.on_services(self)
+        else:
+            wait_for_addresses(self.db.rows)
         self.start_frr()
 
     def start_frr(self) -> None:
@@ -173,6 +176,21 @@ class NodeDevice(Device):
 
     def react(self) -> None:
         """The daemons that watch CONFIG_DB run on their own."""
+
+
+def wait_for_addresses(rows: kernel.Rows) -> None:
+    """Return once the kernel has the addresses of the rows, which the daemon sets, or has not got them in time.
+
+    zebra loses the address of an interface that is made while it reads which there are (FRR 8.4, seen under load).
+    """
+    wanted = {address for addresses in kernel.wanted_addresses(rows).values() for address in addresses}
+    limit = time.monotonic() + _ADDRESSES_S
+    while time.monotonic() < limit:
+        told = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
+        held = {f"{one['local']}/{one['prefixlen']}" for each in json.loads(told) if each for one in each["addr_info"]}
+        if wanted <= held:
+            return
+        time.sleep(0.05)
 
 
 def take_name(name: str) -> None:
