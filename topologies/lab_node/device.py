@@ -160,7 +160,7 @@ class NodeDevice(Device):
         self.hostname = name
         if self.on_services is not None:
             self.on_services(self)
-        else:
+        elif BOOTED_FILE.exists():  # by the daemon, which sets them
             wait_for_addresses(self.db.rows)
         self.start_frr()
 
