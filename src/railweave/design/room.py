@@ -233,7 +233,8 @@ def _third_tier(designed: Designed, leaves: int) -> Iterator[str]:
     pods = -(-leaves // pod.pod_leaves)
     grown = _with_pods(designed, pods)
     if grown is not None:
-        yield f"tiers: 3 with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
+        unset = "" if designed.intent.topology.spine.count is None else " without spine.count"
+        yield f"tiers: 3{unset} with reserve.pods: {pods} ({counted(count_moves(layout, grown), 'cable')} move)"
 
 
 def _with_pods(designed: Designed, pods: int | None) -> Layout | None:

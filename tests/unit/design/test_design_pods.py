@@ -92,6 +92,8 @@ def test_the_next_step_of_two_full_tiers_is_a_third_that_phases_lead_to(designed
     two = designed(nodes=256, spine=SPINES_32)
     step = "next: tiers: 3 with reserve.pods: 3 (512 cables move), or spines with 36 ports"
     assert sizing_of(two).room.next_step.endswith(step)
+    given = sizing_of(designed(nodes=256, spine="{model: nvidia-sn4700, count: 32}")).room.next_step
+    assert "next: tiers: 3 without spine.count with reserve.pods: 3 (512 cables move)" in given
     three = designed(nodes=257, spine=SPINES_32, topology="tiers: 3\nreserve: {pods: 3}")
     assert two.fabric is not None
     assert three.fabric is not None
