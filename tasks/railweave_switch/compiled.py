@@ -1,4 +1,4 @@
-"""The program's modules as Python compiles them, kept on the switch: every call would spend two fifths of its time on that.
+"""The program's modules as Python compiles them, kept on the switch: that was two fifths of the time of every call.
 
 They lie in the directory that root alone can enter, under the digest of the sources that they were made of. The program
 looks there first; where they are missing, or Python is another one, it compiles its own sources as before.
