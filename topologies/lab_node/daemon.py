@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab_node import frr, kernel, state
-from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, take_name
+from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
@@ -87,12 +87,6 @@ def prepare_login() -> None:
     keys = Path("/etc/ssh/authorized_keys")
     keys.write_bytes(_LOGIN.read_bytes())
     keys.chmod(0o644)
-
-
-def interfaces() -> list[Any]:
-    """Return the kernel's interfaces with addresses and counters."""
-    done = subprocess.run(["ip", "-j", "-s", "addr", "show"], capture_output=True, text=True, check=True)
-    return [one for one in json.loads(done.stdout) if one]
 
 
 def ip(*commands: str, force: bool = False) -> None:

@@ -183,14 +183,15 @@ def wait_for_addresses(rows: kernel.Rows) -> None:
 
     zebra loses the address of an interface that is made while it reads which there are (FRR 8.4, seen under load).
     """
-    wanted = {address for addresses in kernel.wanted_addresses(rows).values() for address in addresses}
     limit = time.monotonic() + _ADDRESSES_S
-    while time.monotonic() < limit:
-        told = subprocess.run(["ip", "-j", "addr", "show"], capture_output=True, text=True, check=True).stdout
-        held = {f"{one['local']}/{one['prefixlen']}" for each in json.loads(told) if each for one in each["addr_info"]}
-        if wanted <= held:
-            return
+    while not kernel.has_addresses(rows, interfaces()) and time.monotonic() < limit:
         time.sleep(0.05)
+
+
+def interfaces() -> list[Any]:
+    """Return the kernel's interfaces with addresses and counters."""
+    done = subprocess.run(["ip", "-j", "-s", "addr", "show"], capture_output=True, text=True, check=True)
+    return [one for one in json.loads(done.stdout) if one]
 
 
 def take_name(name: str) -> None:

@@ -67,6 +67,12 @@ def wanted_addresses(rows: Rows) -> dict[str, list[str]]:
     return wanted
 
 
+def has_addresses(rows: Rows, present: Sequence[Interface]) -> bool:
+    """Tell whether the kernel holds every address of CONFIG_DB."""
+    held = {address for one in present for address in _addresses(one)}
+    return all(held.issuperset(addresses) for addresses in wanted_addresses(rows).values())
+
+
 def routed_ports(rows: Rows) -> list[str]:
     """Return the ports that carry IP."""
     return sorted({key.split("|")[1] for key in rows if key.startswith("INTERFACE|")})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab_node.kernel import changes, port_commands, wanted_addresses
+from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
 from lab_node.state import age_s, counter_rows, counters, lldp_rows, port_rows
@@ -99,6 +99,13 @@ def test_management_is_never_touched() -> None:
 
 def test_addresses_stand_by_interface() -> None:
     assert wanted_addresses(ROWS) == {"Ethernet0": ["10.0.0.1/31"], "Loopback0": ["10.255.0.1/32"]}
+
+
+def test_routing_waits_for_every_address() -> None:
+    port = interface("Ethernet0", addresses=["10.0.0.1/31"])
+    assert not has_addresses(ROWS, [port])
+    assert not has_addresses(ROWS, [port, interface("Loopback0")])
+    assert has_addresses(ROWS, [port, interface("Loopback0", addresses=["10.255.0.1/32"])])
 
 
 def test_only_what_differs_is_written_to_redis() -> None:

@@ -87,7 +87,7 @@ class Managers(daemon.Follower):
         super().__init__(cables={})
         while not all(_here(port) for port, behind in _ports().items() if _here(behind)):
             time.sleep(0.2)
-        left = {one["ifname"] for one in daemon.interfaces()}
+        left = {one["ifname"] for one in device.interfaces()}
         daemon.ip(
             *(f"link del dev {name}" for name in left if name.startswith("Loopback") and name.endswith(kernel.FAR))
         )
@@ -117,7 +117,7 @@ class Managers(daemon.Follower):
                 self.rows[key] = row
             else:
                 self.rows.pop(key, None)
-        daemon.ip(*kernel.changes(self.rows, daemon.interfaces()))
+        daemon.ip(*kernel.changes(self.rows, device.interfaces()))
         for port in kernel.routed_ports(self.rows):
             daemon.set_sysctl(f"net.ipv6.conf.{port}.disable_ipv6", "0")
 
