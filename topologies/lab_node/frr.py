@@ -11,12 +11,18 @@ from pathlib import Path
 DAEMONS = ("zebra", "staticd", "bgpd")
 FOLDER = Path("/etc/sonic/frr")
 _SOCKETS = Path("/run/frr")
+_SUPERVISOR = Path("/run/supervisor.sock")
 _STARTS_S = 120.0
 """Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""
 
 
 def start(text: str) -> None:
-    """Start the daemons afresh and load ``text``; lines that FRR does not know are skipped, as ``vtysh -b`` does."""
+    """Start the daemons afresh and load ``text``; lines that FRR does not know are skipped, as ``vtysh -b`` does.
+
+    A container that runs no supervisord, but single commands of SONiC only, has no daemons to start.
+    """
+    if not _SUPERVISOR.exists():
+        return
     stop()
     for name in DAEMONS:
         (_SOCKETS / f"{name}.vty").unlink(missing_ok=True)

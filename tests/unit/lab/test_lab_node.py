@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lab_node import frr
 from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
@@ -197,3 +198,15 @@ def test_news_of_neighbors_end_with_lldpd(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "fifo").write_text("end\n")
     assert select.select([news], [], [], 10)[0]
     assert not news.drain(10)
+
+
+def test_a_container_without_supervisord_starts_no_routing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*words: str) -> None:
+        raise AssertionError(f"{words} was run")
+
+    monkeypatch.setattr(frr, "_SUPERVISOR", tmp_path / "supervisor.sock")
+    monkeypatch.setattr(frr, "_SOCKETS", tmp_path)
+    monkeypatch.setattr(frr, "supervisorctl", run)
+    monkeypatch.setattr(frr, "_vtysh", run)
+    frr.start("frr defaults datacenter\n")
+    assert not list(tmp_path.iterdir())
