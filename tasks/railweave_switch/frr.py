@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -18,8 +19,14 @@ def lines_of(text: str, ignored: str) -> dict[Line, None]:
     ``ignored`` is a pattern of these, matched against a line after all that it stands under, joined by `` / ``. The
     client sends it, so that one table says it for both; an empty one matches none.
     """
+    return dict.fromkeys(_lines_of(text, ignored))
+
+
+@functools.lru_cache(maxsize=4)
+def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
+    """Return the lines of a text; the last texts are kept: an earlier one and the running one are compared often."""
     pattern = re.compile(ignored or "(?!)")
-    found: dict[Line, None] = {}
+    found: list[Line] = []
     above: list[tuple[int, str]] = []
     for raw in text.splitlines():
         line = raw.strip()
@@ -31,8 +38,8 @@ def lines_of(text: str, ignored: str) -> dict[Line, None]:
         above.append((depth, line))
         path = tuple(one for _, one in above)
         if not pattern.match(JOIN.join(path)):
-            found[path] = None
-    return found
+            found.append(path)
+    return tuple(found)
 
 
 _OF_TSA = re.compile(

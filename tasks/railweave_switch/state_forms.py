@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
@@ -24,6 +25,19 @@ class VersionError(Exception):
 
 def decoded(kind: type[T], data: bytes, where: str) -> T:
     """Return the dataclass ``kind`` from the JSON of the file ``where``; raises DamagedError, VersionError."""
+    known = _known_fields(cast(Any, kind), data, where)
+    try:
+        return kind(**known)
+    except TypeError as error:
+        raise DamagedError(f"{where} is incomplete: {error}") from None
+
+
+@functools.lru_cache(maxsize=2)
+def _known_fields(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]:
+    """Return the fields of a file; the last files are kept, since a guard reads its state every second.
+
+    What a field holds is replaced as a whole and never changed, so several values may share it.
+    """
     try:
         found = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
@@ -35,14 +49,17 @@ def decoded(kind: type[T], data: bytes, where: str) -> T:
         if isinstance(version, int):
             raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
         raise DamagedError(f"{where} has no version")
-    known = {one.name: found[one.name] for one in fields(cast(Any, kind)) if one.name in found}
-    wrong = [name for name, value in known.items() if not _FORMS.get(name, _is_text)(value)]
-    try:
-        if not wrong:
-            return kind(**known)
-    except TypeError as error:
-        wrong = [str(error)]
-    raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
+    forms = _forms_of(cast(Any, kind))
+    known = {name: found[name] for name in forms if name in found}
+    if wrong := [name for name, value in known.items() if not forms[name](value)]:
+        raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
+    return known
+
+
+@functools.cache
+def _forms_of(kind: type[Any]) -> Mapping[str, Callable[[Any], bool]]:
+    """Return what each field of a dataclass may hold, looked up once: a guard reads its state every second."""
+    return {one.name: _FORMS.get(one.name, _is_text) for one in fields(kind)}
 
 
 def _is_text(value: Any) -> bool:
