@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from railweave_switch import confirming, recovery, reverting, transaction
@@ -101,10 +102,16 @@ def _add_look(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--over", dest="over_s", type=float, default=0.0, help="and again after so many seconds")
 
 
+@functools.lru_cache(maxsize=64)
+def _asked(words: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return what the words ask for; a simulator is asked the same of many switches. Raises UsageError."""
+    return MappingProxyType(vars(parser().parse_args(words)))
+
+
 def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
     """Carry out one call; return the exit status and what to print."""
     try:
-        asked = vars(parser().parse_args(list(words)))
+        asked = _asked(tuple(words))
     except UsageError as error:
         return EXIT_USAGE, f"{error}\n"
     if asked["expect"] and asked["verb"] != "install":
