@@ -1,7 +1,8 @@
 """NAPALM's drivers of other vendors, imported when a target names one.
 
 ``import napalm`` imports them all. Deferred, they save every command that reaches devices 16 MiB of 98 and a quarter
-of the processor time of its imports.
+of the processor time of its imports. So is ``invoke``, which paramiko imports for `Match exec` in a file of OpenSSH's
+client, and with it asyncio and unittest: a tenth of what is left.
 """
 
 import sys
@@ -11,9 +12,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from types import ModuleType
 
-_NAMES = frozenset(
-    f"napalm.{name}" for name in ("eos", "ios", "iosxr", "junos", "nxapi_plumbing", "nxos", "nxos_ssh", "pyIOSXR")
-)
+_DRIVERS = ("eos", "ios", "iosxr", "junos", "nxapi_plumbing", "nxos", "nxos_ssh", "pyIOSXR")
+_NAMES = frozenset(("invoke", *(f"napalm.{name}" for name in _DRIVERS)))
 
 
 class _Deferring(MetaPathFinder):
