@@ -1,5 +1,7 @@
 """A switch in memory with a clock of its own, under the real program: faults strike at any step of any process.
 
+What waits is a method and its arguments, so that a world can be copied with all that will happen in it.
+
 Processes run one after the other, and beside each other wherever one waits: a command takes time, and what is due by
 then runs first. A process that is killed makes no further step; its locks fall, its memory is gone.
 """
@@ -11,6 +13,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jsonpatch
@@ -113,21 +116,14 @@ class World:
         self.files[frr_file] = frr.text_of(self.lines).encode()
 
     def start_guard(self, name: str) -> None:
-        host = self.start("guard")
+        self.at(self.now + 0.05, partial(self.begin_guard, self.start("guard"), name))
 
-        def begin() -> None:
+    def begin_guard(self, host: "VirtualHost", name: str) -> None:
+        with contextlib.suppress(Killed):
             host.step()
             guard = Guard(host, name)
             guard.announce()
             self.stand(guard, host)
-
-        self.at(self.now + 0.05, lambda: self.survived(begin, host, name))
-
-    def survived(self, what: Callable[[], None], host: "VirtualHost", name: str) -> None:
-        try:
-            what()
-        except Killed:
-            return
 
     def stand(self, guard: Guard, host: "VirtualHost") -> None:
         """Let a guard look; where it is killed its twin goes on with the same memory."""
@@ -140,10 +136,10 @@ class World:
             guard.host = twin
             with contextlib.suppress(OSError, Killed):
                 guard.announce()
-            self.at(self.now + 0.01, lambda: self.stand(guard, twin))
+            self.at(self.now + 0.01, partial(self.stand, guard, twin))
             return
         if pause is not None:
-            self.at(self.now + max(pause, 0.01), lambda: self.stand(guard, host))
+            self.at(self.now + max(pause, 0.01), partial(self.stand, guard, host))
         else:
             host.process.alive = False
 

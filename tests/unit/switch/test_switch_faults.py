@@ -6,6 +6,8 @@ The cases are seeded (``switch_cases``); ``make faults`` runs ten thousand.
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from copy import deepcopy
+from functools import partial
 
 import pytest
 import switch_cases
@@ -22,7 +24,7 @@ BLOCK = 50
 
 def watched() -> tuple[World, Case]:
     world, case = new_world(), Case(0)
-    world.on_write = lambda path, data: _watch(world, path, data, case)
+    world.on_write = partial(_watch, world, case=case)
     return world, case
 
 
@@ -127,12 +129,13 @@ ENDINGS = pytest.mark.parametrize(
 
 
 def each_step(begin: Callable[[], tuple[World, Case]], words: tuple[str, ...]) -> Iterator[tuple[World, Case, int]]:
-    """Give a world for each step of a call, before the call."""
-    world, _ = begin()
+    """Give a world for each step of a call, before the call: copies of one that came so far."""
+    begun = begin()
+    world, _ = deepcopy(begun)
     first = world.steps
     world.call(*words)
     for step in range(first + 1, world.steps + 1):
-        yield *begin(), step
+        yield *deepcopy(begun), step
 
 
 @ENDINGS
