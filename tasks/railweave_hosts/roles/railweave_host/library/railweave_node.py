@@ -1,9 +1,13 @@
+#!/usr/bin/python
 """Ansible module: one part of the work on a GPU node, done by the bundle's own programs.
 
 ``part: change`` makes files and running settings as the bundle has them, in one transaction with a snapshot; in check
 mode it only tells. ``part: confirm`` closes the snapshot, ``part: rollback`` goes back to it. ``changes`` lists what
 differs or was changed, ``notes`` the settings of NIC firmware that do not fit, which are never changed. ``part: facts``
 and ``part: rdma-test`` change nothing and return under ``facts`` how the node is set, and what its end of a test gave.
+
+A module of the kind "JSON args": Ansible writes its arguments into the text. One that uses Ansible's own Python has
+forty of its files read, packed and sent by the controller, and compiled by every node, for each run.
 """
 
 from __future__ import annotations
@@ -14,50 +18,60 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, NoReturn
 
-from ansible.module_utils.basic import AnsibleModule
-
+# Three quotes never follow one another in a JSON document.
+ARGUMENTS = r"""<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"""
+PARTS = ("change", "confirm", "rollback", "facts", "rdma-test")
 PROGRAM_TIMEOUT_S = 600
 
 
-def main() -> None:
-    """Do one part."""
-    module = AnsibleModule(
-        argument_spec={
-            "part": {
-                "type": "str",
-                "required": True,
-                "choices": ["change", "confirm", "rollback", "facts", "rdma-test"],
-            },
-            "bundle": {"type": "str", "required": True},
-            "root": {"type": "str", "default": ""},
-        },
-        supports_check_mode=True,
-    )
-    bundle = json.loads(base64.b64decode(module.params["bundle"]))
-    with tempfile.TemporaryDirectory(dir=module.tmpdir) as folder:
+class FailedError(Exception):
+    """The work failed; ``result`` says what was done before."""
+
+    def __init__(self, message: str, **result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def main() -> NoReturn:
+    """Do one part, and print what it gave as Ansible reads it."""
+    arguments = json.loads(ARGUMENTS)
+    told: dict[str, Any] = {"changed": False, "invocation": {"module_args": {"part": arguments["part"]}}}
+    try:
+        told |= done(arguments)
+    except FailedError as error:
+        told |= {**error.result, "failed": True, "msg": str(error)}
+    print(json.dumps(told))
+    sys.exit(1 if "failed" in told else 0)
+
+
+def done(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Do one part and return its results. Raises FailedError."""
+    part, root = arguments["part"], arguments.get("root") or ""
+    if part not in PARTS:
+        raise FailedError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
+    bundle = json.loads(base64.b64decode(arguments["bundle"]))
+    with tempfile.TemporaryDirectory(prefix="railweave-node-") as folder:
         texts = {**bundle["programs"], "rails.json": json.dumps(bundle["document"]), "bundle.json": json.dumps(bundle)}
         for name, text in texts.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        if module.params["part"] == "facts":
-            module.exit_json(changed=False, facts=facts(module, folder))
-        if module.params["part"] == "rdma-test":
-            words = ["--bundle", os.path.join(folder, "bundle.json")]
-            module.exit_json(changed=False, facts=run_program(module, folder, "railweave_rdma.py", words))
-        work(module, folder)
+        node = Node(folder, root.rstrip("/"))
+        if part == "facts":
+            return {"facts": node.facts()}
+        if part == "rdma-test":
+            return {"facts": node.run("railweave_rdma.py", *node.bundle)}
+        return work(node, part, check=bool(arguments.get("_ansible_check_mode")))
 
 
-def work(module: AnsibleModule, folder: str) -> None:
-    """Do one part of a change."""
-    verb = {"change": "check" if module.check_mode else "apply"}.get(module.params["part"], module.params["part"])
-    words = ["--check"] if verb == "rollback" and module.check_mode else []
-    told = run_program(
-        module, folder, "railweave_change.py", [verb, "--bundle", os.path.join(folder, "bundle.json"), *words]
-    )
+def work(node: Node, part: str, *, check: bool) -> dict[str, Any]:
+    """Do one part of a change. Raises FailedError."""
+    verb = {"change": "check" if check else "apply"}.get(part, part)
+    words = ["--check"] if verb == "rollback" and check else []
+    told = node.run("railweave_change.py", verb, *node.bundle, *words)
     changes, problems = told["changes"], told["problems"]
-    notes = facts(module, folder, "--firmware")["notes"] if verb in {"check", "apply"} else []
+    notes = node.facts("--firmware")["notes"] if verb in {"check", "apply"} else []
     result = {
         "changed": bool(changes),
         "changes": changes,
@@ -67,26 +81,33 @@ def work(module: AnsibleModule, folder: str) -> None:
     }
     if problems:
         said = "; ".join(f"{one['subject']} {one['what']}: {one['message']}" for one in problems)
-        module.fail_json(msg="; ".join(text for text in (said, told.get("outcome")) if text), **result)
-    module.exit_json(**result)
+        raise FailedError("; ".join(text for text in (said, told.get("outcome")) if text), **result)
+    return result
 
 
-def facts(module: AnsibleModule, folder: str, *words: str) -> Any:
-    """Read how the node is set."""
-    return run_program(module, folder, "railweave_facts.py", ["--document", os.path.join(folder, "rails.json"), *words])
+class Node:
+    """The programs of a bundle in a folder of their own, and the root of the files that they work on."""
 
+    def __init__(self, folder: str, root: str) -> None:
+        self.folder, self.root = folder, root
+        self.bundle = ("--bundle", os.path.join(folder, "bundle.json"))
 
-def run_program(module: AnsibleModule, folder: str, program: str, words: list[str]) -> Any:
-    """Return what one of the bundle's programs prints, a JSON document."""
-    command = [sys.executable, os.path.join(folder, program), *words, "--root", module.params["root"].rstrip("/")]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        module.fail_json(msg=f"the node's program did not end within {PROGRAM_TIMEOUT_S} s")
-    try:
-        return json.loads(done.stdout)
-    except ValueError:
-        module.fail_json(msg=f"the node's program failed: {(done.stderr or done.stdout).strip()[-500:]}")
+    def facts(self, *words: str) -> Any:
+        """Read how the node is set. Raises FailedError."""
+        return self.run("railweave_facts.py", "--document", os.path.join(self.folder, "rails.json"), *words)
+
+    def run(self, program: str, *words: str) -> Any:
+        """Return what one of the programs prints, a JSON document. Raises FailedError."""
+        command = [sys.executable, os.path.join(self.folder, program), *words, "--root", self.root]
+        try:
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise FailedError(f"the node's program did not end within {PROGRAM_TIMEOUT_S} s") from None
+        try:
+            return json.loads(ended.stdout)
+        except ValueError:
+            said = (ended.stderr or ended.stdout).strip()[-500:]
+            raise FailedError(f"the node's program failed: {said}") from None
 
 
 if __name__ == "__main__":
