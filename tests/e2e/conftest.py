@@ -16,6 +16,44 @@ from rollout_counts import counted, told_rollouts
 
 from sonic_sim import control
 
+FILES = ("gitops", "wheels", "documentation", "hosts", "rehearse", "faults", "resume", "ipv6", "sites", "report")
+"""Test files in the order in which they begin: the longest tests and the longest files, by their processor time."""
+
+LAST = "yang"
+"""The file of hundreds of short tests, which fill up what is left of the time."""
+
+TOGETHER = {"bill_of_materials", "chaos", "container", "documentation", "phases", "report", "site", "waves", "wheels"}
+"""Files whose tests share what took long to make: one process runs them."""
+
+
+def _file(path: str) -> str:
+    return Path(path).stem.removeprefix("test_e2e_")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        file = _file(item.path.name)
+        return FILES.index(file) if file in FILES else len(FILES) + (file == LAST)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Give tests out one after the other, the long ones first, so that no worker is left with one at the end."""
+    if config.option.dist != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False  # in the order of FILES, not the file of most tests first
+
+    class InOrder(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return path if _file(path) in TOGETHER else nodeid
+
+    return InOrder(config, log)
+
 
 class Project(CommandRig):
     """A project on a simulator of its own."""

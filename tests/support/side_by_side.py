@@ -13,7 +13,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-m", "e2e"]
 LAB = [*PYTEST, "-n", "2", "tests/e2e/lab"]
 # The seeded rollouts are a run of their own (`make rollouts`): they keep every processor busy for minutes.
 _ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py")
-SIMULATOR = [*PYTEST, "-n", "3", "--dist", "worksteal", "tests/e2e", *(f"--ignore={path}" for path in _ELSEWHERE)]
+# In the order of tests/e2e/conftest.py.
+SIMULATOR = [*PYTEST, "-n", "3", "--dist", "loadscope", "tests/e2e", *(f"--ignore={path}" for path in _ELSEWHERE)]
 
 
 _BEHIND_THE_LAB = ["nice", "-n", "10"]
