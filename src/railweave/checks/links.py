@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from railweave.checks import rules
-from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkEnds, SwitchRead
+from railweave.checks.registry import LINK_CHECKS, SWITCH_CHECKS, LinkBreach, LinkCheck, LinkEnds, SwitchRead
 from railweave.diagnostics import Diagnostic, Where
 from railweave.fabric.model import Fabric, Host, Link
 from railweave.hosts.values import marking
@@ -88,6 +88,10 @@ class LinkChecker:
         self.read = cache(self._read_of)
         self.design = cache(self._design_of)
         self._plans = cache(self._plan_of)
+        # Keyed by the panel's identity, as the fabric keeps its panels alive.
+        self._tier_plans: dict[tuple[int, int, str], BufferPlan | None] = {}
+        self._alike: dict[tuple[object, ...], list[PortSettings]] = {}
+        self._breached: dict[tuple[object, ...], tuple[tuple[str, LinkCheck], ...]] = {}
 
     def diagnostics(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return what breaks rules on ``devices`` and their links; ``place`` tells where a device's settings are."""
@@ -106,7 +110,7 @@ class LinkChecker:
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
         for link in links.values():
             ends = self._ends(link)
-            for code, check in LINK_CHECKS:
+            for code, check in self._breached_on(ends):
                 for one in check(ends):
                     known = kinds.setdefault((code, one.end.device, one.kind), [])
                     known.append((one, ends.far(one.end).device))
@@ -115,6 +119,30 @@ class LinkChecker:
             message = first.message + (f" (and on {more} more links)" if more else "")
             names = tuple(dict.fromkeys((device, *(far for _, far in alike))))
             yield Diagnostic(code, first.severity, message, place(device), names, first.fix)
+
+    def _breached_on(self, ends: LinkEnds) -> tuple[tuple[str, LinkCheck], ...]:
+        """Return the checks that find something on a link. They go by how its ends are set and never by names, and most
+        links of a fabric are set alike: one of each kind is checked with all of them."""
+        plans = (id(self._plans(end.device)) for end in ends.switches)
+        settings = (self._first_alike(end) for end in (ends.lower, ends.upper, ends.lower_design, ends.upper_design))
+        kind = (*map(id, settings), *plans, ends.speed_gbps, ends.length_m, ends.media)
+        known = self._breached.get(kind)
+        if known is None:
+            known = tuple((code, check) for code, check in LINK_CHECKS if next(check(ends), None))
+            self._breached[kind] = known
+        return known
+
+    def _first_alike(self, end: PortSettings) -> PortSettings:
+        """Return the first port that was set as this one, without its name."""
+        nameless = end._replace(device="", port="")
+        # Maps of a port cannot be hashed: they are compared with those of the ports that have all of this in common.
+        common = (end.is_host, end.speed_gbps, end.mtu_bytes, end.cable_m, end.pfc, end.watched, end.domains)
+        known = self._alike.setdefault(common, [])
+        for one in known:
+            if one == nameless:
+                return one
+        known.append(nameless)
+        return nameless
 
     def _ends(self, link: Link) -> LinkEnds:
         if link.is_access:
@@ -161,6 +189,9 @@ class LinkChecker:
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        return plan_buffers(
-            switch.panel, switch.tier, self._fabric.policies, self._fabric.cable_lengths_m[switch.tier.level]
-        )
+        panel, tier = switch.panel, switch.tier
+        place = (id(panel), tier.level, tier.entry)
+        if place not in self._tier_plans:
+            lengths_m = self._fabric.cable_lengths_m[tier.level]
+            self._tier_plans[place] = plan_buffers(panel, tier, self._fabric.policies, lengths_m)
+        return self._tier_plans[place]
