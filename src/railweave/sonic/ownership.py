@@ -7,7 +7,7 @@ ACLs the edge guard alone.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
@@ -179,7 +179,12 @@ def port_of(key: str) -> str:
 
 def numbers_of(key: str) -> range:
     """Return the priority groups or queues of a row such as ``Ethernet0|3-4``, none where its key is no range."""
-    first, _, last = key.partition("|")[2].partition("-")
+    return _numbers(key.partition("|")[2])
+
+
+@lru_cache(maxsize=256)
+def _numbers(text: str) -> range:
+    first, _, last = text.partition("-")
     last = last or first
     return range(int(first), int(last) + 1) if first.isdigit() and last.isdigit() else range(0)
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel
-from railweave.qos.mapping import DSCP_COUNT
 from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, text
 from railweave.sonic.rows import ConfigDb, Value, number
@@ -17,9 +16,6 @@ _READ_BESIDE = frozenset({"ACL_RULE", "ACL_TABLE", "VLAN_MEMBER", "PORTCHANNEL_M
 """Tables that railweave renders no rows of and that decide what a link does."""
 
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
-
-_ASIC_DEFAULT = 0
-"""The traffic class of a code point that no map lists."""
 
 _DEFAULT_MTU = "9100"
 """What portmgrd sets where a port states none (sonic-swss cfgmgr/portmgr.h)."""
@@ -130,10 +126,8 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
 
 def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
     port, row = end.port, read.row("PORT_QOS_MAP", end.port)
-    priorities = read.map_of("DSCP_TO_TC_MAP", port, "dscp_to_tc_map")
-    every = range(DSCP_COUNT)
     return end._replace(
-        priorities=None if priorities is None else {dscp: priorities.get(dscp, _ASIC_DEFAULT) for dscp in every},
+        priorities=read.priorities(port),
         queues=read.map_of("TC_TO_QUEUE_MAP", port, "tc_to_queue_map"),
         groups=read.map_of("TC_TO_PRIORITY_GROUP_MAP", port, "tc_to_pg_map"),
         paused_queues=read.map_of("MAP_PFC_PRIORITY_TO_QUEUE", port, "pfc_to_queue_map"),

@@ -8,9 +8,11 @@ orchagent waits for it for ever.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel, Marking
+from railweave.qos.mapping import DSCP_COUNT
 from railweave.qos.mmu.pools import INGRESS_LOSSLESS
 from railweave.sonic.ownership import CABLE_LENGTH, OWNED, PRIORITY_GROUPS, is_left_by_sonic, numbers_of
 from railweave.sonic.rows import ConfigDb, Fields, Table, Value, number
@@ -29,6 +31,9 @@ QOS_TABLES = frozenset(
     if owned.buffers or owned.definition or table in ("PORT_QOS_MAP", "QUEUE", "PFC_WD")
 ) | {CABLE_LENGTH}
 """The tables that decide how traffic classes are treated."""
+
+_ASIC_DEFAULT = 0
+"""The traffic class of a code point that no map lists."""
 
 _EXPONENT = re.compile(r"-[1-8]|[0-7]")
 _MOST_NUMBERS = 64
@@ -109,6 +114,13 @@ class ResolvedTables:
         self.conflicts: list[tuple[str, str]] = []
         self._rows = {name: self._by_port(name) for name in ("QUEUE", "BUFFER_QUEUE", PRIORITY_GROUPS)}
         self._profiles = self._read_profiles()
+        # Most ports of a switch refer to the same few rows.
+        self._map = cache(self._read_map)
+        self._whole_map = cache(self._read_whole_map)
+        self._scheduler = cache(self._read_scheduler)
+        self._wred = cache(self._read_wred)
+        self._profile = cache(self._find_profile)
+        self._listed = cache(self._read_list)
         self.pools = {
             name: BufferPool(
                 name, number(row.get("size")), text(row.get("type")), text(row.get("mode")), number(row.get("xoff"))
@@ -139,15 +151,27 @@ class ResolvedTables:
         """Tell whether this is a whole CONFIG_DB, in which a table that is missing has no rows."""
         return is_whole(self.tables)
 
-    def map_of(self, table: str, port: str, reference: str) -> dict[int, int] | None:
+    def map_of(self, table: str, port: str, reference: str) -> Mapping[int, int] | None:
         """Return the map that a port refers to, empty where it has none, None where the tables were not read."""
         if not self.knows("PORT_QOS_MAP", table):
             return None
-        row = self.row(table, str(self.row("PORT_QOS_MAP", port).get(reference)))
-        pairs = ((number(key), number(value)) for key, value in row.items())
+        return self._map(table, str(self.row("PORT_QOS_MAP", port).get(reference)))
+
+    def _read_map(self, table: str, name: str) -> Mapping[int, int]:
+        pairs = ((number(key), number(value)) for key, value in self.row(table, name).items())
         return {key: value for key, value in pairs if key is not None and value is not None}
 
-    def switch_priorities(self) -> dict[int, int] | None:
+    def priorities(self, port: str) -> Mapping[int, int] | None:
+        """Return the traffic class of every code point on a port, None where that was not read."""
+        if not self.knows("PORT_QOS_MAP", "DSCP_TO_TC_MAP"):
+            return None
+        return self._whole_map("DSCP_TO_TC_MAP", str(self.row("PORT_QOS_MAP", port).get("dscp_to_tc_map")))
+
+    def _read_whole_map(self, table: str, name: str) -> Mapping[int, int]:
+        listed = self._map(table, name)
+        return {dscp: listed.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)}
+
+    def switch_priorities(self) -> Mapping[int, int] | None:
         """Return the traffic class by DSCP of what the switch itself sends and receives; None where that was not read,
         or is the map of a port."""
         maps = {key: row.get("dscp_to_tc_map") for key, row in self.table("PORT_QOS_MAP").items()}
@@ -162,24 +186,27 @@ class ResolvedTables:
 
     def scheduler(self, reference: Value | None) -> Scheduler | None:
         """Return the scheduler that is referred to."""
-        row = self.row("SCHEDULER", str(reference))
+        return self._scheduler(str(reference))
+
+    def _read_scheduler(self, name: str) -> Scheduler | None:
+        row = self.row("SCHEDULER", name)
         if not row:
             return None
         kind = text(row.get("type")) or ""
         weight = 0 if kind == "STRICT" else number(row.get("weight")) or 1
         rates = tuple((name, str(row[name])) for name in _RATES if row.get(name, "0") != "0")
-        return Scheduler(str(reference), kind, weight, rates)
+        return Scheduler(name, kind, weight, rates)
 
     def wreds(self, port: str) -> dict[int, Wred | None] | None:
         """Return the WRED profile of each queue of a port, None where that was not read."""
         if not self.knows("QUEUE", "WRED_PROFILE"):
             return None
-        return {queue: self._wred(row.get("wred_profile")) for queue, row in self._of("QUEUE", port).items()}
+        return {queue: self._wred(str(row.get("wred_profile"))) for queue, row in self._of("QUEUE", port).items()}
 
-    def _wred(self, reference: Value | None) -> Wred | None:
-        row = self.row("WRED_PROFILE", str(reference))
+    def _read_wred(self, name: str) -> Wred | None:
+        row = self.row("WRED_PROFILE", name)
         colors = {color: found for color in COLORS if (found := _color(row, color))}
-        return Wred(str(reference), text(row.get("ecn")) or "ecn_none", colors) if row else None
+        return Wred(name, text(row.get("ecn")) or "ecn_none", colors) if row else None
 
     def group_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
         """Return the buffer of each priority group of a port, None where that was not read."""
@@ -198,13 +225,18 @@ class ResolvedTables:
         """Return the buffers of a whole port by a table of profile lists, None where that was not read."""
         if not self.knows(table, "BUFFER_PROFILE"):
             return None
-        value = self.row(table, port).get("profile_list", "")
+        return self._listed(table, self.row(table, port).get("profile_list", ""))
+
+    def _read_list(self, table: str, value: Value) -> tuple[BufferUse | None, ...]:
         names = value.split(",") if isinstance(value, str) else value
         found = [self.profile(name.strip(), table) for name in names if name.strip()]
         return tuple(sorted(found, key=lambda one: str(one and replace(one, profile=""))))
 
     def profile(self, reference: Value | None, table: str) -> BufferUse | None:
         """Return the buffer profile that a row of ``table`` refers to; without its pool it is nothing."""
+        return self._profile(reference, table)
+
+    def _find_profile(self, reference: Value | None, table: str) -> BufferUse | None:
         if reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC:
             stated = _exponent(self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE").get("default_dynamic_th"))
             found: BufferUse | None = BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=stated, is_computed=True)
@@ -261,23 +293,23 @@ def is_whole(tables: ConfigDb) -> bool:
 
 def _plain(rows: Table) -> Table:
     """Return rows with references as names, one row for each port of a key."""
-    return {
-        port + rest: {name: _names(value) for name, value in fields.items()}
-        for key, fields in rows.items()
-        for ports, rest in [_split(key)]
-        for port in ports
-    }
-
-
-def _split(key: str) -> tuple[list[str], str]:
-    ports, bar, rest = key.partition("|")
-    return ports.split(","), bar + rest
+    plain: dict[str, Fields] = {}
+    for key, fields in rows.items():
+        # Nearly every row is plain already.
+        if not all(isinstance(value, str) and "[" not in value for value in fields.values()):
+            fields = {name: _names(value) for name, value in fields.items()}  # noqa: PLW2901
+        ports, bar, rest = key.partition("|")
+        if "," in ports:
+            plain.update((port + bar + rest, fields) for port in ports.split(","))
+        else:
+            plain[key] = fields
+    return plain
 
 
 def _names(value: Value) -> Value:
     if not isinstance(value, str):
         return tuple(_REFERENCE.sub(r"\1", member) for member in value)
-    return _REFERENCE.sub(r"\1", value) if "[" in value else value
+    return _REFERENCE.sub(r"\1", value)
 
 
 def _color(row: Fields, color: str) -> Marking | None:
