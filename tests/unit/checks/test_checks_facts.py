@@ -41,9 +41,20 @@ NODE: dict[str, Any] = {
 }
 
 
+CONFIGURATORS: dict[int, Configurator] = {}
+"""That of each fabric, by its identity: fabrics of a session stay, and what their switches share is rendered once."""
+
+
+def configurator_of(fabric: Fabric) -> Configurator:
+    known = CONFIGURATORS.get(id(fabric))
+    if known is None:
+        known = CONFIGURATORS[id(fabric)] = Configurator(fabric, find_templates())
+    return known
+
+
 def running(fabric: Fabric, name: str) -> dict[str, Any]:
     """Return what a switch runs when it is as intended, as SONiC would print it."""
-    tables = Configurator(fabric, find_templates()).device(fabric.switch_of[name]).config_db()
+    tables = configurator_of(fabric).device(fabric.switch_of[name]).config_db()
     document: dict[str, Any] = json.loads(json.dumps(tables))
     return document
 
@@ -53,8 +64,7 @@ def found(fabric: Fabric, **documents: Any) -> list[Diagnostic]:
         name.replace("_", "-"): (f"facts/{name}.json", document if isinstance(document, str) else json.dumps(document))
         for name, document in documents.items()
     }
-    configurator = Configurator(fabric, find_templates())
-    return list(fact_findings(fabric, files, configurator))
+    return list(fact_findings(fabric, files, configurator_of(fabric)))
 
 
 def nic(**fields: Any) -> dict[str, Any]:
