@@ -2,6 +2,7 @@
 
 import io
 import sys
+from functools import cache
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
@@ -30,6 +31,7 @@ CHANGED = Mark(MarkKind.CHANGED, "3 changes")
 MARKS = Marks({"lab-leaf1": (CHANGED, FAILED), "gpu2": (CHANGED,)}, {("lab-spine2", "lab-leaf1"): (FAILED,)})
 
 
+@cache
 def scene(intent: str = "lab-4", of: str = "fabric") -> Scene:
     return api.draw(api.open_project(INTENTS / f"{intent}.yml"), of=of)
 

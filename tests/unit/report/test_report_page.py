@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -87,9 +89,17 @@ def grid(section: Section, caption: str) -> list[list[str]]:
     return [[cell.text if isinstance(cell, Words) else cell for cell in row] for row in found.rows]
 
 
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Return what gives the page of an intent, written once."""
+    return cache(lambda intent: written(tmp_path_factory.mktemp("page"), intent))
+
+
 @pytest.mark.parametrize("intent", sorted(INTENTS.glob("*.yml")), ids=lambda path: path.stem)
-def test_a_page_of_every_intent_is_well_formed_and_points_to_what_is_there(intent: Path, tmp_path: Path) -> None:
-    page = written(tmp_path, intent)
+def test_a_page_of_every_intent_is_well_formed_and_points_to_what_is_there(
+    intent: Path, page_of: Callable[[Path], str]
+) -> None:
+    page = page_of(intent)
     tags = Tags(page)
     anchors = {attributes["id"] for _, attributes in tags.found if attributes.get("id")}
     data = data_of(page)
@@ -113,9 +123,9 @@ def test_the_page_loads_nothing_and_allows_only_its_own_script(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["lab-4", "pods-512"])
-def test_the_browser_gets_every_device_and_every_cable(name: str, tmp_path: Path) -> None:
+def test_the_browser_gets_every_device_and_every_cable(name: str, page_of: Callable[[Path], str]) -> None:
     intent = INTENTS / f"{name}.yml"
-    fabric, data = fabric_of(intent), data_of(written(tmp_path, intent))
+    fabric, data = fabric_of(intent), data_of(page_of(intent))
     devices, cables, panels = data["devices"], data["cables"], data["panels"]
     assert devices["name"] == list(fabric.ports_of)
     for number, link in enumerate(fabric.links):
