@@ -72,7 +72,11 @@ def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[Block]
         own += [Block(NODE, (link.lower,)), Block(RAIL, (link.rail,))]
     else:
         own += [Block(DEVICE, (link.lower,)), Block(BUNDLE, (link.lower, upper)), *places[link.lower]]
-    return [*own, *(Block(CARD, card) for card in cards_of(fabric, link))]
+    # Asked of every link: only a chassis has line cards.
+    below = 0 if link.is_access else fabric.switch_of[link.lower].panel.card_cages
+    if below or fabric.switch_of[upper].panel.card_cages:
+        own += [Block(CARD, card) for card in cards_of(fabric, link)]
+    return own
 
 
 def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
