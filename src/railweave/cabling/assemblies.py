@@ -40,7 +40,24 @@ LANES_OF_A_CONNECTOR = 4
 def assemblies(cables: Iterable[Cable]) -> list[Assembly]:
     """Return the cables to buy for links: each link is in exactly one of them."""
     links = list(cables)
-    return [_assembly(tuple(links[number] for number in group)) for group in sharing_plugs(links)]
+    plugs: dict[Hashable, tuple[str, ...]] = {}
+    found = []
+    for group in sharing_plugs(links):
+        if len(group) > 1:
+            found.append(_assembly(tuple(links[number] for number in group)))
+            continue
+        # Most cables of a fabric are of one link, and join plugs of a few kinds.
+        cable = links[group[0]]
+        kind = cable.medium.id, _kind(cable.lower), _kind(cable.upper)
+        if kind not in plugs:
+            plugs[kind] = _assembly((cable,)).plugs
+        found.append(Assembly(cable.medium, Shape.STRAIGHT, plugs[kind], cable.link.length_m, (cable,)))
+    return found
+
+
+def _kind(end: CableEnd) -> Hashable:
+    """Return what the words for the plug of one link follow from."""
+    return end.form_factors, end.pmd, end.ports
 
 
 def sharing_plugs(cables: Iterable[Cable]) -> list[list[int]]:

@@ -52,7 +52,7 @@ class DevicePort(NamedTuple):
 
 def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
     """Return all links of a fabric with what is plugged in at both ends, in the order of the fabric's links."""
-    ports = device_ports(fabric, catalog)
+    ports = _by_place(fabric, catalog)
     media = {medium.id: medium for medium in catalog.media()}
     pairs: dict[tuple[str, LaneEnd, LaneEnd], tuple[Pmd, Pmd]] = {}
     found = []
@@ -64,26 +64,32 @@ def cables_of(fabric: Fabric, catalog: Catalog) -> list[Cable]:
             assert linking is not None, "the design chose a medium that links both ends"  # noqa: S101
             pairs[key] = linking.a, linking.b
         a, b = pairs[key]
-        found.append(Cable(link, media[link.media], _end(lower, a), _end(upper, b)))
+        ends = _end(link.lower, lower, a), _end(link.upper, upper, b)
+        found.append(Cable(link, media[link.media], *ends))
     return found
 
 
 def device_ports(fabric: Fabric, catalog: Catalog) -> Mapping[str, Sequence[DevicePort]]:
     """Return the ports of every switch and node by its name, in their order."""
+    return {
+        name: [port._replace(cage=Cage(name, port.cage.name)) for port in ports]
+        for name, ports in _by_place(fabric, catalog).items()
+    }
+
+
+def _by_place(fabric: Fabric, catalog: Catalog) -> dict[str, list[DevicePort]]:
+    """Return the ports of every device, where those of switches of one panel are the same ones, with cages of none."""
     panels: dict[int, list[DevicePort]] = {}
-    ports: dict[str, Sequence[DevicePort]] = {}
+    ports: dict[str, list[DevicePort]] = {}
     for switch in fabric.switches:
         if id(switch.panel) not in panels:
             panels[id(switch.panel)] = _panel_ports(switch.panel, catalog)
-        ports[switch.name] = [
-            DevicePort(Cage(switch.name, port.cage.name), port.place, port.ports, port.end)
-            for port in panels[id(switch.panel)]
-        ]
+        ports[switch.name] = panels[id(switch.panel)]
     return ports | {host.name: _host_ports(catalog, host) for host in fabric.hosts}
 
 
-def _end(port: DevicePort, pmd: Pmd) -> CableEnd:
-    return CableEnd(port.cage, port.place, port.ports, port.end.form_factors, pmd)
+def _end(device: str, port: DevicePort, pmd: Pmd) -> CableEnd:
+    return CableEnd(Cage(device, port.cage.name), port.place, port.ports, port.end.form_factors, pmd)
 
 
 def _panel_ports(panel: Panel, catalog: Catalog) -> list[DevicePort]:
