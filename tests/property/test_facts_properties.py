@@ -10,6 +10,8 @@ from seeded_mismatches import RENAMED, REWRITINGS, Document, Mismatch, mismatche
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.facts import fact_findings
+from railweave.checks.links import LinkChecker
+from railweave.checks.registry import LINK_CHECKS
 from railweave.checks.rules.e1_thresholds import pause_limits
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
@@ -52,7 +54,11 @@ def rendered(name: str) -> Document:
 
 
 def found(name: str, document: Document) -> list[Diagnostic]:
-    files = {name: (f"{name}.json", json.dumps(document))}
+    return found_on({name: document})
+
+
+def found_on(documents: dict[str, Document]) -> list[Diagnostic]:
+    files = {name: (f"{name}.json", json.dumps(document)) for name, document in documents.items()}
     return list(fact_findings(fabric(), files, Configurator(fabric(), find_templates())))
 
 
@@ -103,6 +109,22 @@ def test_a_mismatch_is_found_in_any_words(data: st.DataObject) -> None:
         document = REWRITINGS[rewriting](document)
 
     assert [one for one in found(name, document) if name in one.devices], seed
+
+
+@given(st.data())
+def test_links_that_are_set_alike_are_judged_as_each_of_them_alone(data: st.DataObject) -> None:
+    documents = {}
+    for name in SWITCHES:
+        chosen = st.lists(st.sampled_from(seeds(name)), max_size=3, unique_by=lambda one: (one.table, one.key))
+        document = rendered(name)
+        for seed in data.draw(chosen):
+            document = seed.apply(document)
+        documents[name] = document
+
+    told = found_on(documents)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(LinkChecker, "_breached_on", lambda checker, ends: tuple(LINK_CHECKS))
+        assert found_on(documents) == told
 
 
 GARBAGE = st.one_of(
