@@ -18,99 +18,13 @@ from railweave.design.identity import (
     nic_block,
     nic_block_size,
 )
-from railweave.design.layout import Layout, NodeGroup, OwnLeaf, SpineBlock, TierLayout
+from railweave.design.layout import Layout, NodeGroup, OwnLeaf, TierLayout
 from railweave.design.nodes import host_ports
+from railweave.design.wiring import Uplink, wire, wire_apart
 from railweave.fabric.model import RAIL, Fabric, Host, HostPort, Link, Panel, Switch, Tier
 from railweave.fabric.policy import Addressing, ClassRole, Pool
 from railweave.fabric.sizing import Sizing
 from railweave.intent.model import Intent, Part, Shape
-
-
-class Uplink(NamedTuple):
-    """An uplink of every switch of a tier: its port, the index of its upper switch in the group that it joins, and that
-    one's port as ``base`` + ``step`` × the lower switch's index below that group."""
-
-    port: int
-    upper: int
-    base: int
-    step: int
-
-    def upper_port(self, index: int) -> int:
-        """Return the upper port that this uplink of the switch with ``index`` below the group meets."""
-        return self.base + self.step * index
-
-
-def wire_apart(block: SpineBlock, first: int, spines: int) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf for which spines keep ports apart; they are its ports from ``first`` on."""
-    base = block.first - block.base * block.pair
-    return tuple(
-        Uplink(first + one * block.pair + link, one, base + link, block.pair)
-        for one in range(spines)
-        for link in range(block.pair)
-    )
-
-
-def wire(lower: TierLayout, upper: TierLayout) -> tuple[Uplink, ...]:
-    """Return the uplinks of a switch of ``lower`` to ``upper`` in the order of its ports."""
-    block, count, uppers = lower.ports.block, lower.links_per_pair, upper.group_size
-    if lower.fixed_pair:
-        return tuple(
-            Uplink(block + one * count + link, one, link, count) for one in range(uppers) for link in range(count)
-        )
-    width = upper.ports.down // count
-    return tuple(Uplink(block + port, port % uppers, port // uppers * width, 1) for port in range(count * uppers))
-
-
-def count_moves(old: Layout, new: Layout) -> int:
-    """Return how many cables between tiers of ``old`` end on another upper port in ``new``, over all planes."""
-    return old.planes * sum(
-        _moves((old, before), (new, after))
-        for before, after in zip(pairwise(old.tiers), pairwise(new.tiers), strict=False)
-    )
-
-
-_Between = tuple[Layout, tuple[TierLayout, TierLayout]]
-"""A layout and two of its tiers that cables join."""
-
-
-def _moves(old: _Between, new: _Between) -> int:
-    moves = 0
-    for block, places in _by_block(old).items():
-        wires = (wire(*old[1]), wire(*new[1]))
-        if block is not None:
-            now = new[0].owner(places[0] // new[0].stripe_leaves).spine_block or block
-            wires = wire_apart(block, 0, old[1][1].group_size), wire_apart(now, 0, new[1][1].group_size)
-        after = {uplink.port: uplink for uplink in wires[1]}
-        kept = [(one, after[one.port]) for one in wires[0] if one.port in after]
-        moves += (len(wires[0]) - len(kept)) * len(places)
-        moves += sum(_moved(old[1], new[1], kept, place) for place in places)
-    return moves
-
-
-def _by_block(between: _Between) -> dict[SpineBlock | None, list[int]]:
-    """Return the places of the lower tier by the ports that the upper one keeps apart for them, None for none."""
-    layout, (lower, _) = between
-    if lower.level or not layout.spines.ports.apart:
-        return {None: [*lower.places]}
-    found: dict[SpineBlock | None, list[int]] = {}
-    for place in lower.places:
-        found.setdefault(layout.owner(place // layout.stripe_leaves).spine_block, []).append(place)
-    return found
-
-
-def _moved(
-    old: tuple[TierLayout, TierLayout],
-    new: tuple[TierLayout, TierLayout],
-    uplinks: list[tuple[Uplink, Uplink]],
-    place: int,
-) -> int:
-    """Return how many uplinks of the switch at ``place``, each as it was and as it is, end on another upper port."""
-    (was_in, was), (group, index) = old[0].joins(place), new[0].joins(place)
-    return sum(
-        one.upper_port(was) != now.upper_port(index)
-        or old[1].place(was_in, one.upper) != new[1].place(group, now.upper)
-        for one, now in uplinks
-    )
 
 
 class Panels(NamedTuple):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import count as numbers
 from typing import NamedTuple
 
-from railweave.design.graph import count_moves
 from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout
 from railweave.design.nodes import NodePorts
@@ -14,6 +13,7 @@ from railweave.design.ratios import ratio_text
 from railweave.design.reserve import asn_leaves, pool_needs
 from railweave.design.spines import spine_counts
 from railweave.design.tiers import lay_out
+from railweave.design.wiring import count_moves
 from railweave.fabric.policy import Addressing
 from railweave.fabric.sizing import Limits, RoomLeft
 from railweave.intent.model import Intent
