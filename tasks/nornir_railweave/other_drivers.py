@@ -2,7 +2,7 @@
 
 ``import napalm`` imports them all. Deferred, they save every command that reaches devices 16 MiB of 98 and a quarter
 of the processor time of its imports. So is ``invoke``, which paramiko imports for `Match exec` in a file of OpenSSH's
-client, and with it asyncio and unittest: a tenth of what is left.
+client, and with it asyncio and unittest.
 """
 
 import sys
