@@ -27,14 +27,28 @@ PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 class Environment:
     """An environment in a folder, and commands in it that see nothing of this one."""
 
-    def __init__(self, folder: Path, *packages: str) -> None:
-        """Create it with ``packages`` of the wheels that `wheels` built, in the locked versions."""
+    def __init__(self, folder: Path, *packages: str, like: "Environment | None" = None) -> None:
+        """Create it with ``packages`` of the wheels that `wheels` built, in the locked versions.
+
+        It begins with the packages of ``like``, whose scripts stay behind, or with none.
+        """
         self.bin = folder / "bin"
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+        if like is not None:
+            shutil.copytree(like.bin.parent / "lib", folder / "lib", dirs_exist_ok=True)
         versions = re.findall(r"^\S+==\S+", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
-        locked = folder / "versions.txt"
-        locked.write_text("\n".join(one for one in versions if "@" not in one), encoding="utf-8")
-        self.run("pip", "install", "--quiet", "--constraint", str(locked), *packages)
+        self.locked = folder / "versions.txt"
+        self.locked.write_text("\n".join(one for one in versions if "@" not in one), encoding="utf-8")
+        if packages:
+            self.install(*packages)
+
+    def install(self, *packages: str) -> None:
+        """Install packages in the locked versions; they are not compiled, for few of their modules are used."""
+        self.pip("install", "--quiet", "--no-compile", "--constraint", str(self.locked), *packages)
+
+    def pip(self, *words: str, cwd: Path | None = None) -> str:
+        """Run the pip that runs here on this environment, which needs none of its own."""
+        return self.run(sys.executable, "-m", "pip", "--python", str(self.bin / "python"), *words, cwd=cwd)
 
     def run(
         self, program: str, *words: str, cwd: Path | None = None, home: Mapping[str, str] | None = None, status: int = 0
@@ -138,10 +152,13 @@ def test_a_command_names_the_extra_that_it_lacks(
 
 
 @pytest.fixture(scope="module")
-def simulated(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def simulated(railweave: Environment, wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment with railweave and its simulator."""
     [wheel] = wheels.glob("railweave-*.whl")
-    return Environment(tmp_path_factory.mktemp("sim"), f"{wheel}[sim]")
+    environment = Environment(tmp_path_factory.mktemp("sim"), like=railweave)
+    environment.pip("uninstall", "--quiet", "--yes", "railweave")
+    environment.install(f"{wheel}[sim]")
+    return environment
 
 
 @pytest.mark.parametrize("source", ["file", "index"])
@@ -151,11 +168,11 @@ def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, 
     simulated.run("railweave", "init", "fabric", cwd=tmp_path)
     project = tmp_path / "fabric"
     asked = project / "requirements.in"
-    simulated.run("pip", "uninstall", "--quiet", "--yes", "railweave")
+    simulated.pip("uninstall", "--quiet", "--yes", "railweave")
     if source == "file":
         (project / "wheels").mkdir()
         shutil.copy(wheel, project / "wheels")
-        simulated.run("pip", "install", "--quiet", "--no-deps", "--no-index", "-r", asked.name, cwd=project)
+        simulated.pip("install", "--quiet", "--no-deps", "--no-index", "-r", asked.name, cwd=project)
     else:
         index = tmp_path / "index/simple/railweave"
         index.mkdir(parents=True)
@@ -167,7 +184,7 @@ def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, 
             _, _, own = asked.read_text(encoding="utf-8").partition("#   --index-url")
             line = own.splitlines()[1].removeprefix("#   ")
             asked.write_text(f"--index-url {address}\n{line}\n", encoding="utf-8")
-            simulated.run("pip", "install", "--quiet", "--no-deps", "-r", asked.name, cwd=project)
+            simulated.pip("install", "--quiet", "--no-deps", "-r", asked.name, cwd=project)
             server.shutdown()
     try:
         assert "verified: 1," in simulated.run("make", "deploy", cwd=project)
@@ -190,7 +207,7 @@ def test_the_driver_changes_a_simulated_switch_with_nothing_else_installed(wheel
     """The examples of both packages' pages, one after the other; the address and login are those of the simulator."""
     files = (str(wheel) for wheel in wheels.iterdir() if not wheel.name.startswith("railweave-"))
     environment = Environment(tmp_path / "env", *files)
-    assert "railweave " not in environment.run("pip", "list")
+    assert "railweave " not in environment.pip("list")
     start, stop, faults = PYTHON_BLOCK.findall((ROOT / "packages/sonic-sim/README.md").read_text(encoding="utf-8"))
     change, login = PYTHON_BLOCK.findall((ROOT / "packages/napalm-sonic/README.md").read_text(encoding="utf-8"))
     of_the_page = 'driver("leaf1.example.net", "admin", "", optional_args={"key_file": "~/.ssh/id_ed25519"})'
