@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab_node import frr, kernel, state
+from lab_node import kernel, state, supervisor
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
@@ -77,7 +77,7 @@ def boot() -> None:
     Path(VERSION_FILE).write_text(device.image().version_file(device.spec.asic))
     device.load_files(CONFIG_FILE)
     device.start_services()
-    frr.supervisorctl("start", "sshd")
+    supervisor.start("sshd")
 
 
 def prepare_login() -> None:

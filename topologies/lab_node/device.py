@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab_node import frr, kernel
+from lab_node import frr, kernel, supervisor
 from lab_node.files import RealFiles
 from lab_node.redis import CONFIG_DB, Redis
 from sonic_sim.clock import Clock
@@ -168,7 +168,7 @@ class NodeDevice(Device):
         """Start FRR, and bfdd after its configuration is loaded, as bgpcfgd does."""
         super().start_frr()
         if self.bfdd:
-            frr.supervisorctl("start", "bfdd")
+            supervisor.start("bfdd")
 
     def frr_answers(self) -> bool:
         """Tell whether vtysh reaches the daemons now."""

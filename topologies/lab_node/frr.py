@@ -8,10 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+from lab_node import supervisor
+
 DAEMONS = ("zebra", "staticd", "bgpd")
 FOLDER = Path("/etc/sonic/frr")
 _SOCKETS = Path("/run/frr")
-_SUPERVISOR = Path("/run/supervisor.sock")
 _STARTS_S = 120.0
 """Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""
 
@@ -21,12 +22,12 @@ def start(text: str) -> None:
 
     A container that runs no supervisord, but single commands of SONiC only, has no daemons to start.
     """
-    if not _SUPERVISOR.exists():
+    if not supervisor.SOCKET.exists():
         return
     stop()
     for name in DAEMONS:
         (_SOCKETS / f"{name}.vty").unlink(missing_ok=True)
-    supervisorctl("start", *DAEMONS)
+    supervisor.start(*DAEMONS)
     limit = time.monotonic() + _STARTS_S
     while not (answers() and _connected()):
         if time.monotonic() > limit:
@@ -41,7 +42,7 @@ def start(text: str) -> None:
 
 def stop() -> None:
     """Stop the daemons."""
-    supervisorctl("stop", "bfdd", *reversed(DAEMONS))
+    supervisor.stop("bfdd", *reversed(DAEMONS))
 
 
 def answers() -> bool:
@@ -77,8 +78,3 @@ def vtysh(*commands: str) -> subprocess.CompletedProcess[str]:
 def _vtysh(*words: str) -> subprocess.CompletedProcess[str]:
     prefix = () if os.geteuid() == 0 else ("sudo", "-n")
     return subprocess.run([*prefix, "vtysh", *words], capture_output=True, text=True, check=False)
-
-
-def supervisorctl(*words: str) -> None:
-    """Ask supervisord; a daemon that is in the asked state already is no fault."""
-    subprocess.run(["supervisorctl", *words], capture_output=True, check=False)

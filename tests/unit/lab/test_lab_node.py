@@ -2,13 +2,17 @@
 
 import os
 import select
+import socketserver
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xmlrpc.client import Fault
+from xmlrpc.server import SimpleXMLRPCDispatcher, SimpleXMLRPCRequestHandler
 
 import pytest
 
-from lab_node import frr
+from lab_node import frr, supervisor
 from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
@@ -204,9 +208,70 @@ def test_a_container_without_supervisord_starts_no_routing(tmp_path: Path, monke
     def run(*words: str) -> None:
         raise AssertionError(f"{words} was run")
 
-    monkeypatch.setattr(frr, "_SUPERVISOR", tmp_path / "supervisor.sock")
+    monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
     monkeypatch.setattr(frr, "_SOCKETS", tmp_path)
-    monkeypatch.setattr(frr, "supervisorctl", run)
+    monkeypatch.setattr(supervisor, "_ask", run)
     monkeypatch.setattr(frr, "_vtysh", run)
     frr.start("frr defaults datacenter\n")
     assert not list(tmp_path.iterdir())
+
+
+class Supervisord(socketserver.UnixStreamServer):
+    """Answers on a socket as supervisord does; of its programs bgpd runs and crashed cannot be started."""
+
+    def __init__(self, path: Path) -> None:
+        self.running, self.asked = {"bgpd"}, list[str]()
+        self.dispatcher = SimpleXMLRPCDispatcher()
+        self.dispatcher.register_function(self.start_process, "supervisor.startProcess")
+        self.dispatcher.register_function(self.stop_process, "supervisor.stopProcess")
+
+        class Handler(SimpleXMLRPCRequestHandler):
+            _dispatch = self.dispatcher._dispatch
+            disable_nagle_algorithm = False
+            log_request = address_string = lambda *_: ""  # type: ignore[assignment]
+
+        self.logRequests = False
+        super().__init__(str(path), Handler)
+
+    def _marshaled_dispatch(self, *arguments: Any) -> Any:
+        return self.dispatcher._marshaled_dispatch(*arguments)
+
+    def start_process(self, name: Any) -> bool:
+        self.asked.append(f"start {name}")
+        if name == "crashed":
+            raise Fault(50, "SPAWN_ERROR: crashed")
+        if name in self.running:
+            raise Fault(60, f"ALREADY_STARTED: {name}")
+        self.running.add(name)
+        return True
+
+    def stop_process(self, name: Any) -> bool:
+        self.asked.append(f"stop {name}")
+        if name not in self.running:
+            raise Fault(70, f"NOT_RUNNING: {name}")
+        self.running.remove(name)
+        return True
+
+
+def test_supervisord_is_asked_for_each_program_and_tells_what_it_cannot_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
+    with Supervisord(supervisor.SOCKET) as server:
+        answering = threading.Thread(target=server.serve_forever)
+        answering.start()
+        supervisor.start("crashed", "bgpd", "zebra")
+        supervisor.stop("bfdd", "bgpd")
+        server.shutdown()
+        answering.join()
+    assert server.asked == ["start crashed", "start bgpd", "start zebra", "stop bfdd", "stop bgpd"]
+    assert server.running == {"zebra"}
+    assert capsys.readouterr().err == "supervisord: crashed: SPAWN_ERROR: crashed\n"
+
+
+def test_a_supervisord_that_is_not_there_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
+    supervisor.start("bgpd")
+    assert capsys.readouterr().err == "supervisord: bgpd: [Errno 2] No such file or directory\n"
