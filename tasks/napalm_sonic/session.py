@@ -157,16 +157,16 @@ class Session:
             )
         return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
 
-    def run_checked(self, command: str, timeout_s: float | None = None) -> str:
+    def run_checked(self, command: str) -> str:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
-        done = self.run(command, timeout_s)
+        done = self.run(command)
         if done.exit_status != 0:
             raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.error_text()}")
         return done.stdout
 
-    def run_root(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
+    def run_root(self, command: str) -> Completed:
         """Run a command as root (``sudo -n``, unless the login already is root)."""
-        return self.run(self.as_root(command), timeout_s, data)
+        return self.run(self.as_root(command))
 
     def as_root(self, command: str) -> str:
         """Return the command with the prefix that makes it run as root."""

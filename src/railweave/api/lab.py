@@ -214,7 +214,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     hint = fitting_reserve(designed.fabric, whole)
     text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
-    if needs_scaling(designed.intent, designed.fabric, whole):
+    if needs_scaling(designed.fabric, whole):
         small = scaled(designed.intent, designed.fabric)
         text, mapping = _yaml(path, small.keys), small.mapping
         designed = design_text(text, str(folder / SCALED_INTENT))

@@ -282,7 +282,7 @@ class _Uplinks:
     def of(self, switch: Switch) -> list[Link]:
         """Return the uplinks of ``switch`` in the order of its ports; without addresses where none are numbered."""
         numbered = not self._addressing.unnumbered
-        zero = link_network(self._addressing, self._lower, switch.number, 0) if numbered else 0
+        zero = link_network(self._addressing, self._lower, switch.number) if numbered else 0
         group, index = self._lower.joins(switch.place)
         step = 2 if numbered else 0
         level, plane, name = self._level, switch.plane, switch.name
@@ -316,5 +316,5 @@ class _Uplinks:
         """
         if leaf.block is None:
             return common._replace(further=leaf.ports.block - self._lower.ports.block, medium=medium)
-        wires = wire_apart(leaf.block, 0, self._above.group_size)
+        wires = wire_apart(leaf.block, self._above.group_size)
         return _Run(wires, leaf.ports.block, leaf.hardware.up.speed_gbps, medium)

@@ -63,10 +63,10 @@ def nic_block(addressing: Addressing, layout: Layout, place: int, plane: int) ->
     return addressing.nics.first + device_number(index, plane, layout.planes) * nic_block_size(layout)
 
 
-def link_network(addressing: Addressing, lower: TierLayout, number: int, port: int) -> int:
-    """Return the even address of the /31 at an uplink of the switch of ``lower`` with that number."""
+def link_network(addressing: Addressing, lower: TierLayout, number: int) -> int:
+    """Return the even address of the /31 at port 0 of the switch of ``lower`` with that number."""
     pool = addressing.core if lower.level else addressing.links
-    return pool.first + 2 * (number * lower.ports.total + port)
+    return pool.first + 2 * number * lower.ports.total
 
 
 def host_block(addressing: Addressing, layout: Layout, leaf: int) -> int | None:

@@ -55,7 +55,7 @@ def _pod_formula(layout: Layout, pair: int) -> str:
     return f"the most up to {most} with {counted(layout.spines.count, 'spine')} shared out evenly"
 
 
-def spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+def spine_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     """Yield the number of spines, and what of their ports the leaves take."""
     low, spines = layout.lowest, layout.spines
     ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
@@ -119,7 +119,7 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     return f"{least} = {needed}; the least divisor of {low.uplinks} from there on, at least 2"
 
 
-def super_spine_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     """Yield the number of super-spines and of their cables; nothing in a fabric of two tiers."""
     spines, top = layout.spines, layout.super_spines
     if top is None:

@@ -34,8 +34,8 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
         *leaf_steps(intent, layout, hardware),
         *stripe_steps(intent, layout),
         *pod_steps(intent, layout, hardware),
-        *spine_steps(intent, layout, hardware),
-        *super_spine_steps(intent, layout, hardware),
+        *spine_steps(intent, layout),
+        *super_spine_steps(intent, layout),
         *_ratio_steps(intent, layout),
         *_reserve_steps(intent, layout, growth),
     )

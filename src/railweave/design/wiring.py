@@ -20,11 +20,11 @@ class Uplink(NamedTuple):
         return self.base + self.step * index
 
 
-def wire_apart(block: SpineBlock, first: int, spines: int) -> tuple[Uplink, ...]:
-    """Return the uplinks of a leaf for which spines keep ports apart; they are its ports from ``first`` on."""
+def wire_apart(block: SpineBlock, spines: int) -> tuple[Uplink, ...]:
+    """Return the uplinks of a leaf for which spines keep ports apart, with their ports counted from 0."""
     base = block.first - block.base * block.pair
     return tuple(
-        Uplink(first + one * block.pair + link, one, base + link, block.pair)
+        Uplink(one * block.pair + link, one, base + link, block.pair)
         for one in range(spines)
         for link in range(block.pair)
     )
@@ -59,7 +59,7 @@ def _moves(old: _Between, new: _Between) -> int:
         wires = (wire(*old[1]), wire(*new[1]))
         if block is not None:
             now = new[0].owner(places[0] // new[0].stripe_leaves).spine_block or block
-            wires = wire_apart(block, 0, old[1][1].group_size), wire_apart(now, 0, new[1][1].group_size)
+            wires = wire_apart(block, old[1][1].group_size), wire_apart(now, new[1][1].group_size)
         after = {uplink.port: uplink for uplink in wires[1]}
         kept = [(one, after[one.port]) for one in wires[0] if one.port in after]
         moves += (len(wires[0]) - len(kept)) * len(places)

@@ -51,7 +51,7 @@ def split_fabrics(document: Document, file: str) -> tuple[dict[str, Document], l
     """
     if "fabrics" not in document.value:
         return {"": document}, []
-    found = list(_structure(document, file))
+    found = list(_structure(document))
     fabrics = _fabrics(document)
     if found:
         return {}, found
@@ -70,7 +70,7 @@ def _fabrics(document: Document) -> Fabrics:
     return {name: section for name, section in known if isinstance(section, dict)}
 
 
-def _structure(document: Document, file: str) -> Iterator[Diagnostic]:
+def _structure(document: Document) -> Iterator[Diagnostic]:
     """Yield what keeps the file from being divided into fabrics."""
     fabrics, start = document.value["fabrics"], document.places["fabrics"]
     if not isinstance(fabrics, dict) or not fabrics:

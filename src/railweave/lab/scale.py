@@ -103,7 +103,7 @@ class ScaledIntent:
     mapping: tuple[tuple[str, str, str], ...]
 
 
-def needs_scaling(intent: Intent, fabric: Fabric, reserve: Fabric) -> bool:
+def needs_scaling(fabric: Fabric, reserve: Fabric) -> bool:
     """Tell whether the fabric is no lab as it is: other switches than the virtual one, or too many nodes."""
     models = {switch.panel.model for switch in fabric.switches}
     return models != {VIRTUAL_MODEL} or len(reserve.switches) + len(reserve.hosts) > MOST_NODES

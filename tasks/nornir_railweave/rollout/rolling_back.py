@@ -109,7 +109,7 @@ def plan_rollback(
         elif state is ConfigState.BEFORE:
             held = replace(reading.snapshot, frr=reading.running.frr_document)
             done[name] = _job(fabric, rollout, reading, held)
-    plan = _plan(fabric, intended, rollout, readings, jobs, policy)
+    plan = _plan(fabric, rollout, readings, jobs, policy)
     drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
     return RollbackPlan(rollout, plan, drained, done)
 
@@ -137,7 +137,6 @@ def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snap
 
 def _plan(
     fabric: Fabric,
-    intended: IntendedConfig,
     rollout: Rollout,
     found: Mapping[str, DeviceReading],
     jobs: Mapping[str, RollbackJob],
