@@ -42,7 +42,7 @@ def replace(project: Project, target: str, device: str, *, serial: str = "") -> 
 def _condition(project: Project, fabric: Fabric, target: Target, device: str) -> Condition:
     shown = _host_key(fabric, target, device)
     if shown is not None and shown.trust is Trust.UNREACHABLE:
-        return Condition(answers=False, key_known=False, error=shown.error)
+        return Condition(answers=False, key_known=False)
     if shown is not None and shown.trust is not Trust.KNOWN:
         return Condition(answers=True, key_known=False)
     return _inspected(project, target.name, device)
@@ -62,7 +62,7 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
     with live.progress():
         seen = run_on(live.nornir, (device,), inspect_device, compare=compare)[device]
         if seen.error:
-            return Condition(answers=False, key_known=True, error=seen.error)
+            return Condition(answers=False, key_known=True)
         near = (*fabric.above(device), *fabric.below(device))
         verified = None
         if seen.provisioned and not seen.changes:

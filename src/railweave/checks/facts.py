@@ -14,7 +14,6 @@ what was not read (``nccl``, an interface, all RDMA settings of one) is named an
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -28,7 +27,6 @@ from railweave.sonic.document import DocumentError, RunningConfig, dump, parse_r
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.port_settings import PortSettings, decides_links
 from railweave.sonic.render.configure import Configurator
-from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import STATIC_ROUTE
 from railweave.wording import command_line, first_few
 
@@ -41,12 +39,6 @@ rule(
 
 Files = Mapping[str, tuple[str, str]]
 """Device name to (file, text)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    switches: Mapping[str, ConfigDb]
-    hosts: Mapping[str, Mapping[str, Any]]
 
 
 def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> tuple[Diagnostic, ...]:
@@ -65,13 +57,12 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
         except (DocumentError, ValueError, RecursionError) as wrong:
             found.append(_unreadable(name, file, str(wrong)))
     tables = {name: one.config_db for name, one in switches.items()}
-    facts = _Facts(tables, hosts)
     known = [*switches, *hosts]
 
     def place(device: str) -> Where:
         return Where(files[device][0] if device in files else "")
 
-    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, facts, name, index))
+    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, hosts, name, index))
     found += checker.diagnostics(known, place)
     found += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
     found += (_left_out(name, lacks, place(name)) for name, lacks in _unknown_tables(checker, tables) if lacks)
@@ -175,11 +166,11 @@ def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
     )
 
 
-def _host(fabric: Fabric, facts: _Facts, name: str, index: int) -> PortSettings | None:
-    if name not in facts.hosts:
+def _host(fabric: Fabric, facts: Mapping[str, Mapping[str, Any]], name: str, index: int) -> PortSettings | None:
+    if name not in facts:
         return None
     intended = host_port(fabric, fabric.host_of[name], index)
-    nic = facts.hosts[name].get("nics", {}).get(intended.port)
+    nic = facts[name].get("nics", {}).get(intended.port)
     return None if nic is None else _as_found(intended, nic)
 
 

@@ -42,7 +42,7 @@ class Condition:
     """What is seen at a device's place. None stands for what could not be read.
 
     ``answers``: something answers at its management address; ``key_known``: with the host key that is recorded;
-    ``drained``: out of traffic; ``error`` says why it could not be read.
+    ``drained``: out of traffic.
     """
 
     answers: bool
@@ -52,7 +52,6 @@ class Condition:
     drained: bool | None = None
     verified: bool | None = None
     serial: str = ""
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

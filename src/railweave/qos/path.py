@@ -25,8 +25,6 @@ class Hop(NamedTuple):
     where it is not known."""
 
     switch: Switch
-    arrives: Link
-    departs: Link
     group: int
     headroom: GroupHeadroom | None
     queue: QueueShare
@@ -73,12 +71,12 @@ def _hop(
     queue: QueueShare,
 ) -> Hop:
     if buffers is None or not one.lossless:
-        return Hop(switch, arrives, departs, group, None, queue, None, None)
+        return Hop(switch, group, None, queue, None, None)
     speed, length = arrives.speed_gbps, arrives.length_m
     room = next((each for each in buffers.headroom if (each.speed_gbps, each.length_m) == (speed, length)), None)
     own = [each for each in buffers.marking if each.traffic_class == one.name]
     marking = next((each for each in own if each.speed_gbps == departs.speed_gbps), None)
-    return Hop(switch, arrives, departs, group, room, queue, marking, min(buffers.pause_bytes.values(), default=None))
+    return Hop(switch, group, room, queue, marking, min(buffers.pause_bytes.values(), default=None))
 
 
 def _far_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:

@@ -52,11 +52,6 @@ def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
     return paragraphs(table("phase", "what", "by", "cables", rows=rows), Text(words))
 
 
-def deploy_command(phase: Phase, base: str) -> str:
-    """Return the command that carries out a phase."""
-    return command_line("deploy", "--from", base, "--phase", phase.number)
-
-
 def stated_command(base: str) -> str:
     """Return the command that goes on once nodes and jobs have changed."""
     return command_line("deploy", "--from", base, "--nodes-done")

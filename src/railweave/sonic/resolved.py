@@ -45,7 +45,6 @@ _REFERENCE = re.compile(r"\[\w+\|([^\]]*)\]")
 class Scheduler:
     """How a queue is served: SONiC's word for the kind, the weight of one that is not strict, and rates as stated."""
 
-    name: str = field(compare=False)
     kind: str
     weight: int
     rates: tuple[tuple[str, str], ...]
@@ -195,7 +194,7 @@ class ResolvedTables:
         kind = text(row.get("type")) or ""
         weight = 0 if kind == "STRICT" else number(row.get("weight")) or 1
         rates = tuple((name, str(row[name])) for name in _RATES if row.get(name, "0") != "0")
-        return Scheduler(name, kind, weight, rates)
+        return Scheduler(kind, weight, rates)
 
     def wreds(self, port: str) -> dict[int, Wred | None] | None:
         """Return the WRED profile of each queue of a port, None where that was not read."""

@@ -6,7 +6,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.lifecycle import Condition, Progress, replacement_steps
 from railweave.report.work import work_json, work_markdown
 
-SILENT = Condition(answers=False, key_known=False, error="no route to host")
+SILENT = Condition(answers=False, key_known=False)
 STRANGER = Condition(answers=True, key_known=False)
 FACTORY = Condition(answers=True, key_known=True, provisioned=False, as_intended=False, serial="NEW1")
 OLD = Condition(

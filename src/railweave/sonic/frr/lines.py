@@ -130,7 +130,7 @@ class FrrEntry:
 
 _LIST_ENTRY = re.compile(
     r"(?P<list>(ip|ipv6) prefix-list \S+|bgp (as-path access-list|\S*community-list( standard| expanded)?) \S+)"
-    r" seq (?P<seq>\d+) (?P<content>.+)$"
+    r" seq \d+ (?P<content>.+)$"
 )
 
 
@@ -139,14 +139,13 @@ class ListEntry:
     """A numbered line of a prefix, community or AS path list."""
 
     name: str
-    number: int
     content: str
 
 
 def list_entry(line: str) -> ListEntry | None:
     """Return the parts of a numbered list line, or None."""
     match = _LIST_ENTRY.match(line)
-    return ListEntry(match["list"], int(match["seq"]), match["content"]) if match else None
+    return ListEntry(match["list"], match["content"]) if match else None
 
 
 @lru_cache(maxsize=4096)
