@@ -19,7 +19,6 @@ class Heard:
     chassis: str
     description: str
     capabilities: str
-    management: str
 
 
 def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
@@ -32,7 +31,7 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
             continue
         host = net.hosts.get(far.node)
         if host is not None:
-            yield Heard(port, host.name, far.port, "5", far.port, host.mac, "Linux server", "20 00", "")
+            yield Heard(port, host.name, far.port, "5", far.port, host.mac, "Linux server", "20 00")
             continue
         other = net.devices[far.node]
         if other.db.get("FEATURE|lldp").get("state", "enabled") == "disabled":
@@ -43,7 +42,7 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
         text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
         chassis = metadata.get("mac", other.spec.mac)
         # lldpmgrd sends the alias as port id and the interface name as description
-        yield Heard(port, other.hostname, alias, "7", far.port, chassis, text, "28 00", "")
+        yield Heard(port, other.hostname, alias, "7", far.port, chassis, text, "28 00")
 
 
 def lldp_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
@@ -56,5 +55,5 @@ def lldp_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
             "lldp_rem_chassis_id": one.chassis, "lldp_rem_chassis_id_subtype": "4",
             "lldp_rem_sys_desc": one.description,
             "lldp_rem_sys_cap_supported": one.capabilities, "lldp_rem_sys_cap_enabled": one.capabilities,
-            "lldp_rem_man_addr": one.management, "lldp_rem_index": str(number), "lldp_rem_time_mark": "0",
+            "lldp_rem_man_addr": "", "lldp_rem_index": str(number), "lldp_rem_time_mark": "0",
         }  # fmt: skip

@@ -48,7 +48,6 @@ class Port:
     name: str
     admin_up: bool
     speed_mbps: int
-    lanes: int
     fec: str
     autoneg: bool
     mtu: int
@@ -158,7 +157,6 @@ def port_of(name: str, row: Hash) -> Port:
         name=name,
         admin_up=row.get("admin_status", "down") == "up",
         speed_mbps=speed,
-        lanes=lanes,
         fec=row.get("fec", default),
         autoneg=row.get("autoneg", "off") == "on",
         mtu=_number(row.get("mtu", ""), 9100),

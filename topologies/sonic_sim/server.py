@@ -90,7 +90,6 @@ class DeviceListener:
     connections: set[asyncssh.SSHServerConnection] = field(default_factory=set)
     tasks: "set[asyncio.Task[int]]" = field(default_factory=set)
     _acceptor: asyncssh.SSHAcceptor | None = None
-    _silent: asyncio.Server | None = None
     _timer: asyncio.TimerHandle | None = None
     _opening: "asyncio.Task[None] | None" = None
 

@@ -14,13 +14,12 @@ BFD_DETECTS_S = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session seen from one end. ``state`` as FRR names it; ``why`` says what is missing, in plain words;
-    ``active`` are the IP versions of either end, this one first, where they meet."""
+    """One session seen from one end. ``state`` as FRR names it; ``active`` are the IP versions of either end, this one
+    first, where they meet."""
 
     device: str
     neighbor: Neighbor
     state: str
-    why: str = ""
     port: str = ""
     remote: str = ""
     remote_peer: str = ""
@@ -67,25 +66,25 @@ class _Way:
 def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     """Return the state of one session."""
     if neighbor.shutdown:
-        return Session(device.name, neighbor, "Idle", "shut down here")
+        return Session(device.name, neighbor, "Idle")
     if device.faults.has(FaultKind.BGP_DOWN):
-        return Session(device.name, neighbor, "Active", "fault")
+        return Session(device.name, neighbor, "Active")
     way = _way(device, neighbor)
     if isinstance(way, Session):
         return way
     remote_instance = bgp_of(way.remote)
     back = _entry_for(device, way, remote_instance, neighbor)
-    why = _mismatch(_Side(device, instance, neighbor), _Side(way.remote, remote_instance, back))
-    if why or back is None:
-        return Session(device.name, neighbor, "Active", why, way.port, way.remote.name)
+    here = _Side(device, instance, neighbor)
+    if remote_instance is None or back is None or not _meet(here, _Side(way.remote, remote_instance, back)):
+        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
     watched = neighbor.bfd and back.bfd and device.bfdd and way.remote.bfdd
     ready = max(device.times.frr_up, way.remote.times.frr_up) + device.clock.real_s(_CONVERGENCE_S)
     if _lost(device, way.remote, BFD_DETECTS_S if watched else neighbor.hold_s):
-        return Session(device.name, neighbor, "Active", "one end is silent", way.port, way.remote.name)
+        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
     state = "Established" if device.clock.now() >= ready else "Connect"
     up = watched and state == "Established"
     active = (neighbor.active_versions, back.active_versions)
-    return Session(device.name, neighbor, state, "", way.port, way.remote.name, back.peer, up, active)
+    return Session(device.name, neighbor, state, way.port, way.remote.name, back.peer, up, active)
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
@@ -98,13 +97,13 @@ def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
     """Return the way to a neighbor, or the session that has none."""
     net, port = device.network, _port_towards(device, neighbor)
     if not port:
-        return Session(device.name, neighbor, "Active", "no interface has this neighbor's network")
+        return Session(device.name, neighbor, "Active")
     if not device.link_up(port):
-        return Session(device.name, neighbor, "Idle", "link down", port)
+        return Session(device.name, neighbor, "Idle", port)
     far = net.far_end(device, port)
     remote = net.devices.get(far.node) if far is not None else None
     if remote is None or far is None:  # nobody refuses the connection: it is still being tried
-        return Session(device.name, neighbor, "Connect", "no switch at the other end", port)
+        return Session(device.name, neighbor, "Connect", port)
     return _Way(port, remote, far.port)
 
 
@@ -156,30 +155,20 @@ class _Side:
     """One end of a configured session."""
 
     device: Device
-    instance: Instance | None
-    neighbor: Neighbor | None
+    instance: Instance
+    neighbor: Neighbor
 
 
-def _mismatch(here: _Side, there: _Side) -> str:
-    """Return why two ends do not come together, empty where they do."""
-    if here.instance is None or there.instance is None or not there.device.frr.running:
-        return "BGP does not run at the other end"
-    if here.neighbor is None or there.neighbor is None:
-        return "the other end does not know this address"
-    checks = (
-        (there.neighbor.shutdown, "shut down at the other end"),
-        (there.device.faults.has(FaultKind.BGP_DOWN), "fault at the other end"),
-        (not _accepts(here, there), "the other end has another AS number"),
-        (not _accepts(there, here), "the other end expects another AS number"),
-        (bool(here.instance.router_id) and here.instance.router_id == there.instance.router_id, "one router id twice"),
-    )
-    return next((why for wrong, why in checks if wrong), "")
+def _meet(here: _Side, there: _Side) -> bool:
+    """Tell whether two ends that know each other come together."""
+    if not there.device.frr.running or there.neighbor.shutdown or there.device.faults.has(FaultKind.BGP_DOWN):
+        return False
+    one_router_id = bool(here.instance.router_id) and here.instance.router_id == there.instance.router_id
+    return _accepts(here, there) and _accepts(there, here) and not one_router_id
 
 
 def _accepts(side: _Side, other: _Side) -> bool:
     """Tell whether one end takes the AS number that the other shows it."""
-    if side.instance is None or side.neighbor is None or other.instance is None or other.neighbor is None:
-        return False
     own, seen = side.instance.asn, other.neighbor.local_as or other.instance.asn
     if side.neighbor.remote_as == "external":
         return seen != own

@@ -109,7 +109,6 @@ def _never(argv: list[str]) -> bool:
 class Command:
     """A program: a handler, or (for programs that start others) ``runs``."""
 
-    name: str
     handler: Handler | None = None
     runs: Runner | None = None
     reads_stdin: Callable[[list[str]], bool] = _never
@@ -130,7 +129,7 @@ def program(*names: str, reads_stdin: Callable[[list[str]], bool] = _never) -> C
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            _commands[name] = Command(name, handler=handler, reads_stdin=reads_stdin)
+            _commands[name] = Command(handler=handler, reads_stdin=reads_stdin)
         return handler
 
     return register
@@ -141,7 +140,7 @@ def runner(*names: str) -> Callable[[Runner], Runner]:
 
     def register(function: Runner) -> Runner:
         for name in names:
-            _commands[name] = Command(name, runs=function)
+            _commands[name] = Command(runs=function)
         return function
 
     return register
