@@ -124,19 +124,6 @@ def warm_config(one: Run, redis_unix_socket_path: str | None) -> None:
     one.say(table(["name", "enable", "timer_name", "timer_duration", "eoiu_enable"], body))
 
 
-@show.leaf("radius", "Show RADIUS configuration")
-def radius(one: Run) -> None:
-    values = {"auth_type": "pap (default)", "retransmit": "3 (default)", "timeout": "5 (default)",
-              "passkey": "<EMPTY_STRING> (default)"}  # fmt: skip
-    for name, value in (values | dict(sorted(one.db.get("RADIUS|global").items()))).items():
-        one.say(f"RADIUS global {name} {value}")
-    for key in sorted(one.db.table("RADIUS_SERVER")):
-        one.say(f"\nRADIUS_SERVER address {key}")
-        for name, value in sorted(one.db.get(f"RADIUS_SERVER|{key}").items()):
-            one.say(f"               {name} {value}")
-    one.say()
-
-
 _COMMUNITY = ["Community String", "Community Type"]
 _USER = {"Permission Type": "PERMISSION", "Type": "TYPE", "Auth Type": "AUTH_TYPE", "Auth Password": "AUTH_PASSWORD",
          "Encryption Type": "ENCRYPTION_TYPE", "Encryption Password": "ENCRYPTION_PASSWORD"}  # fmt: skip

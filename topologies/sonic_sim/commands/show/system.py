@@ -149,13 +149,24 @@ def aaa(one: Run) -> None:
 
 @show.leaf("tacacs", "Show TACACS+ configuration")
 def tacacs(one: Run) -> None:
-    defaults = {"auth_type": "pap (default)", "timeout": "5 (default)", "passkey": "<EMPTY_STRING> (default)"}
-    for name, value in (defaults | dict(sorted(one.db.get("TACPLUS|global").items()))).items():
-        one.say(f"TACPLUS global {name} {value}")
-    for address in sorted(one.db.table("TACPLUS_SERVER")):
-        one.say(f"\nTACPLUS_SERVER address {address}")
-        for name, value in sorted(one.db.get(f"TACPLUS_SERVER|{address}").items()):
-            one.say(f"               {name} {value}")
+    _say_servers(one, "TACPLUS", {"auth_type": "pap (default)", "timeout": "5 (default)"})
+
+
+@show.leaf("radius", "Show RADIUS configuration")
+def radius(one: Run) -> None:
+    defaults = {"auth_type": "pap (default)", "retransmit": "3 (default)", "timeout": "5 (default)"}
+    _say_servers(one, "RADIUS", defaults)
+
+
+def _say_servers(one: Run, name: str, defaults: dict[str, str]) -> None:
+    """Say what a protocol of login has for all its servers, and for each."""
+    common = defaults | {"passkey": "<EMPTY_STRING> (default)"} | dict(sorted(one.db.get(f"{name}|global").items()))
+    for field, value in common.items():
+        one.say(f"{name} global {field} {value}")
+    for address in sorted(one.db.table(f"{name}_SERVER")):
+        one.say(f"\n{name}_SERVER address {address}")
+        for field, value in sorted(one.db.get(f"{name}_SERVER|{address}").items()):
+            one.say(f"               {field} {value}")
     one.say()
 
 
