@@ -34,7 +34,6 @@ class Status:
     kind: str = ""
     by: str = ""
     message: str = ""
-    remaining_s: float | None = None
     error: str = ""
     missing: tuple[str, ...] = ()
     drain: str = ""
@@ -108,7 +107,6 @@ def status_of(told: Mapping[str, Any]) -> Status:
         kind=str(told.get("kind") or ""),
         by=str(told.get("by") or ""),
         message=str(told.get("message") or ""),
-        remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
         error=str(told.get("error") or ""),
         missing=tuple(map(str, told.get("missing") or ())),
         drain=str(told.get("drain") or ""),

@@ -11,7 +11,6 @@ from pathlib import Path
 from lab_node import supervisor
 
 DAEMONS = ("zebra", "staticd", "bgpd")
-FOLDER = Path("/etc/sonic/frr")
 _SOCKETS = Path("/run/frr")
 _STARTS_S = 120.0
 """Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""

@@ -30,11 +30,10 @@ class PortState:
 
 @dataclass(frozen=True, slots=True)
 class LldpNeighbor:
-    """A neighbor as LLDP names it (IEEE 802.1AB): system name, port id and port description."""
+    """A neighbor as LLDP names it (IEEE 802.1AB): system name and port id."""
 
     system: str
     port: str
-    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,7 @@ def _addresses(families: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _neighbor(seen: Mapping[str, Any]) -> LldpNeighbor:
-    return LldpNeighbor(
-        str(seen["remote_system_name"]), str(seen["remote_port"]), str(seen.get("remote_port_description", ""))
-    )
+    return LldpNeighbor(str(seen["remote_system_name"]), str(seen["remote_port"]))
 
 
 def _bgp_instances(shown: Any) -> Mapping[str, Any]:

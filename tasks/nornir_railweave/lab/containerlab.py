@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -75,16 +75,10 @@ class ContainerlabError(RailweaveError):
 
 @dataclass(frozen=True, slots=True)
 class ContainerNode:
-    """A container of a lab: ``name`` as in the topology; ``address`` on the management network, "" without one.
-
-    ``folder`` is that of the topology, "" if Containerlab does not say.
-    """
+    """A container of a lab: ``name`` as in the topology, whose ``folder`` is "" if Containerlab does not say."""
 
     name: str
-    container: str
-    kind: str
     state: str
-    address: str
     folder: str = ""
 
 
@@ -92,9 +86,7 @@ class _Inspected(BaseModel):
     """A container in the JSON of ``containerlab inspect``, which leaves out what is empty."""
 
     name: str
-    kind: str = ""
     state: str = ""
-    ipv4_address: str = ""
     lab_name: str = ""
     topology: str = Field("", alias="absLabPath")
 
@@ -164,10 +156,7 @@ class Containerlab:
         return tuple(
             ContainerNode(
                 one.name.removeprefix(start),
-                one.name,
-                one.kind,
                 one.state,
-                _address(one.ipv4_address),
                 str(Path(one.topology).parent) if one.topology else "",
             )
             for one in sorted(mine, key=lambda one: one.name)
@@ -176,15 +165,6 @@ class Containerlab:
     def destroy(self) -> None:
         """Stop the lab and remove its containers, network and folder; nothing happens where it does not run."""
         self._run("destroy", "-t", str(self.topology), "--cleanup", timeout_s=_DESTROY_S)
-
-    @contextlib.contextmanager
-    def deployed(self) -> Iterator[tuple[ContainerNode, ...]]:
-        """Start the lab for a ``with`` block, and take it down however the block ends."""
-        nodes = self.deploy()
-        try:
-            yield nodes
-        finally:
-            self.destroy()
 
     def _run(self, *words: str, timeout_s: float) -> str:
         environ = {**os.environ, "CLAB_VERSION_CHECK": "disable", "CLAB_LABDIR_BASE": str(self.topology.parent)}
@@ -229,7 +209,3 @@ def _decoded(form: TypeAdapter[_Decoded], answer: str) -> _Decoded:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def _address(text: str) -> str:
-    return "" if text == "N/A" else text.partition("/")[0]
