@@ -265,16 +265,15 @@ class Pmd(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """A kind of cable. ``cost_rank`` orders media from the cheapest; ``is_copper`` asks for autonegotiation and link
-    training; ``form_factors`` are the cages that it has plugs for. ``fiber`` is the glass between two modules, empty
-    where the ends are fixed to the cable; ``duplex`` tells that all lanes share one fiber each way, by wavelengths.
+    """A kind of cable. ``cost_rank`` orders media from the cheapest; ``form_factors`` are the cages that it has plugs
+    for. ``fiber`` is the glass between two modules, empty where the ends are fixed to the cable; ``duplex`` tells that
+    all lanes share one fiber each way, by wavelengths.
     ``lengths_m`` are the lengths that are sold, ascending, by ``lengths_source``; beyond them there are multiples of
     ``length_step_m``, none where that is 0. ``id`` is its name in the file."""
 
     title: str
     source: str
     cost_rank: int
-    is_copper: bool
     form_factors: tuple[str, ...]
     pmds: tuple[Pmd, ...]
     fiber: str = ""
