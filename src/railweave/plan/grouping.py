@@ -28,8 +28,8 @@ class ChangeGroup:
 
     ``keys`` are the rows (for FRR the lines, for CABLE_LENGTH the ports) touched, of all devices together; ``count`` is
     the number of changes.
-    With ``uniform`` every device gets the same: ``before`` and ``after`` hold for all. Without it values differ, both
-    are None, and ``samples`` shows the first changes. ``context`` is FRR's, with the device's AS number left out.
+    With ``uniform`` every device gets the same, else values differ; ``samples`` are the first changes. ``context`` is
+    FRR's, with the device's AS number left out.
     """
 
     op: Op
@@ -37,8 +37,6 @@ class ChangeGroup:
     context: str
     keys: tuple[str, ...]
     field: str | None
-    before: Value | Fields | None
-    after: Value | Fields | None
     uniform: bool
     disruption: Disruption
     method: Method
@@ -225,15 +223,12 @@ def _sum_up(
 
 def _group(bucket: _Bucket) -> ChangeGroup:
     first = bucket.first
-    shown = bucket.uniform and first.table != FRR_TABLE
     return ChangeGroup(
         op=first.op,
         table=first.table,
         context=context_of(first),
         keys=tuple(sorted(bucket.rows, key=natural_key)),
         field=_field(first),
-        before=first.before if shown else None,
-        after=first.after if shown else None,
         uniform=bucket.uniform,
         disruption=first.disruption,
         method=first.method,
