@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config_checks import check_config
 
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import speeds
-from railweave.checks.config import check_config
 from railweave.cli.main import main
 from railweave.design.build import design
 from railweave.diagnostics import has_errors

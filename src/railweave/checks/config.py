@@ -6,11 +6,11 @@ from railweave.checks.buffer_facts import tier_path
 from railweave.checks.buffers import buffer_findings
 from railweave.checks.hashing import hash_findings
 from railweave.checks.registry import FABRIC_CHECKS, rule
-from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
+from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import MAXIMUM_PATHS
 from railweave.sonic.render.frr_text import own_frr_template
-from railweave.templates import Templates, find_templates
+from railweave.templates import Templates
 
 rule(
     "B-6",
@@ -25,27 +25,14 @@ Places = Callable[[str], Where]
 """Where an intent path stands: ``Intent.where``."""
 
 
-def _unplaced(path: str) -> Where:
-    return Where(path=path)
-
-
-def check_config(
-    fabric: Fabric, where: Places = _unplaced, templates: Templates | None = None
-) -> tuple[Diagnostic, ...]:
-    """Return all diagnostics of the configuration of ``fabric``, errors first; pass ``intent.where`` for places and a
-    project's own ``templates``."""
-    return in_order((*check_design(fabric, where), *check_own(fabric, where, templates)))
-
-
-def check_design(fabric: Fabric, where: Places = _unplaced) -> tuple[Diagnostic, ...]:
+def check_design(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of what railweave itself designs and configures: rules, paths, hashes and buffers."""
     advice = (found.diagnostic(code, where(found.path)) for code, check in FABRIC_CHECKS for found in check(fabric))
     return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *advice, *buffer_findings(fabric, where))
 
 
-def check_own(fabric: Fabric, where: Places = _unplaced, templates: Templates | None = None) -> tuple[Diagnostic, ...]:
+def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of what the intent and the project add: overrides and templates of their own."""
-    templates = templates or find_templates()
     own = own_frr_template(templates)
     if not own and not fabric.policies.overrides.rows:
         return ()

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from config_checks import check_config
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic
 from railweave.fabric.model import Fabric

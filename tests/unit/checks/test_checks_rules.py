@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from config_checks import check_config
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
 from railweave.checks.intent import check_intent
 from railweave.checks.registry import (
     FABRIC_CHECKS,

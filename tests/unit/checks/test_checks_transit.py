@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config_checks import check_config
 from route_valleys import valleys
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
 from railweave.checks.facts import fact_findings
 from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
 from railweave.design.build import design

@@ -2,12 +2,12 @@
 super-spines (RFC 7938 section 3.2)."""
 
 import pytest
+from config_checks import check_config
 from engine_tools import configure_all
 from route_valleys import valleys
 
 from railweave.cabling.table import cable_rows
 from railweave.catalog.load import load_catalog
-from railweave.checks.config import check_config
 from railweave.design.build import design
 from railweave.design.document import fabric_json
 from railweave.fabric.model import Fabric

@@ -3,9 +3,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from config_checks import check_config
 
 from railweave.checks import config as checks
-from railweave.checks.config import check_config
 from railweave.diagnostics import Severity
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Overrides
