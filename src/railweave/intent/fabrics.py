@@ -44,7 +44,7 @@ class _Projection:
         return value
 
 
-def split_fabrics(document: Document, file: str) -> tuple[dict[str, Document], list[Diagnostic]]:
+def split_fabrics(document: Document) -> tuple[dict[str, Document], list[Diagnostic]]:
     """Return the document of every fabric by its name, and what is wrong with the division itself.
 
     A document without ``fabrics`` is that of its only fabric, whose name is empty.

@@ -80,7 +80,7 @@ def document_of(path: Path) -> dict[str, Value]:
     Raises RefusedError where it is no YAML or cannot be divided, UsageError where no such fabric is in it.
     """
     file, name = split_reference(str(path))
-    documents, diagnostics = split_fabrics(read_document(decode(_read(Path(file)), file), file), file)
+    documents, diagnostics = split_fabrics(read_document(decode(_read(Path(file)), file), file))
     if diagnostics:
         raise RefusedError(diagnostics)
     if name not in documents:
@@ -92,7 +92,7 @@ def _load(text: str, named: tuple[str, str], data: bytes, beside: Beside | None)
     """Return the intent that ``named`` means: its file, and its fabric where there are several."""
     file, name = named
     whole = read_document(text, file)
-    documents, diagnostics = split_fabrics(whole, file)
+    documents, diagnostics = split_fabrics(whole)
     intents: dict[str, Intent] = {}
     for fabric, document in documents.items():
         found = _validated(document, file, hashlib.sha256(data).hexdigest())

@@ -282,7 +282,7 @@ def misplugged_cables(fabric: Fabric, checks: Iterable[VerifyCheck]) -> tuple[Sw
         for port in fabric.switch_of[name].panel.ports
     }
     moved: dict[frozenset[End], MovedPlug] = {}
-    for end in sorted(seen, key=_order):
+    for end in sorted(seen, key=natural_key):
         if end not in told and seen[end] in switches:
             moved.setdefault(frozenset((end, seen[end])), MovedPlug(end, planned[end], seen[end]))
     return (*swaps, *moved.values())
@@ -294,18 +294,16 @@ def _swaps(planned: Mapping[End, End], seen: Mapping[End, End]) -> tuple[Swapped
     for end, actual in seen.items():
         other = owner.get(actual)
         if other is not None and seen[other] == planned[end]:
-            cables = sorted((_cable(end, planned[end]), _cable(other, planned[other])), key=lambda one: _order(one[0]))
+            cables = sorted(
+                (_cable(end, planned[end]), _cable(other, planned[other])), key=lambda one: natural_key(one[0])
+            )
             found.setdefault(frozenset(cables), SwappedCables(cables[0], cables[1]))
-    return tuple(sorted(found.values(), key=lambda swap: _order(swap.one[0])))
+    return tuple(sorted(found.values(), key=lambda swap: natural_key(swap.one[0])))
 
 
 def _cable(a: End, b: End) -> tuple[End, End]:
-    first, second = sorted((a, b), key=_order)
+    first, second = sorted((a, b), key=natural_key)
     return first, second
-
-
-def _order(end: End) -> tuple[str | int, ...]:
-    return natural_key(end)
 
 
 def _port_names(fabric: Fabric, devices: set[str]) -> Mapping[str, str]:
