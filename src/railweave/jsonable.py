@@ -1,6 +1,7 @@
 """Values as JSON knows them: a dataclass or named tuple as an object of its fields, other
-tuples as lists, enumerations by their value."""
+tuples as lists, enumerations by their value. And what a line of a log holds."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -32,3 +33,12 @@ def members(value: object, *names: str) -> dict[str, Any]:
 def _fields(value: Any) -> Iterable[str]:
     """Return the names of the fields of a dataclass or named tuple, or of a value of one."""
     return value._fields if hasattr(value, "_fields") else [one.name for one in fields(value)]
+
+
+def object_of(line: str | bytes) -> dict[str, Any]:
+    """Return the object that a line of a log holds as JSON, empty where it holds none."""
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return held if isinstance(held, dict) else {}

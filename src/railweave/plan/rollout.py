@@ -4,7 +4,6 @@ Nothing here raises for what a file holds. A line that a kill cut short, steps t
 anything else are counted and told, so that whoever acts upon the value can see how much of it is known.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from railweave.jsonable import object_of
 from railweave.plan.rollout_step import Step
 from railweave.plan.signed import Signed, parse_signed
 
@@ -166,11 +166,8 @@ def parse_rollout(path: Path, data: bytes, *, alive: bool = False) -> Rollout:
 
 
 def _entry(line: bytes) -> Entry | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or not isinstance(record.get("step"), str):
+    record = object_of(line)
+    if not isinstance(record.get("step"), str):
         return None
     return Entry(
         _text(record, "at"),

@@ -1,7 +1,6 @@
 """The audit log as a table and as JSON: one entry a deployment, made of its two lines."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.jsonable import object_of
 from railweave.plan.outcome import outcome_text
 from railweave.report.layout import table
 
@@ -87,11 +87,7 @@ def _is_torn(lines: list[bytes], number: int, named: list[str | None], digests: 
 
 
 def _named(line: bytes) -> str | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    named = record.get("previous") if isinstance(record, dict) else None
+    named = object_of(line).get("previous")
     return named if isinstance(named, str) else None
 
 
@@ -127,11 +123,8 @@ def read_audit(data: bytes, head: str = "") -> AuditLog:
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    known = isinstance(record, dict) and isinstance(record.get("id"), str) and isinstance(record.get("event"), str)
+    record = object_of(line)
+    known = isinstance(record.get("id"), str) and isinstance(record.get("event"), str)
     return record if known and _are_outcomes(record.get("devices", {})) else None
 
 
