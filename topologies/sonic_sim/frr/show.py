@@ -129,7 +129,7 @@ def _block(block: Context, indent: str = "", *, active: bool = False) -> list[st
         shown = [
             line for line in block.lines.values() if not (active and line.endswith(" activate") and line[:2] != "no")
         ]
-        body = sorted(shown, key=lambda line: _af_key(block, line))
+        body = sorted(shown, key=_af_key)
     else:
         body = sorted(block.lines.values(), key=lambda line: not line.startswith(("match", "description", "ip ")))
     lines += [f"{indent} {line}" for line in body]
@@ -153,7 +153,7 @@ def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
     return (1, not group, peer_key(peer), place)
 
 
-def _af_key(block: Context, line: str) -> tuple[object, ...]:
+def _af_key(line: str) -> tuple[object, ...]:
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
         number = _network_key(words[1]) if "/" in words[-1] or words[0] == "network" else (0, b"")

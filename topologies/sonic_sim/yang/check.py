@@ -130,7 +130,7 @@ def translation_notes(document: Document) -> Iterator[str]:
     for table, rows in document.items():
         left = list(rows)
         for form in models()[table].forms if table in models() else ():
-            problems = {key: _problem(models()[table], form, key, rows[key]) for key in left}
+            problems = {key: _problem(form, key, rows[key]) for key in left}
             left = [key for key, problem in problems.items() if problem is not None]
             if form.keys:
                 yield from (f"sonic_yang(7):xlateList Exception:{problems[key]}" for key in left)
@@ -151,7 +151,7 @@ def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
         if lists == [form] and form.name != f"{model.table}_LIST":
             continue  # sonic_yang knows a single list by its name alone
         for key in [key for key in rows if key not in found]:
-            problem = _problem(model, form, key, rows[key])
+            problem = _problem(form, key, rows[key])
             if problem is None:
                 found[key] = form
                 _check_container_numbers(form, rows[key])
@@ -183,7 +183,7 @@ def _check_container_numbers(form: Form, row: Any) -> None:
             raise YangError(f"invalid literal for int() with base 10: {str(value)!r}")
 
 
-def _problem(model: Model, form: Form, key: str, row: Any) -> str | None:
+def _problem(form: Form, key: str, row: Any) -> str | None:
     """Return why a row does not become an entry of a list, None where it does."""
     parts = key.split("|")
     if not form.keys:
@@ -225,7 +225,7 @@ def _check_numbers(document: Document) -> None:
     """Raise YangError where a list has more entries than its model allows."""
     for table, rows in document.items():
         for form in models()[table].forms if table in models() else ():
-            most = form.limit("max-elements")
+            most = form.most()
             if most is not None and sum(models()[table].form_of(key) is form for key in rows) > most:
                 key = list(rows)[most]
                 raise fault_at(f'Too many "{form.name}" elements.', path=models()[table].path(form, key))

@@ -66,9 +66,9 @@ class Form:
         key, value = self.leaves.values()
         return key, value
 
-    def limit(self, word: str) -> int | None:
-        """Return the number of a condition of the whole list, such as ``max-elements``."""
-        return next((int(one.text) for one in self.conditions if one.word == word and one.leaf == "."), None)
+    def most(self) -> int | None:
+        """Return how many entries the list may have, None where nothing says so."""
+        return next((int(one.text) for one in self.conditions if (one.word, one.leaf) == ("max-elements", ".")), None)
 
 
 @dataclass(frozen=True, slots=True)

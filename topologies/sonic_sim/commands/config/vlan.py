@@ -116,7 +116,7 @@ def proxy_arp(one: Run, vid: int, mode: str) -> None:
 member = vlan.branch("member", "")
 
 
-def _chosen(one: Run, vid: str, port: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
+def _chosen(one: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
     """Return the VLANs that a command on members means; ``existing`` are those that ``all`` stands for."""
     every = sorted(int(name.removeprefix("Vlan")) for name in existing)
     if vid == "all":
@@ -137,7 +137,7 @@ def _chosen(one: Run, vid: str, port: str, multiple: bool, except_flag: bool, ex
     _except,
 )
 def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
-    numbers = _chosen(one, vid, port, multiple, except_flag, list(one.db.table("VLAN")))
+    numbers = _chosen(one, vid, multiple, except_flag, list(one.db.table("VLAN")))
     if untagged and (multiple or except_flag or vid == "all"):
         one.fail(f"{port} cannot have more than one untagged Vlan.")
     for number in numbers:
@@ -184,7 +184,7 @@ def _check_member(one: Run, name: str, port: str, untagged: bool) -> None:
 
 @member.leaf("del", "Delete VLAN member", _vid, argument("port", metavar="<port>"), _multiple, _except)
 def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
-    for number in _chosen(one, vid, port, multiple, except_flag, vlans_of(one.db, port)):
+    for number in _chosen(one, vid, multiple, except_flag, vlans_of(one.db, port)):
         _check_range(one, number)
         _must_exist(one, f"Vlan{number}")
         member_name = _port(one, port)
