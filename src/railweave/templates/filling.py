@@ -57,15 +57,18 @@ class Templates:
             with self._lock:  # a worker compiles, the others wait for it; Jinja keeps what it compiled
                 if self._environment is None:
                     self._environment = _environment(self.folders)
-                self._compiled[name] = self._environment.get_template(name)
+                template = self._compiled[name] = self._environment.get_template(name)
+                # Each filling copies them, and Jinja keeps them as a chain of mappings, which Python walks.
+                template.globals = dict(template.globals)
         return self._compiled[name]
 
 
 def _environment(folders: Sequence[Path]) -> "Environment":
     from jinja2 import FunctionLoader, StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(
+    from railweave.templates.sandbox import Sandbox
+
+    return Sandbox(
         loader=FunctionLoader(_reader(folders)),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from railweave.templates import TemplateFaultError, Templates, find_templates
+from railweave.templates.sandbox import Sandbox
 from railweave.templates.worker import Bounds, TemplateWorker
 
 
@@ -42,6 +43,30 @@ def test_a_template_cannot_reach_into_the_program(tmp_path: Path) -> None:
     write(tmp_path, "sly.j2", "{{ name.__class__.__mro__ }}")
     with pytest.raises(TemplateFaultError):
         find_templates(tmp_path).fill("sly.j2", {"name": "leaf"})
+
+
+class Shelf:
+    """Has a method of the name by which a list is changed."""
+
+    def append(self, word: str) -> str:
+        return f"no list took {word}"
+
+
+def test_an_attribute_is_refused_on_one_type_and_read_on_another_however_often(tmp_path: Path) -> None:
+    write(tmp_path, "shelf.j2", "{{ it.append('x') }}")
+    templates = Templates([tmp_path / "templates"])
+    names: list[str] = []
+    for _ in range(3):
+        assert templates.fill("shelf.j2", {"it": Shelf()}) == "no list took x"
+        with pytest.raises(TemplateFaultError, match="access to attribute 'append' of 'list' object is unsafe"):
+            templates.fill("shelf.j2", {"it": names})
+    assert names == []
+
+
+def test_answers_about_made_up_attributes_do_not_fill_the_memory() -> None:
+    sandbox = Sandbox()
+    assert all(sandbox.is_safe_attribute("", f"name{number}", None) for number in range(5000))
+    assert len(sandbox._answers) <= 1024
 
 
 @pytest.mark.parametrize("name", ["secret.j2", "frr/secret.j2", "sly.j2"])
