@@ -26,6 +26,7 @@ from railweave.files import create_private
 from railweave.hosts.places import PROGRAM
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.frr_text import FRR_TEMPLATE
 from railweave.sonic.rows import Block
 from railweave.templates import Templates
 
@@ -221,6 +222,7 @@ def _slice(total: int, part: int, parts: int) -> slice:
 
 
 def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> None:
+    maker.configurator.templates.compile(FRR_TEMPLATE)
     parts = processes * _SLICES_PER_PROCESS
     share = _Share(maker, folder)
     context = multiprocessing.get_context("fork")

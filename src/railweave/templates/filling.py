@@ -40,6 +40,12 @@ class Templates:
         with self._faults_told(name):
             return self._template(name).render(values)
 
+    def compile(self, name: str) -> None:
+        """Compile template ``name``, unless another process does the work, so that forks of this one need not."""
+        if self._elsewhere is None:
+            with self._faults_told(name):
+                self._template(name)
+
     def pieces(self, name: str, values: Mapping[str, object]) -> Iterator[str]:
         """Yield the text of template ``name`` as it is made, in this process; raises TemplateFaultError."""
         with self._faults_told(name):
