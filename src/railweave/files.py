@@ -9,8 +9,12 @@ _MODE = 0o600
 
 def create_private(path: Path | str, data: bytes) -> None:
     """Write a file into a folder that nobody reads yet; raises FileExistsError where there is one."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb", buffering=0) as file:
-        file.write(data)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE)
+    try:
+        while data:  # a whole fabric of files: without the calls that a file object makes besides
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)
 
 
 def write_private(path: Path, data: bytes, mode: int = _MODE) -> None:
