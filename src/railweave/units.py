@@ -30,7 +30,10 @@ def format_speed(speed_gbps: int) -> str:
 
 def ipv4_text(address: int) -> str:
     """Return the dotted form of a 32-bit address."""
-    return f"{_first_three(address >> 8)}{address & 255}"
+    return _first_three(address >> 8) + _LAST_NUMBER[address & 255]
+
+
+_LAST_NUMBER = tuple(map(str, range(256)))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -258,7 +258,7 @@ def neighbor_row(attachment: Attachment) -> Row:
         attachment.port.name,
         {"name": attachment.neighbor, "port": attachment.neighbor_lldp_port},
         _CABLED,
-        f"{attachment.neighbor}:{attachment.neighbor_port}",
+        attachment.far,
     )
 
 

@@ -15,13 +15,13 @@ from railweave.units import ipv4_text, ipv6_text
 
 
 class Attachment(NamedTuple):
-    """A used port: the far device, its port's name and what LLDP calls that port, this end's /31 address
-    (None on an unnumbered link), the length of the cable in metres, and this end's address of the /127 to a node
-    (None where there is no IPv6)."""
+    """A used port: the far device, the ``far`` end as people write it (``pod1-spine1:Ethernet0``) and what LLDP calls
+    that port, this end's /31 address (None on an unnumbered link), the length of the cable in metres, and this end's
+    address of the /127 to a node (None where there is no IPv6)."""
 
     port: SwitchPort
     neighbor: str
-    neighbor_port: str
+    far: str
     neighbor_lldp_port: str
     address: int | None
     is_host: bool
@@ -37,18 +37,18 @@ def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
     # A fabric has a million ends of links, and a link is unpacked in the time of two of its names.
     for link in fabric.downlinks_of[switch.name]:
         level, _, _, lower, lower_port, _, upper_port, network, _, length_m, _ = link
-        far = ports[lower][lower_port]
-        address = network if (numbered if level else has_ipv4) else None
-        if isinstance(far, SwitchPort):
-            found.append(Attachment(own[upper_port], lower, far.name, far.alias, address, False, length_m))
+        port = ports[lower][lower_port]
+        far, address = f"{lower}:{port.name}", network if (numbered if level else has_ipv4) else None
+        if isinstance(port, SwitchPort):
+            found.append(Attachment(own[upper_port], lower, far, port.alias, address, False, length_m))
         else:
             ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
-            found.append(Attachment(own[upper_port], lower, far.name, far.name, address, True, length_m, ipv6))
+            found.append(Attachment(own[upper_port], lower, far, port.name, address, True, length_m, ipv6))
     switches = fabric.switch_of
     for _, _, _, _, lower_port, upper, upper_port, network, _, length_m, _ in fabric.uplinks_of[switch.name]:
-        far = switches[upper].panel.ports[upper_port]
-        address = network + 1 if numbered else None
-        found.append(Attachment(own[lower_port], upper, far.name, far.alias, address, False, length_m))
+        port = switches[upper].panel.ports[upper_port]
+        far, address = f"{upper}:{port.name}", network + 1 if numbered else None
+        found.append(Attachment(own[lower_port], upper, far, port.alias, address, False, length_m))
     return tuple(found)
 
 
@@ -80,14 +80,9 @@ _CABLED = (
 
 def used_port_row(attachment: Attachment, shared: Fields) -> Row:
     """Return the PORT row of a cabled port; ``shared`` are its fields that follow from the panel."""
-    port, far = attachment.port, f"{attachment.neighbor}:{attachment.neighbor_port}"
-    return Row(
-        "PORT",
-        port.name,
-        {"admin_status": "up", "alias": port.alias, "description": f"to {far}", **shared},
-        _CABLED,
-        far,
-    )
+    port, far = attachment.port, attachment.far
+    fields = {"admin_status": "up", "alias": port.alias, "description": f"to {far}", **shared}
+    return Row("PORT", port.name, fields, _CABLED, far)
 
 
 def reserved_port_row(port: SwitchPort, shared: Fields) -> Row:
