@@ -115,11 +115,11 @@ def _losses(counted: Counted) -> Counters:
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    both = (f"rx_{what}", f"tx_{what}")
+    rx, tx = f"rx_{what}", f"tx_{what}"
     for port, counters in counted.items():
-        known = [value for name in both if (value := counters.get(name, UNKNOWN)) >= 0]
-        if known:
-            found[port] = sum(known)
+        received, sent = counters.get(rx, UNKNOWN), counters.get(tx, UNKNOWN)
+        if received >= 0 or sent >= 0:
+            found[port] = max(received, 0) + max(sent, 0)
     return found
 
 
