@@ -7,6 +7,7 @@ version to version. ``parse_frr`` removes these differences; the tables below ar
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from functools import lru_cache
 
 from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
@@ -123,14 +124,13 @@ def parse_frr(text: str) -> FrrDocument:
     entries: list[FrrEntry] = []
     version = ""
     for entry in read_lines(text):
-        if _says_nothing(entry):
-            if entry.line.startswith("frr version "):
-                version = entry.line.removeprefix("frr version ")
-            continue
-        if _is_system(entry):
-            system.append(entry.line)
-        elif not IMPLICIT.match(entry.line):
+        kind = _kind(entry)
+        if kind is _Kind.COMPARED:
             entries.append(entry)
+        elif kind is _Kind.SYSTEM:
+            system.append(entry.line)
+        elif entry.line.startswith("frr version "):
+            version = entry.line.removeprefix("frr version ")
     undrained, drain = separate(entries)
     kept, maintenance = separate_maintenance(undrained)
     return FrrDocument(
@@ -168,6 +168,24 @@ def never_compared(running: FrrDocument | None, after: FrrDocument | None = None
         rf"(?:{whole_blocks})|(?:{maintenance_pattern(entries)})|(?:{_VRF_BLOCK.pattern}{JOIN})?(?:{implied})$"
         rf"|(?:.*{JOIN})?(?!.*{JOIN})(?:{OMITTED.pattern}|{IMPLICIT.pattern})"
     )
+
+
+class _Kind(Enum):
+    """What a line is to a comparison."""
+
+    COMPARED = auto()
+    SYSTEM = auto()
+    IGNORED = auto()
+
+
+# What runs on a switch and what is intended have nearly all of their lines in common.
+@lru_cache(maxsize=8192)
+def _kind(entry: FrrEntry) -> _Kind:
+    if _says_nothing(entry):
+        return _Kind.IGNORED
+    if _is_system(entry):
+        return _Kind.SYSTEM
+    return _Kind.IGNORED if IMPLICIT.match(entry.line) else _Kind.COMPARED
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
@@ -308,7 +326,11 @@ def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
 
 
 def _is_active_anyway(entry: FrrEntry) -> bool:
-    return _ACTIVATE.match(entry.line) is not None and entry.path[-1:] == ("address-family ipv4 unicast",)
+    return (
+        entry.line.endswith(" activate")
+        and _ACTIVATE.match(entry.line) is not None
+        and entry.path[-1:] == ("address-family ipv4 unicast",)
+    )
 
 
 def render_frr(document: FrrDocument) -> str:

@@ -8,6 +8,7 @@ the running configurations of FRR 8.4, 8.5 and 10.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from railweave.secrets import shown_frr
 
@@ -106,9 +107,10 @@ _LINE_RANK = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class FrrEntry:
-    """One line in its context. Its text may hold a secret; ``shown`` and ``repr`` never do."""
+class FrrEntry(NamedTuple):
+    """One line in its context. Its text may hold a secret; ``shown`` and ``repr`` never do. The lines of a switch are
+    looked up in sets and caches all the time, and a tuple is hashed without a call.
+    """
 
     context: str
     line: str
@@ -158,16 +160,12 @@ def slot(line: str) -> str:
     return line
 
 
+@lru_cache(maxsize=8192)
 def is_default_on(line: str) -> bool:
     """Tell whether ``line`` is what FRR does anyway and therefore never prints."""
     # Lines of a neighbor are many and each its own, so the patterns are for those that may match.
     if line.startswith("neighbor ") and not any(word in line for word in (" send-comm", " enforce-", " capability ")):
         return False
-    return _is_default_on(line)
-
-
-@lru_cache(maxsize=4096)
-def _is_default_on(line: str) -> bool:
     return any(pattern.match(line) for pattern in DEFAULT_ON)
 
 
