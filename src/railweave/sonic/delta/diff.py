@@ -329,7 +329,9 @@ def _hashed(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
         }
     # Texts are the same where they are equal, so a row of many ports needs no call for each of its fields.
     if not neutral:
-        return fields if stated is None else {name: value for name, value in fields.items() if name in stated}
+        if stated is None or fields.keys() <= stated.keys():
+            return fields
+        return {name: value for name, value in fields.items() if name in stated}
     of_ours = fields if stated is None else stated
     return {name: value for name, value in fields.items() if name in of_ours and value != neutral.get(name)}
 
