@@ -134,9 +134,7 @@ class Configurator:
         own: dict[str, Iterable[Row]] = {
             "DEVICE_METADATA": (metadata_row(switch, shared.buffer_model),),
             "DEVICE_NEIGHBOR": map(neighbor_row, used),
-            "INTERFACE": (
-                row for one in used for row in link_rows(one, shared.ports[one.port.index].used.bare_interface)
-            ),
+            "INTERFACE": _interface_table(shared, used),
             "LOOPBACK_INTERFACE": loopback_rows(switch.loopback),
             "PORT": _port_table(shared, used),
         }
@@ -240,7 +238,14 @@ def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
     rows = [port.reserved for port in shared.ports]
     for one in used:
         index = one.port.index
-        rows[index] = used_port_row(one, shared.ports[index].shared_fields)
+        rows[index] = used_port_row(one.far, rows[index])
+    return rows
+
+
+def _interface_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
+    rows: list[Row] = []
+    for one in used:
+        rows += link_rows(one, shared.ports[one.port.index].used.bare_interface)
     return rows
 
 

@@ -32,7 +32,7 @@ from railweave.sonic.render.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
-from railweave.sonic.rows import Block, Fields, Row
+from railweave.sonic.rows import Block, Row
 
 
 class CabledRows(NamedTuple):
@@ -63,8 +63,7 @@ class PortRows:
     def __init__(self, port: SwitchPort, settings: "_Settings") -> None:
         """Keep what the rows follow from."""
         self._port, self._settings = port, settings
-        self.shared_fields: Fields = port_fields(port, settings.mtu_bytes)
-        self.reserved = reserved_port_row(port, self.shared_fields)
+        self.reserved = reserved_port_row(port, port_fields(port, settings.mtu_bytes))
 
     @cached_property
     def used(self) -> UsedRows:

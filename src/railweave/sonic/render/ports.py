@@ -78,11 +78,10 @@ _CABLED = (
 )
 
 
-def used_port_row(attachment: Attachment, shared: Fields) -> Row:
-    """Return the PORT row of a cabled port; ``shared`` are its fields that follow from the panel."""
-    port, far = attachment.port, attachment.far
-    fields = {"admin_status": "up", "alias": port.alias, "description": f"to {far}", **shared}
-    return Row("PORT", port.name, fields, _CABLED, far)
+def used_port_row(far: str, reserved: Row) -> Row:
+    """Return the PORT row of a port with a cable to ``far``; ``reserved`` is its row without one."""
+    fields = {**reserved.fields, "admin_status": "up", "description": f"to {far}"}
+    return Row("PORT", reserved.key, fields, _CABLED, far)
 
 
 def reserved_port_row(port: SwitchPort, shared: Fields) -> Row:
@@ -126,27 +125,17 @@ def link_local_row(port: str) -> Row:
 
 def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     """Return the rows of a link's end; ``bare`` is its port's row without fields."""
-    address, ipv6 = attachment.address, attachment.ipv6
-    if ipv6 is None:
-        return (link_local_row(attachment.port.name),) if address is None else (bare, _ipv4_row(attachment, address))
+    port, neighbor, _, _, address, is_host, _, ipv6 = attachment
     if address is None:
-        return bare, _ipv6_row(attachment, ipv6)
-    return bare, _ipv4_row(attachment, address), _ipv6_row(attachment, ipv6)
+        return (link_local_row(port.name),) if ipv6 is None else (bare, _ipv6_row(attachment, ipv6))
+    why = _OF_NODE if is_host else _OF_SWITCH
+    ipv4_row = Row("INTERFACE", f"{port.name}|{ipv4_text(address)}/{_LINK_LENGTH}", {}, why, neighbor)
+    return (bare, ipv4_row) if ipv6 is None else (bare, ipv4_row, _ipv6_row(attachment, ipv6))
 
 
 _COUNTED = " by leaf and leaf port, the even address at the upper end (RFC 3021)."
 _OF_NODE = f"The /31 of the link to {{}}, counted from addressing.hosts{_COUNTED}"
 _OF_SWITCH = f"The /31 of the link to {{}}, counted from addressing.links{_COUNTED}"
-
-
-def _ipv4_row(attachment: Attachment, address: int) -> Row:
-    return Row(
-        "INTERFACE",
-        f"{attachment.port.name}|{ipv4_text(address)}/{_LINK_LENGTH}",
-        {},
-        _OF_NODE if attachment.is_host else _OF_SWITCH,
-        attachment.neighbor,
-    )
 
 
 _IPV6_OF_NODE = (
