@@ -8,17 +8,26 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from no_skips import pytest_runtest_makereport
 from short_reports import pytest_runtest_protocol
 
+import nornir_railweave  # noqa: F401  so that `import napalm` leaves out the drivers of other vendors
+
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_protocol"]
 
-# How many examples a property is tried on: few in `make test`, many in `make properties`. The health checks left out
-# measure the load of the machine, and how many intents the design refuses.
+# How many examples a property is tried on: few in `make test`, more in `make check`, many in `make properties`. The
+# health checks left out measure the load of the machine, and how many intents the design refuses.
 LEFT_OUT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-settings.register_profile("quick", max_examples=12, deadline=None, suppress_health_check=LEFT_OUT)
-settings.register_profile("thorough", max_examples=250, deadline=None, suppress_health_check=LEFT_OUT)
+for profile, examples in {"quick": 6, "usual": 24, "thorough": 250}.items():
+    settings.register_profile(profile, max_examples=examples, deadline=None, suppress_health_check=LEFT_OUT)
 settings.load_profile("quick")
+
+# Hypothesis draws one value in twenty from the constants of the project's modules, and parses all that are imported for
+# it: seconds before the first test, and other values wherever another module happens to be imported.
+NO_CONSTANTS = Constants()
+providers._get_local_constants = lambda: NO_CONSTANTS
 
 # A run in the background inherits that Ctrl-C is ignored; what the tests start must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,7 +51,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_finish() -> None:
     """Let garbage be searched among what tests make, not again and again among all that was imported."""
     gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
+    gc.set_threshold(100_000, 50, 100)
     gc.enable()
 
 
