@@ -153,7 +153,7 @@ types: setup
 coverage: setup ## run the tests with coverage, and print the branches that they miss, the worst files first
 	@rm -rf build/coverage
 	@mkdir -p build/coverage
-	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench' >build/coverage/tests.log 2>&1 \
+	@$(GUARDED) $(BIN)/coverage run -m pytest -q $(PARALLEL) -m 'not e2e and not bench' --hypothesis-profile=usual >build/coverage/tests.log 2>&1 \
 	  || { tail -40 build/coverage/tests.log; exit 1; }
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
@@ -174,7 +174,7 @@ fuzz-chaos: setup
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
-properties: setup ## every property on twenty times as many examples as in `make test`
+properties: setup ## every property on forty times as many examples as in `make test`
 	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
 
 FUZZ_SECONDS ?= 600

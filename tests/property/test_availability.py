@@ -4,7 +4,7 @@ from itertools import product
 from math import prod
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.api.designing import gather_text
@@ -72,7 +72,6 @@ def brute_force(fabric: Fabric, given_rates: Rates) -> tuple[float, float]:
     return 100 * bandwidth / whole, cut_off
 
 
-@settings(max_examples=25)
 @given(fabric=fabrics(), given_rates=rates())
 def test_expectations_are_those_of_all_states(fabric: Fabric, given_rates: Rates) -> None:
     found = availability(fabric, failures(fabric), given_rates)

@@ -5,8 +5,9 @@ from itertools import permutations
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix
 from engine_tools import configure_all
+from examples import few
 from frr_routes import Network, routes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import renumbered
@@ -129,7 +130,7 @@ def test_every_link_to_a_node_has_a_127_of_its_own_in_its_leafs_64_and_none_is_t
 
 
 @given(wishes)
-@settings(max_examples=15)
+@few
 def test_ipv6_takes_the_same_equal_paths_as_ipv4_between_all_leaves(wish: Wish) -> None:
     fabric = built(wish)
     ipv4, ipv6 = routes(fabric), routes(fabric, family=6)
@@ -144,7 +145,7 @@ def test_ipv6_takes_the_same_equal_paths_as_ipv4_between_all_leaves(wish: Wish) 
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_a_lost_link_leaves_the_same_paths_to_both_families_and_makes_no_valley(wish: Wish) -> None:
     fabric = built(wish)
     down = fabric.fabric_links[:1]
@@ -161,7 +162,7 @@ def test_a_lost_link_leaves_the_same_paths_to_both_families_and_makes_no_valley(
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_growth_changes_no_ipv6_identity_and_no_row_of_a_leaf(wish: Wish) -> None:
     if wish.pods > 1:
         grown = replace(wish, pods=wish.pods + 1, spare_pods=wish.spare_pods - 1)
@@ -177,7 +178,7 @@ def test_growth_changes_no_ipv6_identity_and_no_row_of_a_leaf(wish: Wish) -> Non
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_without_ipv6_the_same_switches_have_the_same_lines_but_for_that_family(wish: Wish) -> None:
     with_ipv6, without = built(wish), built(replace(wish, hosts_ipv6=""))
     had = {config.device: config for config in configure_all(without)}
@@ -193,7 +194,7 @@ def test_without_ipv6_the_same_switches_have_the_same_lines_but_for_that_family(
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_without_ipv4_for_nodes_no_row_or_line_says_anything_else_and_none_is_of_their_pool(wish: Wish) -> None:
     both, alone = built(wish), built(replace(wish, hosts="none"))
     assert renumbered(both, alone) == renumbered(alone, both) == ()
@@ -211,7 +212,7 @@ def test_without_ipv4_for_nodes_no_row_or_line_says_anything_else_and_none_is_of
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_ipv6_alone_takes_the_paths_that_it_takes_beside_ipv4_and_loopbacks_keep_theirs(wish: Wish) -> None:
     both, alone = built(wish), built(replace(wish, hosts="none"))
     beside, ipv6, ipv4 = routes(both, family=6), routes(alone, family=6), routes(alone)
@@ -224,7 +225,7 @@ def test_ipv6_alone_takes_the_paths_that_it_takes_beside_ipv4_and_loopbacks_keep
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_a_node_without_ipv4_keeps_every_file_line_of_ipv6_and_has_none_of_ipv4(wish: Wish) -> None:
     both, alone = built(wish), built(replace(wish, hosts="none"))
     for host in alone.hosts[:2]:

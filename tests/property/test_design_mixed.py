@@ -6,8 +6,9 @@ from itertools import permutations
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
+from examples import few
 from frr_routes import routes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
@@ -109,7 +110,7 @@ def test_every_leaf_has_the_same_uplinks_and_keeps_the_ratio(wish: Wish) -> None
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_leaves_of_all_kinds_reach_each_other_over_every_spine(wish: Wish) -> None:
     fabric = built(replace(wish, pair=1, stripe=4, spines=4))
     network, leaves = routes(fabric), fabric.tier_switches[0]
@@ -120,7 +121,6 @@ def test_leaves_of_all_kinds_reach_each_other_over_every_spine(wish: Wish) -> No
 
 
 @given(wishes, st.integers(1, 12))
-@settings(max_examples=25)
 def test_more_nodes_of_the_last_kind_and_a_kind_more_change_no_identity_and_no_row(wish: Wish, more: int) -> None:
     last = wish.kinds[-1]
     before = built(replace(wish, kinds=wish.kinds[:-1], pair=1, stripe=wish.stripe or 2, spines=4))

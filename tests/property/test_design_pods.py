@@ -6,8 +6,9 @@ from itertools import permutations
 
 from designed_fabrics import CATALOG, built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
+from examples import few
 from frr_routes import routes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.build import design
@@ -155,7 +156,7 @@ def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
 
 
 @given(small)
-@settings(max_examples=12)
+@few
 def test_every_pair_of_leaves_has_the_planned_number_of_equal_paths(wish: Wish) -> None:
     fabric = built(wish)
     network, pair = routes(fabric), fabric.lowest.links_per_pair
@@ -175,7 +176,7 @@ def test_every_pair_of_leaves_has_the_planned_number_of_equal_paths(wish: Wish) 
 
 
 @given(small, st.data())
-@settings(max_examples=12)
+@few
 def test_no_path_goes_up_again_and_none_is_lost_while_links_are_down(wish: Wish, data: st.DataObject) -> None:
     fabric = built(wish)
     down = data.draw(st.lists(st.sampled_from(fabric.fabric_links), min_size=1, max_size=2, unique=True))
@@ -196,7 +197,6 @@ def test_no_path_goes_up_again_and_none_is_lost_while_links_are_down(wish: Wish,
 
 
 @given(wishes, st.integers(1, 2))
-@settings(max_examples=25)
 def test_more_nodes_and_pods_change_no_identity_and_no_row(wish: Wish, more: int) -> None:
     wish = replace(wish, reserved_pods=2, spines=wish.spines or 2, pair=wish.pair or 1)
     before = built(wish)
@@ -215,7 +215,6 @@ def test_more_nodes_and_pods_change_no_identity_and_no_row(wish: Wish, more: int
 
 
 @given(wishes)
-@settings(max_examples=25)
 def test_more_spines_of_every_pod_change_no_identity_and_move_no_cable(wish: Wish) -> None:
     wish = replace(wish, reserved_pods=1, reserved_spines=1, spines=2, pair=1, members=None)
     before = built(wish)
@@ -226,7 +225,6 @@ def test_more_spines_of_every_pod_change_no_identity_and_move_no_cable(wish: Wis
 
 
 @given(wishes)
-@settings(max_examples=25)
 def test_more_super_spines_change_no_identity(wish: Wish) -> None:
     wish = replace(wish, spines=2, pair=1, members=1, ratio=7)
     before, after = built(wish), built(replace(wish, members=2))
@@ -237,7 +235,7 @@ def test_more_super_spines_change_no_identity(wish: Wish) -> None:
 
 
 @given(st.integers(1, 4), st.sampled_from([None, 1]), st.sampled_from(["auto", "50G"]))
-@settings(max_examples=8)
+@few
 def test_a_third_tier_that_was_reserved_changes_no_leaf(nodes: int, pair: int | None, uplink_speed: str) -> None:
     wish = Wish(1, 1, nodes, 2, 1, "rail-optimized", pair, 2, None, 7, 2, 0, uplink_speed)
     text = wish.text().replace("tiers: 3", "tiers: auto")

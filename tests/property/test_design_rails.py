@@ -6,8 +6,9 @@ from itertools import permutations
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
+from examples import few
 from frr_routes import routes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
@@ -107,7 +108,7 @@ def test_numbers_follow_rail_and_plane_and_sizes_are_the_counts(wish: Wish) -> N
 
 
 @given(wishes)
-@settings(max_examples=10)
+@few
 def test_leaves_of_a_rail_have_equal_paths_and_rails_have_none(wish: Wish) -> None:
     fabric = built(wish)
     network = routes(fabric)
@@ -135,7 +136,7 @@ def test_a_node_has_routes_to_its_own_rail_alone(wish: Wish) -> None:
 
 
 @given(in_two_tiers, st.integers(1, 2))
-@settings(max_examples=8)
+@few
 def test_more_stripes_change_no_identity_no_row_and_no_node(wish: Wish, more: int) -> None:
     wish = replace(wish, short=0, spare_stripes=2)
     before = built(wish)
@@ -152,7 +153,7 @@ def test_more_stripes_change_no_identity_no_row_and_no_node(wish: Wish, more: in
 
 
 @given(in_two_tiers)
-@settings(max_examples=8)
+@few
 def test_more_spines_change_no_identity_and_move_no_cable(wish: Wish) -> None:
     wish = replace(wish, spare_spines=1)
     before, after = built(wish), built(replace(wish, spines=(wish.spines or 0) + 1, spare_spines=0))
@@ -162,7 +163,7 @@ def test_more_spines_change_no_identity_and_move_no_cable(wish: Wish) -> None:
 
 
 @given(st.integers(1, 4), st.sampled_from([1, 2]))
-@settings(max_examples=8)
+@few
 def test_a_second_tier_under_a_kept_stripe_renumbers_nothing(nodes: int, planes: int) -> None:
     one = Wish(1, nodes, 2, planes, None, 1)
     before = built(one)

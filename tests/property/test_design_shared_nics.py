@@ -7,8 +7,9 @@ from itertools import permutations
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice, outcome
 from engine_tools import configure_all, plan_waves
+from examples import few
 from frr_routes import Network, routes
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
@@ -176,7 +177,7 @@ def test_sizes_are_the_counts_of_the_fabric(wish: Wish) -> None:
 
 
 @given(small)
-@settings(max_examples=12)
+@few
 def test_every_pair_of_nodes_has_the_planned_number_of_equal_paths(wish: Wish) -> None:
     fabric = built(wish)
     network = routes(fabric)
@@ -194,7 +195,7 @@ def test_every_pair_of_nodes_has_the_planned_number_of_equal_paths(wish: Wish) -
 
 
 @given(small, st.data())
-@settings(max_examples=12)
+@few
 def test_a_failed_leaf_or_access_link_keeps_every_pair_of_nodes_connected(wish: Wish, data: st.DataObject) -> None:
     fabric = built(wish)
     access = tuple(link for link in fabric.links if link.is_access)
@@ -210,7 +211,7 @@ def test_a_failed_leaf_or_access_link_keeps_every_pair_of_nodes_connected(wish: 
 
 
 @given(small, st.data())
-@settings(max_examples=12)
+@few
 def test_no_path_goes_up_again_while_an_access_link_is_down(wish: Wish, data: st.DataObject) -> None:
     fabric = built(wish)
     link = data.draw(st.sampled_from([link for link in fabric.links if link.is_access]))
@@ -224,14 +225,13 @@ def test_no_path_goes_up_again_while_an_access_link_is_down(wish: Wish, data: st
 
 
 @given(wishes)
-@settings(max_examples=25)
 def test_no_failure_of_one_leaf_takes_a_rail_from_a_node(wish: Wish) -> None:
     fabric = built(wish)
     assert not any(rails_out(fabric, (leaf.name,)) for leaf in fabric.tier_switches[0])
 
 
 @given(small)
-@settings(max_examples=10)
+@few
 def test_the_worst_two_nodes_keep_their_share_when_one_component_fails(wish: Wish) -> None:
     fabric = built(wish)
     assume(len(fabric.hosts) > 1)
@@ -248,7 +248,6 @@ def test_the_worst_two_nodes_keep_their_share_when_one_component_fails(wish: Wis
 
 
 @given(wishes)
-@settings(max_examples=25)
 def test_leaves_that_share_nics_are_never_in_one_wave_of_disruptive_changes(wish: Wish) -> None:
     fabric = built(wish)
     names = [leaf.name for leaf in fabric.tier_switches[0]]
@@ -259,7 +258,6 @@ def test_leaves_that_share_nics_are_never_in_one_wave_of_disruptive_changes(wish
 
 
 @given(wishes)
-@settings(max_examples=25)
 def test_a_node_tries_its_ports_one_after_the_other_and_nodes_begin_with_different_ones(wish: Wish) -> None:
     fabric = built(wish)
     firsts: Counter[str] = Counter()
@@ -295,7 +293,7 @@ def test_another_pool_of_nics_renumbers_the_leaves_that_announce_them() -> None:
 
 
 @given(wishes, st.integers(1, 2))
-@settings(max_examples=20)
+@few
 def test_more_stripes_change_no_identity_and_no_row(wish: Wish, more: int) -> None:
     before = built(replace(wish, spare=2))
     after = built(replace(wish, stripes=wish.stripes + more, spare=2 - more))

@@ -8,8 +8,9 @@ from itertools import permutations, product
 
 from designed_fabrics import built, check_built_or_refused_with_a_fix, check_nothing_is_given_twice
 from engine_tools import configure_all
+from examples import few
 from frr_routes import routes
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.design.renumbering import moved_cables, renumbered
@@ -110,7 +111,6 @@ def test_an_intent_of_several_uplink_speeds_is_either_built_or_refused_with_a_fi
 
 
 @given(wishes)
-@settings(max_examples=50)
 def test_nothing_is_given_twice_and_both_ends_run_at_the_speed_of_their_link(wish: Wish) -> None:
     fabric = built(wish)
     check_nothing_is_given_twice(fabric)
@@ -125,7 +125,6 @@ def test_nothing_is_given_twice_and_both_ends_run_at_the_speed_of_their_link(wis
 
 
 @given(wishes)
-@settings(max_examples=50)
 def test_every_leaf_has_the_links_of_its_kind_to_every_spine_and_keeps_the_ratio(wish: Wish) -> None:
     fabric = built(wish)
     for leaf in fabric.tier_switches[0]:
@@ -141,7 +140,7 @@ def test_every_leaf_has_the_links_of_its_kind_to_every_spine_and_keeps_the_ratio
 
 
 @given(wishes)
-@settings(max_examples=8)
+@few
 def test_leaves_of_all_kinds_reach_each_other_on_the_planned_number_of_equal_paths(wish: Wish) -> None:
     fabric = built(replace(wish, nodes=1, kinds=tuple(replace(kind, nodes=1) for kind in wish.kinds)))
     network = routes(fabric)
@@ -154,7 +153,7 @@ def test_leaves_of_all_kinds_reach_each_other_on_the_planned_number_of_equal_pat
 
 
 @given(wishes, st.integers(0, 4), st.integers(0, 4), kinds, st.integers(0, 2))
-@settings(max_examples=12)
+@few
 def test_growth_of_every_kind_and_spines_and_a_later_kind_change_no_identity_and_no_row(
     wish: Wish, more: int, more_of_last: int, later: Kind, spines: int
 ) -> None:
