@@ -72,7 +72,7 @@ def asked_roles(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     for node in nodes:
         if isinstance(node, ast.Compare):
             for one in (node.left, *node.comparators):
-                if isinstance(one, ast.Attribute) and ast.unparse(one).endswith(".tier.name"):
+                if isinstance(one, ast.Attribute) and one.attr == "name" and getattr(one.value, "attr", "") == "tier":
                     yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Name) and node.id in {"Role", "LinkKind"}:
             yield node.lineno, node.id

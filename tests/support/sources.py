@@ -11,8 +11,15 @@ Module = tuple[str, Path]
 
 @functools.cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of a module."""
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    """Return all nodes of a module in the order of `ast.walk`, but for the contexts of names."""
+    found: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    for node in found:
+        for value in vars(node).values():
+            if isinstance(value, list):
+                found += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                found.append(value)
+    return tuple(found)
 
 
 def by_folder(modules: Iterable[Module], root: Path) -> dict[str, list[Module]]:

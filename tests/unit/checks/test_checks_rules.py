@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from config_checks import check_config
+from sources import nodes_of
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.intent import check_intent
@@ -168,8 +169,8 @@ def test_every_code_that_is_used_has_a_rule_and_every_rule_is_used() -> None:
         code
         for folder in ("src/railweave", "tasks")
         for path in (PROJECT / folder).rglob("*.py")
-        if CODE.search(text := path.read_text())
-        for node in ast.walk(ast.parse(text))
+        if CODE.search(path.read_text())
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for code in [CODE.fullmatch(node.value)]
         if code

@@ -4,12 +4,13 @@ intent and the target that the person named."""
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from parsed_commands import COMMAND, ERRORS, NAMED_ONLY, parse
+from sources import nodes_of
 
 from railweave.wording import UNTARGETED, WITHOUT_INTENT, command_line, commands_name
 
@@ -35,11 +36,11 @@ NO_NEXT_STEP = {
 """Names of commands in generated files, a help text and the title of a play."""
 
 
-def messages(tree: ast.AST) -> Iterator[str]:
+def messages(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Yield the texts of a module that are no docstrings, f-strings with a placeholder for each value."""
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     inner: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             inner |= {id(part) for part in node.values}
             parts = (part.value if isinstance(part, ast.Constant) else PLACEHOLDER for part in node.values)
@@ -57,7 +58,7 @@ def printed_commands() -> Iterator[tuple[str, str]]:
     sources = ((path, path.read_text(encoding="utf-8")) for path in modules)
     with commands_name(f"{PLACEHOLDER}.yml", PLACEHOLDER):
         for path, source in sources:
-            for text in messages(ast.parse(source)) if "railweave " in source or "command_line" in source else ():
+            for text in messages(nodes_of(path)) if "railweave " in source or "command_line" in source else ():
                 yield from ((str(path.relative_to(ROOT)), "".join(found)) for found in SHOWN.findall(text))
     codes = ROOT / "src/railweave/checks/codes.toml"
     yield from ((codes.name, "".join(found)) for found in SHOWN.findall(codes.read_text(encoding="utf-8")))
