@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from railweave.api import alternatives
 from railweave.api.alternatives import suggest
+from railweave.api.catalog import models
 from railweave.api.project import open_project
 from railweave.errors import UsageError
 
@@ -35,7 +37,14 @@ topology: {leaf: {model: nokia-ixr7220-h4-64d}, spine: {model: nokia-ixr7220-h4-
 """
 
 
-def test_the_suggestions_are_those_for_the_fabric_alone(tmp_path: Path) -> None:
+FEW = models("nokia-ixr7220-h4-64d")._replace(
+    switches=tuple(models(name).switches[0] for name in ("nokia-ixr7220-h4-64d", "nvidia-sn4700", "nvidia-sn5600"))
+)
+"""Three of the catalog's models: nine pairs to design instead of hundreds."""
+
+
+def test_the_suggestions_are_those_for_the_fabric_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alternatives, "models", lambda: FEW)
     (tmp_path / "cluster.yml").write_text(TEXT)
     (tmp_path / "alone.yml").write_text(ALONE)
     found = suggest(open_project(tmp_path / "cluster.yml", fabric="backend"))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railweave import api
+from railweave.api.starter import design_intent
 from railweave.comparison.alternative import Comparison
 from railweave.errors import RailweaveError
 from railweave.report.page.compare_page import rules
@@ -69,9 +70,11 @@ topology: {shape: rack-aligned, leaf: {ports: 64, speed: 400G}, spine: {ports: 6
     assert rails["tiers"] == ("2 tiers, 4 rails, 1 plane", True)
 
 
-def test_a_design_without_spines_has_no_rule_about_them() -> None:
-    found = api.compare_designs()
-    only = next(one for one in found.alternatives if one.intent == "rail-only")
+def test_a_design_without_spines_has_no_rule_about_them(tmp_path: Path) -> None:
+    path = tmp_path / "rail-only.yml"
+    path.write_text(design_intent("rail-only"), encoding="utf-8")
+    found = api.compare([api.open_project(path), api.open_project(INTENTS / "pod-32.yml")])
+    only = found.alternatives[0]
     assert {one.key: one.met for one in only.guidelines} == {
         "ratio": None,
         "tiers": None,
