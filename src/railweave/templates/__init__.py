@@ -25,8 +25,10 @@ def find_templates(project: Path | None = None) -> Templates:
 def _templates_of(project: Path | None) -> Templates:
     shipped = [folder for folder in _SHIPPED if folder.is_dir()]
     own = project / "templates" if project else None
-    if own is None or own in shipped or not own.is_dir():
+    if own is None:
         return Templates(shipped)
+    if own in shipped or not own.is_dir():
+        return _templates_of(None)  # compiled once for all projects without templates
     if own.is_symlink():
         raise TemplateFaultError(f"{own} is a symbolic link: templates are files of the project itself")
     from railweave.templates.worker import TemplateWorker  # late: most projects have no templates
