@@ -13,6 +13,8 @@ from sonic_sim import control
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimDevice, SimSpec
 
+pytestmark = pytest.mark.slow
+
 PEERS = ("10.192.0.0", "10.192.0.2", "10.192.0.4")
 FRR = """frr defaults traditional
 hostname leaf1

@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
         ("intent.md", ["schema", "intent", "--markdown"]),
         ("json.md", ["schema", "--markdown"]),
         ("checks.md", ["codes"]),
-        ("designs.md", ["init", "--list", "--markdown"]),
+        pytest.param("designs.md", ["init", "--list", "--markdown"], marks=pytest.mark.slow),
     ],
 )
 def test_a_reference_page_is_what_the_command_prints(

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DRIVERS = [("eos", "EOSDriver"), ("nxos_ssh", "NXOSSSHDriver"), ("sonic", "SonicDriver"), ("ios", "IOSDriver")]
 # What a deployment imports is imported once; every name is then looked up where no other one was.
 LOOK_UP = """

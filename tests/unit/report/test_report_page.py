@@ -439,6 +439,7 @@ def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert str(refused.value) == f"{out} cannot be written: No such file or directory"
 
 
+@pytest.mark.slow
 def test_a_report_without_a_rollout_does_not_wait_for_the_driver(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from railweave import api;"

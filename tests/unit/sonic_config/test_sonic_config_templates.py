@@ -100,7 +100,11 @@ def test_the_folder_itself_is_no_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", r"not done after 0\.5 s"),
+        pytest.param(
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            r"not done after 0\.5 s",
+            marks=pytest.mark.slow,
+        ),
         ("{{ 'x' * 10**9 }}", "more than 300,000,000 bytes of memory"),
         ("{% for a in range(99999) %}twelve bytes{% endfor %}", r"its text is longer than 1,000,000 bytes"),
         ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", r"big\.j2:1: maximum recursion depth"),

@@ -20,6 +20,8 @@ from railweave_switch.steps import StepError, apply_frr
 
 SEEDS = int(os.environ.get("RAILWEAVE_SWITCH_SEEDS", "300"))
 BLOCK = 50
+FEW = 100
+"""How many of the seeds `make test` tries."""
 
 
 def watched() -> tuple[World, Case]:
@@ -34,7 +36,9 @@ def judged(world: World, case: Case) -> None:
     _end(world, transaction(), case)
 
 
-@pytest.mark.parametrize("block", range(0, SEEDS, BLOCK))
+@pytest.mark.parametrize(
+    "block", [pytest.param(one, marks=[pytest.mark.slow] if one >= FEW else []) for one in range(0, SEEDS, BLOCK)]
+)
 def test_seeded_faults_leave_no_unconfirmed_change(block: int) -> None:
     for seed in range(block, min(block + BLOCK, SEEDS)):
         run_case(seed)
