@@ -86,8 +86,9 @@ def _moved(
 ) -> int:
     """Return how many uplinks of the switch at ``place``, each as it was and as it is, end on another upper port."""
     (was_in, was), (group, index) = old[0].joins(place), new[0].joins(place)
+    was_place, now_place = old[1].place, new[1].place
+    # `upper_port` written out: the sizing of a fabric comes here for every cable, several times.
     return sum(
-        one.upper_port(was) != now.upper_port(index)
-        or old[1].place(was_in, one.upper) != new[1].place(group, now.upper)
-        for one, now in uplinks
+        base + step * was != now_base + now_step * index or was_place(was_in, upper) != now_place(group, now_upper)
+        for (_, upper, base, step), (_, now_upper, now_base, now_step) in uplinks
     )
