@@ -174,7 +174,7 @@ fuzz-chaos: setup
 faults: setup ## 10,000 seeded faults in the switch program
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
-properties: setup ## every property on forty times as many examples as in `make test`
+properties: setup ## every property on 25 times as many examples as in `make test`
 	@$(PYTEST) $(PARALLEL) -m 'hypothesis and not e2e and not bench' --hypothesis-profile=thorough
 
 FUZZ_SECONDS ?= 600

@@ -21,8 +21,6 @@ from railweave.report.verification import verify_json
 from railweave.sonic.delta.merge import parse_merge
 from railweave.sonic.frr import parse_frr
 
-pytestmark = pytest.mark.slow
-
 INTENT = Path("intent/pod-32.yml")
 LEAVES = [f"pod1-leaf{number}" for number in range(1, 5)]
 SPINES = [f"pod1-spine{number}" for number in range(1, 5)]
