@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from nornir_railweave.rollout.journal import RolloutMetadata
@@ -15,6 +15,7 @@ from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
 from railweave.api.signing import read_signed, refuse_unsigned
 from railweave.errors import RailweaveError, RefusedError, UsageError
+from railweave.plan.consent import Consent
 from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
@@ -28,7 +29,7 @@ TIMER_MARGIN_S = 15
 
 
 @dataclass(frozen=True, slots=True)
-class DeployOptions:
+class DeployOptions(Consent):
     """What the operator agrees to beside the plan itself.
 
     ``provision`` allows reloads, ``renumber`` other identities of existing devices; ``skip_unreachable`` leaves out
@@ -39,34 +40,24 @@ class DeployOptions:
     sends what is dropped. ``max_failures`` None is the target's.
     """
 
-    provision: bool = False
-    renumber: bool = False
     skip_unreachable: bool = False
     remove_conflicting: bool = False
-    single_step: bool = False
-    remove_live: bool = False
-    allow_lockout: bool = False
-    discard_newer: bool = False
     nodes_done: bool = False
     max_failures: int | None = None
 
-    def policy(self, fabric: LiveFabric, *, remove_conflicting: bool | None = None) -> Policy:
+    def policy(self, fabric: LiveFabric) -> Policy:
         """Return the policy of a rollout to ``fabric`` with these options, whose journals are the project's."""
-        policy = self.policy_on(fabric.target, remove_conflicting=remove_conflicting)
-        return replace(policy, journal_dir=journal_folder(), journals=shared_journals())
+        return replace(self.policy_on(fabric.target), journal_dir=journal_folder(), journals=shared_journals())
 
-    def policy_on(self, target: Target, *, remove_conflicting: bool | None = None) -> Policy:
+    def policy_on(self, target: Target) -> Policy:
         """Return the policy of a rollout to ``target`` with these options; its journals have no place yet."""
+        # A policy is a value for workers too: it holds what was agreed to and none of the other options.
+        agreed = Consent(**{one.name: getattr(self, one.name) for one in fields(Consent)})
         return policy_for(
             target,
-            provision=self.provision,
-            renumber=self.renumber,
+            agreed,
             skip_unreachable=self.skip_unreachable,
-            remove_conflicting=self.remove_conflicting if remove_conflicting is None else remove_conflicting,
-            single_step=self.single_step,
-            remove_live=self.remove_live,
-            allow_lockout=self.allow_lockout,
-            discard_newer=self.discard_newer,
+            remove_conflicting=self.remove_conflicting,
             max_failures=self.max_failures,
         )
 

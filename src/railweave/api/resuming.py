@@ -1,6 +1,7 @@
 """Resume a rollout: revert unconfirmed commits, plan what remains, ask, continue."""
 
 from contextlib import closing
+from dataclasses import replace
 
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newer_change, newest_unfinished, write_down_done
@@ -66,7 +67,7 @@ def _resume(
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
-    policy = options.policy(fabric, remove_conflicting=rollout.remove_conflicting)
+    policy = replace(options, remove_conflicting=rollout.remove_conflicting).policy(fabric)
     told, command = state_told(project, fabric), f"deploy --resume {rollout.name}"
     with told, audited(command, plan, signed_by=signer) as record, fabric.shown:
         write_down_done(rollout, plan, journal)

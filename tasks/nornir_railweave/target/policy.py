@@ -9,6 +9,8 @@ from nornir_railweave.target.inventory import STATE_DIR
 from nornir_railweave.target.model import Rollout, Source, Target
 from railweave.plan.consent import Consent
 
+NO_CONSENT = Consent()
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -19,7 +21,7 @@ class Policy:
     outside of the runner. ``message`` goes with every commit; ``clock`` is what all of it waits by.
     """
 
-    consent: Consent = field(default_factory=Consent)
+    consent: Consent = NO_CONSENT
     skip_unreachable: bool = False
     remove_conflicting: bool = False
     rollout: Rollout = field(default_factory=Rollout)
@@ -32,34 +34,22 @@ class Policy:
 
 def policy_for(
     target: Target,
+    consent: Consent = NO_CONSENT,
     *,
-    provision: bool = False,
-    renumber: bool = False,
     skip_unreachable: bool = False,
     remove_conflicting: bool = False,
-    single_step: bool = False,
-    remove_live: bool = False,
-    allow_lockout: bool = False,
-    discard_newer: bool = False,
     max_failures: int | None = None,
-    journal_dir: Path = STATE_DIR / "journal",
-    journals: SharedJournals | None = None,
 ) -> Policy:
     """Return the policy of a deployment to ``target`` with what the command line agreed to."""
     return Policy(
-        consent=Consent(
-            provision=provision,
-            renumber=renumber,
-            single_step=single_step or target.rollout.single_step,
-            remove_live=remove_live,
+        consent=replace(
+            consent,
+            single_step=consent.single_step or target.rollout.single_step,
             # Nobody is locked out of a rehearsal.
-            allow_lockout=allow_lockout or target.source is not Source.ADDRESSES,
-            discard_newer=discard_newer,
+            allow_lockout=consent.allow_lockout or target.source is not Source.ADDRESSES,
         ),
         skip_unreachable=skip_unreachable,
         remove_conflicting=remove_conflicting,
         rollout=replace(target.rollout, max_failures=max_failures or target.rollout.max_failures),
         reconnect_s=target.timeouts.reconnect_s,
-        journal_dir=journal_dir,
-        journals=journals,
     )

@@ -5,8 +5,10 @@ import pytest
 from nornir_railweave.target.model import Rollout
 from nornir_railweave.target.policy import policy_for
 from nornir_railweave.target.target_file import parse_target
+from railweave.api.deploying import DeployOptions
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
+from railweave.plan.consent import Consent
 from railweave.plan.policy import RolloutPolicy, Share
 
 
@@ -91,7 +93,15 @@ def test_a_misspelt_key_gets_the_nearest_one() -> None:
 def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text: str, single_step: bool) -> None:
     target = parse_target(text, "t.yml", "t")
     assert policy_for(target).consent.single_step is single_step
-    assert policy_for(target, single_step=True).consent.single_step
+    assert policy_for(target, Consent(single_step=True)).consent.single_step
+
+
+def test_a_policy_holds_the_consent_alone_of_what_an_operator_chose() -> None:
+    options = DeployOptions(provision=True, discard_newer=True, skip_unreachable=True, nodes_done=True, max_failures=2)
+    policy = options.policy_on(parse_target("source: addresses\naddress: '{name}'", "t.yml", "t"))
+    assert type(policy.consent) is Consent
+    assert policy.consent == Consent(provision=True, discard_newer=True)
+    assert (policy.skip_unreachable, policy.rollout.max_failures) == (True, 2)
 
 
 def test_the_command_line_goes_before_the_failures_that_a_target_allows() -> None:
