@@ -47,8 +47,24 @@ class SecretSource:
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JumpLogin:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SshLogin:
+    """A login by SSH. ``password`` and ``passphrase`` name secrets, ``password_env`` and ``passphrase_env`` environment
+    variables; none of them is a secret itself."""
+
+    __pydantic_config__ = STRICT
+    username: Text = "admin"
+    port: Port = 22
+    key_file: File | None = None
+    agent: bool = True
+    password_env: Variable | None = None
+    passphrase_env: Variable | None = None
+    password: SecretName | None = None
+    passphrase: SecretName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JumpLogin(_SshLogin):
     """A jump host and how to log in there; without a file of its own its key stands in that of the switches.
 
     ``channels`` bounds the switches reached at once.
@@ -56,35 +72,18 @@ class JumpLogin:
 
     __pydantic_config__ = STRICT
     host: HostName
-    username: Text = "admin"
-    port: Port = 22
-    key_file: File | None = None
-    agent: bool = True
-    password_env: Variable | None = None
-    passphrase_env: Variable | None = None
-    password: SecretName | None = None
-    passphrase: SecretName | None = None
     known_hosts: File | None = None
     channels: Annotated[int, Field(ge=1, le=1000)] = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """How to log in by SSH. ``password`` and ``passphrase`` name secrets, ``password_env`` and ``passphrase_env``
-    environment variables; none of them is a secret itself.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login(_SshLogin):
+    """How to log in to switches.
 
     ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
     """
 
     __pydantic_config__ = STRICT
-    username: Text = "admin"
-    port: Port = 22
-    key_file: File | None = None
-    agent: bool = True
-    password_env: Variable | None = None
-    passphrase_env: Variable | None = None
-    password: SecretName | None = None
-    passphrase: SecretName | None = None
     strict: bool = True
     known_hosts: File | None = None
     jump: JumpLogin | None = None

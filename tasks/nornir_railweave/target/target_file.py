@@ -203,7 +203,7 @@ def _secret_in_file(key: str, where: Where) -> Diagnostic:
 
 
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
-    """Return the keys known in the mapping at ``parts``, or in the nearest one around it."""
+    """Return the keys known in the mapping at ``parts``, or in the nearest one around it, those that it needs first."""
     models: dict[tuple[Any, ...], type] = {
         (): _Target,
         ("ssh",): Login,
@@ -227,7 +227,8 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
     known = next(models[parts[:depth]] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
     if issubclass(known, BaseModel):
         return list(known.model_fields)
-    return list(TypeAdapter(known).json_schema()["properties"])
+    schema = TypeAdapter(known).json_schema()
+    return list(dict.fromkeys([*schema.get("required", ()), *schema["properties"]]))
 
 
 def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Where:

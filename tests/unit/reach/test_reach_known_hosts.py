@@ -58,7 +58,7 @@ def test_a_failure_leaves_the_file_and_no_other_one(tmp_path: Path, monkeypatch:
 
 def test_a_jump_host_is_read_and_bounds_the_workers() -> None:
     target = parse_target(JUMP + "    key_file: /k\n    channels: 8\n", "t", "t")
-    assert target.login.jump == JumpLogin("jump.example", key_file=Path("/k"), channels=8)
+    assert target.login.jump == JumpLogin(host="jump.example", key_file=Path("/k"), channels=8)
     assert target.rollout.workers == 8
     assert parse_target(JUMP + "    channels: 200\n", "t", "t").rollout.workers == 50
 
