@@ -5,16 +5,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticKnownError
 
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Host
 from railweave.hosts.render import SCHEDULERS
 from railweave_hosts.hooks import Hooks
-from railweave_hosts.node_pattern import fill_pattern
+from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 
 def _path(value: Any) -> Any:
@@ -23,6 +25,13 @@ def _path(value: Any) -> Any:
     return Path(value).expanduser() if isinstance(value, str) else value
 
 
+def _refuse(_value: Any) -> Any:
+    raise PydanticKnownError("unexpected_keyword_argument")
+
+
+Value = TypeVar("Value")
+Derived = Annotated[Value, BeforeValidator(_refuse), SkipJsonSchema()]
+"""A field that no file states: a key of its name is as unknown as any other."""
 MAY_STAND_ALONE = BeforeValidator(lambda value: {"address": value} if isinstance(value, str) else value)
 """Of an address without anything else beside it."""
 STRICT = ConfigDict(extra="forbid", frozen=True)
@@ -31,6 +40,7 @@ Address = Annotated[str, Field(min_length=1, max_length=253)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\s]*$")]
+Unit = Annotated[str, Field(pattern=r"^[A-Za-z0-9:_.@-]+\.(service|target)$")]
 File = Annotated[Path, BeforeValidator(_path)]
 """A file on this machine; ``~`` is the user's home."""
 
@@ -111,22 +121,23 @@ class HostAccess:
     """The ``hosts:`` of a target. ``address`` is a pattern over ``{name}``, ``{kind}``, ``{number}`` and ``{fabric}``:
     of host names or IP addresses, or of containers' names.
 
-    ``root`` stands before every path of a file and of /sys, empty on real nodes; ``nic_settings`` is off where nodes
+    ``root`` stands before every path of a file and of /sys, None on real nodes; ``nic_settings`` is off where nodes
     have no such NICs, as in a lab. ``secrets`` are the values of those that ``login`` names;
     units of ``before`` start on a node once its NICs are set.
     """
 
-    address: str | None = None
-    nodes: Mapping[str, NodeAddress] = field(default_factory=dict)
+    __pydantic_config__ = STRICT
     connection: Connection = Connection.SSH
-    python: str = "/usr/bin/python3"
-    root: str = ""
+    address: Annotated[Text, AfterValidator(checked_pattern)] | None = None
+    nodes: Mapping[str, Annotated[NodeAddress, MAY_STAND_ALONE]] = field(default_factory=dict)
+    python: AbsolutePath = "/usr/bin/python3"
+    root: AbsolutePath | None = None
     nic_settings: bool = True
-    login: NodeLogin = field(default_factory=NodeLogin)
-    batches: Batches = field(default_factory=Batches)
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    login: Annotated[NodeLogin, Field(validation_alias="ssh")] = NodeLogin()
+    batches: Batches = Batches()
     hooks: Hooks = field(default_factory=Hooks)
-    before: tuple[str, ...] = SCHEDULERS
+    before: tuple[Unit, ...] = SCHEDULERS
+    secrets: Derived[Mapping[str, str]] = field(default_factory=dict, repr=False)
 
 
 _SHOWN = 8
@@ -159,7 +170,7 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
     own = access.nodes.get(host.name, NodeAddress())
     variables: dict[str, Any] = {
         "ansible_python_interpreter": own.python or access.python,
-        "railweave_root": access.root if own.root is None else own.root,
+        "railweave_root": (access.root or "").rstrip("/") if own.root is None else own.root,
     }
     if access.connection is Connection.LOCAL:
         return variables | {"ansible_connection": "local"}

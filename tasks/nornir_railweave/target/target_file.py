@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from nornir_railweave.target.hosts_keys import HostsKeys, host_access
 from nornir_railweave.target.model import (
     Address,
     JumpLogin,
@@ -29,7 +28,17 @@ from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
 from railweave.secrets import reference, references
-from railweave_hosts.access import MAY_STAND_ALONE, STRICT, Batches, File, NodeAddress, NodeLogin, SecretName, Text
+from railweave_hosts.access import (
+    MAY_STAND_ALONE,
+    STRICT,
+    Batches,
+    File,
+    HostAccess,
+    NodeAddress,
+    NodeLogin,
+    SecretName,
+    Text,
+)
 from railweave_hosts.hooks import Hooks
 
 _CONSENT_MARGIN_S = 30
@@ -73,7 +82,7 @@ class _Target(BaseModel):
     timeouts: Timeouts = Timeouts()
     rollout: _Rollout = _Rollout()
     skip_checks: dict[Literal["lldp", "applied", "bfd"], Text] = {}
-    hosts: HostsKeys | None = None
+    hosts: HostAccess | None = None
     secrets: dict[str, SecretSource] = {}
     allowed_signers: File | None = None
     sites: dict[SiteName, Site] = {}
@@ -217,7 +226,7 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("secrets",): SecretSource,
         ("sites",): Site,
         ("broker",): SecretName,
-        ("hosts",): HostsKeys,
+        ("hosts",): HostAccess,
         ("hosts", "ssh"): NodeLogin,
         ("hosts", "nodes"): NodeAddress,
         ("hosts", "batches"): Batches,
@@ -267,7 +276,7 @@ def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
             single_step=parsed.source is not Source.ADDRESSES if rollout.single_step is None else rollout.single_step,
         ),
         skip_checks={str(kind): why for kind, why in parsed.skip_checks.items()},
-        hosts=host_access(parsed.hosts) if parsed.hosts else None,
+        hosts=parsed.hosts,
         secrets=parsed.secrets,
         allowed_signers=parsed.allowed_signers,
         sites=parsed.sites,

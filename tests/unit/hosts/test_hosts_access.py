@@ -153,3 +153,18 @@ def test_a_wrong_key_is_told_with_its_place(keys: str, wanted: tuple[str, str]) 
 def test_the_example_of_a_target_reaches_nodes() -> None:
     text = (ROOT / "inventory/production.example.yml").read_text(encoding="utf-8")
     assert access_of(text).login.strict
+
+
+def test_values_of_secrets_are_no_key_of_a_file() -> None:
+    with pytest.raises(RefusedError) as refused:
+        access_of('source: addresses\naddress: "{name}.oob"\nhosts:\n  secrets: {SUDO: hunter2}\n')
+    (found,) = refused.value.diagnostics
+    assert (found.code, str(found.where), found.message) == ("RW601", "t.yml:4:3", "unknown key `secrets`")
+    known = "connection, address, nodes, python, root, nic_settings, ssh, batches, hooks, before"
+    assert found.fix == f"known here: {known}"
+
+
+def test_a_root_of_nodes_may_end_in_a_slash(pod: Pod) -> None:
+    text = "source: sim\nhosts:\n  connection: local\n  root: %s\n"
+    reached = [inventory_of(access_of(text % root), pod().hosts[:1])["gpu1"] for root in ("/a/", "")]
+    assert [one["railweave_root"] for one in reached] == ["/a", ""]
