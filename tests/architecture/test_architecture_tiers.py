@@ -38,7 +38,7 @@ MAY_NAME_TIERS = {
     "railweave/report/comparison.py": "the keys of `compare --json`",
     "railweave/plan/policy.py": "the keys of `rollout.max_unavailable`",
     "railweave/plan/document.py": "the keys of `rollout.max_unavailable`",
-    "nornir_railweave/target/rollout_keys.py": "the keys of `rollout.max_unavailable`",
+    "nornir_railweave/target/rollout.py": "the keys of `rollout.max_unavailable`",
     "railweave/hosts/render.py": "a key of a node's file",
     "railweave/sonic/render/metadata.py": "SONiC's `type` by the name of a tier, one table",
 }

@@ -115,7 +115,7 @@ def managed(project: Project, target: str) -> bool:
 
 def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
     """Raise RefusedError (RW808) where nodes would change what others rely on; a change that did not end goes back."""
-    if single_step or load_target(find_target(target)).rollout.single_step:
+    if single_step or load_target(find_target(target)).single_step:
         return
     run = nodes.plan()
     found = changed_values(run, Places(nodes.designed.fabric.part).document)

@@ -216,9 +216,7 @@ class _Run:
         """Deploy the plan as it would be deployed to the target; return why that is refused."""
         live = self.twin.live
         policy = self.options.policy_on(self.twin.of)
-        rollout = replace(
-            live.target.rollout, max_failures=policy.rollout.max_failures, single_step=policy.rollout.single_step
-        )
+        rollout = replace(live.target.rollout, max_failures=policy.rollout.max_failures)
         try:
             with live.progress():
                 self.result = deploying.deploy(

@@ -93,7 +93,7 @@ def start_command(target: Target, site: str) -> str:
 
 def processes_for(target: Target, switches: int) -> int:
     """Return how many processes of this machine read its switches: what the target says, else as many as pay."""
-    if target.rollout.processes:
+    if target.rollout.processes != "auto":
         return min(target.rollout.processes, max(1, switches))
     return len(os.sched_getaffinity(0)) if switches >= PAYS_FROM else 1
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nornir_railweave.target.connect import build
-from nornir_railweave.target.model import Address, Login, Rollout, Source, Target, Timeouts
+from nornir_railweave.target.model import Address, Login, Source, Target, Timeouts
+from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.tasks.recording import RecordedSwitch
 from railweave.api.designing import Designed
 from railweave.api.live import LiveFabric, on_nornir

@@ -4,20 +4,27 @@ The file is read strictly: unknown keys, wrong kinds and secrets are refused at 
 ``secrets:`` says, from environment variables that the file names, or from an SSH agent.
 """
 
+import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, GetPydanticSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
-from railweave_hosts.access import STRICT, File, HostAccess, Port, SecretName, Text, Variable
+from nornir_railweave.target.rollout import Rollout, Seconds
+from railweave.secrets import reference, references
+from railweave_hosts.access import MAY_STAND_ALONE, STRICT, File, HostAccess, Port, SecretName, Text, Variable
 from railweave_hosts.access import Address as HostName
 
-Seconds = Annotated[float, Field(gt=0, le=86400)]
 Option = str | int | float | bool
+Skippable = Annotated[str, GetPydanticSchema(lambda _, schema_of: schema_of(Literal["lldp", "applied", "bfd"]))]
+SiteName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+_PATTERN_FIELDS = {"name", "role", "number"}
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 
 
 class Source(StrEnum):
@@ -114,28 +121,28 @@ class Site:
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
-    """How many devices at once, after how many failures a wave takes no further device, and the times in seconds.
+def _pattern_can_be_filled(value: str) -> str:
+    fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
+    unknown = fields - _PATTERN_FIELDS
+    if unknown or not fields & {"name", "number"}:
+        raise ValueError("a pattern over {name}, {role} and {number} that differs for every device")
+    return value
 
-    ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
-    ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
-    the devices of a wave are watched before the next wave. ``policy`` bounds what is out of service at once.
-    ``single_step`` carries out in one step what would hurt live traffic unless it went in phases. ``processes`` of this
-    machine read switches; 0: as many as pay.
-    """
 
-    workers: int = 50
-    processes: int = 1
-    max_failures: int = 1
-    revert_in_s: int = 900
-    verify_timeout_s: float = 180
-    verify_interval_s: float = 2
-    soak_s: float = 0
-    drain_timeout_s: float = 60
-    quiet_packets_per_s: float = 100
-    policy: RolloutPolicy = DEFAULT_POLICY
-    single_step: bool = False
+def _with_numbers(value: Mapping[str, Option | SecretName]) -> Mapping[str, Option | SecretName]:
+    # The reader of YAML leaves every number that is not whole as text.
+    return {
+        name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()
+    }
+
+
+def _from_one_place(value: Mapping[str, SecretSource]) -> Mapping[str, SecretSource]:
+    for name, one in value.items():
+        if references(reference(name)) != (name,):
+            raise ValueError(f"{name!r} is no name of a secret: letters, digits, `_`, `.` and `-`")
+        if sum(place is not None for place in (one.env, one.file, one.command)) != 1:
+            raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +157,53 @@ class Target:
     secret that holds the URL of the sites' task queue.
     """
 
-    name: str
+    __pydantic_config__ = STRICT
+    name: Annotated[str, SkipJsonSchema()]
     source: Source
-    driver: str = "sonic"
-    login: Login = field(default_factory=Login)
-    address: str | None = None
-    devices: Mapping[str, Address] = field(default_factory=dict)
-    options: Mapping[str, Option | SecretName] = field(default_factory=dict)
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    driver: Text = "sonic"
+    login: Annotated[Login, Field(validation_alias="ssh")] = Login()
+    address: Annotated[Text, AfterValidator(_pattern_can_be_filled)] | None = None
+    devices: Mapping[str, Annotated[Address, MAY_STAND_ALONE]] = field(default_factory=dict)
+    options: Annotated[Mapping[str, Option | SecretName], AfterValidator(_with_numbers)] = field(default_factory=dict)
+    timeouts: Timeouts = Timeouts()
     rollout: Rollout = field(default_factory=Rollout)
-    skip_checks: Mapping[str, str] = field(default_factory=dict)
+    skip_checks: Mapping[Skippable, Text] = field(default_factory=dict)
     hosts: HostAccess | None = None
-    secrets: Mapping[str, SecretSource] = field(default_factory=dict)
-    allowed_signers: Path | None = None
-    sites: Mapping[str, Site] = field(default_factory=dict)
+    secrets: Annotated[Mapping[str, SecretSource], AfterValidator(_from_one_place)] = field(default_factory=dict)
+    allowed_signers: File | None = None
+    sites: Mapping[SiteName, Site] = field(default_factory=dict)
     broker: SecretName | None = None
+
+    @model_validator(mode="after")
+    def _addresses_come_from_somewhere(self) -> Self:
+        if self.source is Source.ADDRESSES and self.address is None and not self.devices:
+            raise ValueError("source `addresses` needs `address` (a pattern) or `devices` (a list)")
+        if self.source is not Source.ADDRESSES and (self.address is not None or self.devices):
+            what = "simulator" if self.source is Source.SIM else "lab"
+            raise ValueError(
+                f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _sites_are_reached_somehow(self) -> Self:
+        queued = [name for name, site in self.sites.items() if site.command is None]
+        if queued and self.broker is None:
+            raise ValueError(
+                f"site {queued[0]} has no `command`, so its workers need a task queue: name the secret that holds the "
+                "broker's URL, `broker: {secret: BROKER}`"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_jump_host_needs_our_driver(self) -> Self:
+        if self.login.jump is not None and self.driver != "sonic":
+            raise ValueError("a jump host needs the driver `sonic`; give another driver its own options instead")
+        return self
+
+    @property
+    def single_step(self) -> bool:
+        """Tell whether a change goes in one step: on a rehearsal nobody's traffic is at stake; on devices that somebody
+        owns it takes a word."""
+        said = self.rollout.single_step
+        return self.source is not Source.ADDRESSES if said is None else said

@@ -6,7 +6,8 @@ from pathlib import Path
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.journals.shared import SharedJournals
 from nornir_railweave.target.inventory import STATE_DIR
-from nornir_railweave.target.model import Rollout, Source, Target
+from nornir_railweave.target.model import Source, Target
+from nornir_railweave.target.rollout import Rollout
 from railweave.plan.consent import Consent
 
 NO_CONSENT = Consent()
@@ -44,7 +45,7 @@ def policy_for(
     return Policy(
         consent=replace(
             consent,
-            single_step=consent.single_step or target.rollout.single_step,
+            single_step=consent.single_step or target.single_step,
             # Nobody is locked out of a rehearsal.
             allow_lockout=consent.allow_lockout or target.source is not Source.ADDRESSES,
         ),

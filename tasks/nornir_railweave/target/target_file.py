@@ -1,148 +1,27 @@
-"""The schema of ``inventory/TARGET.yml`` and its diagnostics with their places."""
+"""``inventory/TARGET.yml`` and its diagnostics with their places."""
 
-import re
-import string
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ArgsKwargs
 
-from nornir_railweave.target.model import (
-    Address,
-    JumpLogin,
-    Login,
-    Option,
-    Rollout,
-    Seconds,
-    SecretSource,
-    Site,
-    Source,
-    Target,
-    Timeouts,
-)
-from nornir_railweave.target.rollout_keys import ROLLOUT_MODELS, RolloutKeys, rollout_policy
+from nornir_railweave.target.model import Address, JumpLogin, Login, SecretSource, Site, Target, Timeouts
+from nornir_railweave.target.rollout import Floor, Rollout, Unavailable
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
-from railweave.secrets import reference, references
-from railweave_hosts.access import (
-    MAY_STAND_ALONE,
-    STRICT,
-    Batches,
-    File,
-    HostAccess,
-    NodeAddress,
-    NodeLogin,
-    SecretName,
-    Text,
-)
+from railweave_hosts.access import Batches, HostAccess, NodeAddress, NodeLogin, SecretName
 from railweave_hosts.hooks import Hooks
 
-_CONSENT_MARGIN_S = 30
 _COMPARE = "compare with inventory/production.example.yml"
-_PATTERN_FIELDS = {"name", "role", "number"}
-_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _SECRETS = {"password", "become_password", "passphrase", "secret", "token"}
-
-
-SiteName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-
-
-class _Rollout(RolloutKeys):
-    workers: Annotated[int, Field(ge=1, le=1000)] = 50
-    max_failures: Annotated[int, Field(ge=1)] = 1
-    revert_in: Annotated[int, Field(ge=1, le=86400)] = 900
-    verify_timeout: Seconds = 180
-    verify_interval: Seconds = 2
-    processes: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = 1
-
-    @model_validator(mode="after")
-    def _timer_outlives_what_it_covers(self) -> Self:
-        for what, seconds in (("a verification", self.verify_timeout), ("draining", self.drain_timeout)):
-            if self.revert_in < seconds + _CONSENT_MARGIN_S:
-                raise ValueError(
-                    f"revert_in is {self.revert_in} s: the switch would go back before {what} of "
-                    f"{seconds:g} s can end; set at least {seconds + _CONSENT_MARGIN_S:g}"
-                )
-        return self
-
-
-class _Target(BaseModel):
-    model_config = STRICT
-
-    source: Source
-    driver: Text = "sonic"
-    ssh: Login = Login()
-    address: Text | None = None
-    devices: dict[str, Annotated[Address, MAY_STAND_ALONE]] = {}
-    options: dict[str, Option | SecretName] = {}
-    timeouts: Timeouts = Timeouts()
-    rollout: _Rollout = _Rollout()
-    skip_checks: dict[Literal["lldp", "applied", "bfd"], Text] = {}
-    hosts: HostAccess | None = None
-    secrets: dict[str, SecretSource] = {}
-    allowed_signers: File | None = None
-    sites: dict[SiteName, Site] = {}
-    broker: SecretName | None = None
-
-    @field_validator("secrets")
-    @classmethod
-    def _secrets_come_from_one_place(cls, value: dict[str, SecretSource]) -> dict[str, SecretSource]:
-        for name, one in value.items():
-            if references(reference(name)) != (name,):
-                raise ValueError(f"{name!r} is no name of a secret: letters, digits, `_`, `.` and `-`")
-            if sum(place is not None for place in (one.env, one.file, one.command)) != 1:
-                raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
-        return value
-
-    @field_validator("options", mode="after")
-    @classmethod
-    def _numbers_are_numbers(cls, value: dict[str, Option | SecretName]) -> dict[str, Option | SecretName]:
-        # The reader of YAML leaves every number that is not whole as text.
-        return {
-            name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()
-        }
-
-    @field_validator("address")
-    @classmethod
-    def _pattern_can_be_filled(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        fields = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
-        unknown = fields - _PATTERN_FIELDS
-        if unknown or not fields & {"name", "number"}:
-            raise ValueError("a pattern over {name}, {role} and {number} that differs for every device")
-        return value
-
-    @model_validator(mode="after")
-    def _addresses_come_from_somewhere(self) -> Self:
-        if self.source is Source.ADDRESSES and self.address is None and not self.devices:
-            raise ValueError("source `addresses` needs `address` (a pattern) or `devices` (a list)")
-        if self.source is not Source.ADDRESSES and (self.address is not None or self.devices):
-            what = "simulator" if self.source is Source.SIM else "lab"
-            raise ValueError(
-                f"source `{self.source}` takes its addresses from the running {what}; leave out address and devices"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _sites_are_reached_somehow(self) -> Self:
-        queued = [name for name, site in self.sites.items() if site.command is None]
-        if queued and self.broker is None:
-            raise ValueError(
-                f"site {queued[0]} has no `command`, so its workers need a task queue: name the secret that holds the "
-                "broker's URL, `broker: {secret: BROKER}`"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _a_jump_host_needs_our_driver(self) -> Self:
-        if self.ssh.jump is not None and self.driver != "sonic":
-            raise ValueError("a jump host needs the driver `sonic`; give another driver its own options instead")
-        return self
+_TARGET = TypeAdapter(Target)
 
 
 def load_target(path: Path) -> Target:
@@ -169,13 +48,13 @@ def parse_target(text: str, file: str, name: str) -> Target:
     document = read_document(text, file)
     diagnostics = list(document.diagnostics)
     try:
-        parsed = _Target.model_validate(document.value)
+        target = _TARGET.validate_python(ArgsKwargs((name,), document.value))
     except ValidationError as fault:
         found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
         raise RefusedError([*diagnostics, *dict.fromkeys(found)]) from None
     if diagnostics:
         raise RefusedError(diagnostics)
-    return _target(parsed, name, document.places)
+    return _placed(target, document.places)
 
 
 def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
@@ -183,7 +62,7 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
     parts = tuple(fault["loc"])
     where = _where(document.places, file, parts)
     key = str(parts[-1]) if parts else ""
-    if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+    if fault["type"] in ("unexpected_keyword_argument", "multiple_argument_values"):
         return _unknown_key(key, parts, _where(document.keys, file, parts))
     if fault["type"] == "missing":
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
@@ -212,13 +91,13 @@ def _secret_in_file(key: str, where: Where) -> Diagnostic:
 
 
 def _keys_at(parts: tuple[Any, ...]) -> list[str]:
-    """Return the keys known in the mapping at ``parts``, or in the nearest one around it, those that it needs first."""
+    """Return the keys known in the mapping at ``parts``, or in the nearest one around it."""
     models: dict[tuple[Any, ...], type] = {
-        (): _Target,
+        (): Target,
         ("ssh",): Login,
         ("ssh", "jump"): JumpLogin,
         ("timeouts",): Timeouts,
-        ("rollout",): _Rollout,
+        ("rollout",): Rollout,
         ("devices",): Address,
         ("options",): SecretName,
         **{(*place, key): SecretName for place in (("ssh",), ("ssh", "jump")) for key in ("password", "passphrase")},
@@ -231,12 +110,17 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("hosts", "nodes"): NodeAddress,
         ("hosts", "batches"): Batches,
         ("hosts", "hooks"): Hooks,
-        **ROLLOUT_MODELS,
+        ("rollout", "max_unavailable"): Unavailable,
+        ("rollout", "floor"): Floor,
     }
     known = next(models[parts[:depth]] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
-    if issubclass(known, BaseModel):
-        return list(known.model_fields)
-    schema = TypeAdapter(known).json_schema()
+    return _keys_of(known)
+
+
+@cache
+def _keys_of(mapping: type) -> list[str]:
+    """Return the keys of a mapping, those that it needs first."""
+    schema = TypeAdapter(mapping).json_schema()
     return list(dict.fromkeys([*schema.get("required", ()), *schema["properties"]]))
 
 
@@ -249,36 +133,12 @@ def _where(places: Mapping[str, Where], file: str, parts: tuple[Any, ...]) -> Wh
     return Where(file, 1, 1)
 
 
-def _target(parsed: _Target, name: str, places: Mapping[str, Where]) -> Target:
-    ssh, rollout = parsed.ssh, parsed.rollout
-    return Target(
-        name=name,
-        source=parsed.source,
-        driver=parsed.driver,
-        login=ssh,
-        address=parsed.address,
-        devices=parsed.devices,
-        options=dict(parsed.options),
-        timeouts=parsed.timeouts,
-        rollout=Rollout(
-            # A worker that waits for a channel would look like a switch that does not answer.
-            workers=min(rollout.workers, ssh.jump.channels) if ssh.jump is not None else rollout.workers,
-            processes=0 if rollout.processes == "auto" else rollout.processes,
-            max_failures=rollout.max_failures,
-            revert_in_s=rollout.revert_in,
-            verify_timeout_s=rollout.verify_timeout,
-            verify_interval_s=rollout.verify_interval,
-            soak_s=rollout.soak,
-            drain_timeout_s=rollout.drain_timeout,
-            quiet_packets_per_s=rollout.quiet,
-            policy=rollout_policy(rollout, places),
-            # On a rehearsal nobody's traffic is at stake; on devices that somebody owns it takes a word.
-            single_step=parsed.source is not Source.ADDRESSES if rollout.single_step is None else rollout.single_step,
-        ),
-        skip_checks={str(kind): why for kind, why in parsed.skip_checks.items()},
-        hosts=parsed.hosts,
-        secrets=parsed.secrets,
-        allowed_signers=parsed.allowed_signers,
-        sites=parsed.sites,
-        broker=parsed.broker,
-    )
+def _placed(target: Target, places: Mapping[str, Where]) -> Target:
+    """Return ``target`` with a rollout that knows where the file states it, so that what cannot be met is found there,
+    and that reaches no more switches at once than a jump host carries."""
+    stated = {path.removeprefix("rollout."): where for path, where in places.items() if path.startswith("rollout.")}
+    whole = places.get("rollout") or Where(places["source"].file)
+    # A worker that waits for a channel would look like a switch that does not answer.
+    most = target.login.jump.channels if target.login.jump is not None else target.rollout.workers
+    rollout = replace(target.rollout, workers=min(target.rollout.workers, most), places={"": whole, **stated})
+    return replace(target, rollout=rollout)

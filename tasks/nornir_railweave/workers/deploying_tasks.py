@@ -17,8 +17,8 @@ from nornir_railweave.device.jobs import DeployJob, DeviceJob, Found
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.soaking import SoakCheck, soak_check
-from nornir_railweave.target.model import Rollout
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
 from nornir_railweave.tasks.save_config import Saved, save_config

@@ -19,7 +19,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect
 
 _KEPT = 1000
-"""The most devices of a wave (``rollout_keys``)."""
+"""The most devices of a wave (``target.rollout``)."""
 
 
 @dataclass(frozen=True, slots=True)

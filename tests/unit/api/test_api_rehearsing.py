@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nornir_railweave.target.model import Address, Rollout, Source, Target
+from nornir_railweave.target.model import Address, Source, Target
+from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.tasks.recording import RecordedSwitch, startup_of
 from railweave.api import open_project
 from railweave.api.designing import Designed, load_designed

@@ -20,8 +20,9 @@ from nornir_railweave.events import Event
 from nornir_railweave.rollout.deploying import deploy
 from nornir_railweave.rollout.planning import plan
 from nornir_railweave.target.connect import build
-from nornir_railweave.target.model import Address, Rollout, Source, Target
+from nornir_railweave.target.model import Address, Source, Target
 from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.verifying import verify
 from railweave.catalog.load import load_catalog

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nornir_railweave.target.model import Rollout
 from nornir_railweave.target.policy import policy_for
+from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.target_file import parse_target
 from railweave.api.deploying import DeployOptions
 from railweave.diagnostics import Diagnostic

@@ -84,6 +84,17 @@ def test_an_unknown_key_of_a_secrets_name_says_which_one_is_meant(text: str) -> 
     assert ("unknown key `secrt`", "did you mean `secret`?") in told
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "place"),
+    [("name: other", "name", "t.yml:2:1"), ("rollout: {places: {floor: 1}}", "places", "t.yml:2:11")],
+)
+def test_what_no_file_states_is_an_unknown_key_there(text: str, key: str, place: str) -> None:
+    assert faults(f"source: sim\n{text}") == [(place, "RW601", f"unknown key `{key}`")]
+    with pytest.raises(RefusedError) as refused:
+        parse_target(f"source: sim\n{text}", "t.yml", "t")
+    assert key not in refused.value.diagnostics[0].fix.removeprefix("known here: ").split(", ")
+
+
 @pytest.mark.parametrize("key", ["password", "passphrase"])
 def test_a_secret_in_the_file_is_refused_with_the_way_out(key: str) -> None:
     with pytest.raises(RefusedError) as refused:
