@@ -45,7 +45,7 @@ def parse_target(text: str, file: str, name: str) -> Target:
     """
     if not text.strip():
         raise RefusedError([error("RW601", "the target file is empty", Where(file, 1, 1), fix=_COMPARE)])
-    document = read_document(text, file)
+    document = read_document(text, file, "target file", "source: addresses")
     diagnostics = list(document.diagnostics)
     try:
         target = _TARGET.validate_python(ArgsKwargs((name,), document.value))
@@ -68,6 +68,9 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
     if key in _SECRETS and fault["type"] == "dataclass_type":
         return _secret_in_file(key, where)
+    if fault["type"] == "dataclass_type":  # whose text names a class of this program
+        message, fix = "Input should be a mapping of keys", f"known here: {', '.join(_keys_at(parts))}"
+        return error("RW601", f"{where.path}: {message}", where, fix=fix)
     message = str(fault["msg"]).removeprefix("Value error, ")
     return error("RW601", f"{where.path or 'the target'}: {message}", where, fix=_COMPARE)
 

@@ -95,6 +95,30 @@ def test_what_no_file_states_is_an_unknown_key_there(text: str, key: str, place:
     assert key not in refused.value.diagnostics[0].fix.removeprefix("known here: ").split(", ")
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "known"),
+    [
+        ("rollout: [1]", "rollout", "max_unavailable, floor, wave_size, "),
+        ("rollout: {floor: 3}", "rollout.floor", "uplinks, paths"),
+        ("hosts: {nodes: {gpu1: 4}}", "hosts.nodes.gpu1", "address, "),
+    ],
+)
+def test_what_is_no_mapping_is_told_the_keys_that_belong_there(text: str, place: str, known: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        parse_target(f"source: sim\n{text}", "t.yml", "t")
+    (found,) = refused.value.diagnostics
+    assert found.message == f"{place}: Input should be a mapping of keys"
+    assert found.fix.startswith(f"known here: {known}")
+
+
+@pytest.mark.parametrize(("text", "said"), [("# nothing yet", "empty"), ("[1]", "a list, not a mapping of keys")])
+def test_a_file_without_keys_is_called_a_target_file(text: str, said: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        parse_target(text, "t.yml", "t")
+    (found,) = refused.value.diagnostics
+    assert (found.message, found.fix) == (f"the target file is {said}", "begin with `source: addresses`")
+
+
 @pytest.mark.parametrize("key", ["password", "passphrase"])
 def test_a_secret_in_the_file_is_refused_with_the_way_out(key: str) -> None:
     with pytest.raises(RefusedError) as refused:
