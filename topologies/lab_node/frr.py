@@ -21,7 +21,7 @@ def start(text: str) -> None:
 
     A container that runs no supervisord, but single commands of SONiC only, has no daemons to start.
     """
-    if not supervisor.SOCKET.exists():
+    if not supervisor.runs():
         return
     stop()
     for name in DAEMONS:

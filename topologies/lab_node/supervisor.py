@@ -31,6 +31,11 @@ class _Transport(xmlrpc.client.Transport):
         return self._connection[1]
 
 
+def runs() -> bool:
+    """Tell whether supervisord runs here."""
+    return SOCKET.exists()
+
+
 def start(*programs: str) -> None:
     """Start programs one after the other, each until it runs; one that runs stays as it is."""
     _ask("startProcess", programs)
@@ -42,7 +47,12 @@ def stop(*programs: str) -> None:
 
 
 def _ask(method: str, programs: tuple[str, ...]) -> None:
-    """Call a method of supervisord for each program; a fault is told and does not keep the others from it."""
+    """Call a method of supervisord for each program; a fault is told and does not keep the others from it.
+
+    A container that runs no supervisord, but single commands of SONiC only, has no programs.
+    """
+    if not runs():
+        return
     with xmlrpc.client.ServerProxy("http://localhost", transport=_Transport()) as server:
         for program in programs:
             try:

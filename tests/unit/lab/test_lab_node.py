@@ -2,6 +2,7 @@
 
 import os
 import select
+import socket
 import socketserver
 import threading
 from collections.abc import Sequence
@@ -269,9 +270,20 @@ def test_supervisord_is_asked_for_each_program_and_tells_what_it_cannot_start(
     assert capsys.readouterr().err == "supervisord: crashed: SPAWN_ERROR: crashed\n"
 
 
-def test_a_supervisord_that_is_not_there_is_told(
+def test_a_container_without_supervisord_has_no_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
     supervisor.start("bgpd")
-    assert capsys.readouterr().err == "supervisord: bgpd: [Errno 2] No such file or directory\n"
+    frr.stop()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_supervisord_that_does_not_answer_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
+    with socket.socket(socket.AF_UNIX) as ended:
+        ended.bind(str(supervisor.SOCKET))
+    supervisor.start("bgpd")
+    assert capsys.readouterr().err == "supervisord: bgpd: [Errno 111] Connection refused\n"
