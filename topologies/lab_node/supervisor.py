@@ -47,7 +47,7 @@ def stop(*programs: str) -> None:
 
 
 def _ask(method: str, programs: tuple[str, ...]) -> None:
-    """Call a method of supervisord for each program; a fault is told and does not keep the others from it.
+    """Call a method of supervisord for each program; report an error and go on with the next one.
 
     A container that runs no supervisord, but single commands of SONiC only, has no programs.
     """

@@ -254,7 +254,7 @@ class Supervisord(socketserver.UnixStreamServer):
         return True
 
 
-def test_supervisord_is_asked_for_each_program_and_tells_what_it_cannot_start(
+def test_supervisord_is_asked_for_each_program_and_errors_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
@@ -279,7 +279,7 @@ def test_a_container_without_supervisord_has_no_programs(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_supervisord_that_does_not_answer_is_told(
+def test_a_supervisord_that_does_not_answer_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(supervisor, "SOCKET", tmp_path / "supervisor.sock")
