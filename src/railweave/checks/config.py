@@ -46,15 +46,21 @@ def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diag
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
     for tier in fabric.uplink_kinds:
-        if tier.ports_up > MAXIMUM_PATHS:
+        limits = {
+            one.panel.ecmp_limit: one.panel.asic
+            for one in fabric.tier_switches[tier.level]
+            if one.tier.entry == tier.entry
+        }
+        stated = [(limit, asic) for limit, asic in limits.items() if limit is not None]
+        most, whose = min([(MAXIMUM_PATHS, "a route"), *((limit, f"a route in {asic}") for limit, asic in stated)])
+        if tier.ports_up > most:
             yield error(
                 "B-6",
-                f"{tier.titled} have {tier.ports_up} uplinks, more than the {MAXIMUM_PATHS} equal paths that a route"
-                " can have",
+                f"{tier.titled} have {tier.ports_up} uplinks, more than the {most} equal paths that {whose} can have",
                 where(tier_path(tier)),
                 fix=f"use fewer, faster uplinks: {tier_path(tier)}.uplink_speed, or fewer topology.links_per_pair",
             )
-        elif tier.ports_up > _PATHS_OF_EVERY_ASIC:
+        elif None in limits and tier.ports_up > _PATHS_OF_EVERY_ASIC:
             yield warning(
                 "B-6",
                 f"{tier.titled} have {tier.ports_up} uplinks; an ASIC may take only {_PATHS_OF_EVERY_ASIC} members in"

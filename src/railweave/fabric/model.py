@@ -46,8 +46,9 @@ class Panel(NamedTuple):
 
     ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
     or the platform's breakout modes are known; empty where the platform has none. ``buffers`` is None where the HWSKU
-    ships no buffer configuration. ``hash_fields`` tells that SONiC sets the fields of the ASIC's ECMP hash.
-    ``card_cages`` are the cages of each line card of a chassis, 0 of a switch without line cards.
+    ships no buffer configuration. ``hash_fields`` tells that SONiC sets the fields of the ASIC's ECMP hash,
+    ``ecmp_limit`` is the most next hops that it has for a route, None where no source states it. ``card_cages`` are the
+    cages of each line card of a chassis, 0 of a switch without line cards.
     """
 
     model: str
@@ -58,6 +59,7 @@ class Panel(NamedTuple):
     breakout: tuple[tuple[str, str], ...]
     buffers: Buffers | None = None
     hash_fields: bool = False
+    ecmp_limit: int | None = None
     card_cages: int = 0
 
     def card_of(self, port: SwitchPort) -> int | None:

@@ -56,6 +56,36 @@ def test_more_uplinks_than_a_route_can_have_paths_are_refused(lab_fabric: Lab, m
     assert ("B-6", Severity.ERROR) in codes(lab_fabric())
 
 
+def with_ecmp_limit(fabric: Fabric, *limits: int | None) -> Fabric:
+    """Return the fabric with ASICs of these limits, one switch after the other."""
+    switches = [
+        one._replace(panel=one.panel._replace(ecmp_limit=limits[number % len(limits)]))
+        for number, one in enumerate(fabric.switches)
+    ]
+    return replace(fabric, switches=tuple(switches))
+
+
+def test_more_uplinks_than_the_asic_has_next_hops_for_are_refused(lab_fabric: Lab) -> None:
+    fabric = lab_fabric()
+    found = [one for one in check_config(with_ecmp_limit(fabric, 1)) if one.code == "B-6"]
+    assert [(one.severity, one.message) for one in found] == [
+        (
+            Severity.ERROR,
+            f"leaves have {fabric.lowest.ports_up} uplinks, more than the 1 equal paths that a route in"
+            f" {fabric.switches[0].panel.asic} can have",
+        )
+    ]
+    assert "B-6" not in {code for code, _ in codes(with_ecmp_limit(fabric, fabric.lowest.ports_up))}
+
+
+def test_one_asic_whose_limit_nothing_states_is_enough_for_the_warning(
+    lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "_PATHS_OF_EVERY_ASIC", 1)
+    assert "B-6" not in {code for code, _ in codes(with_ecmp_limit(lab_fabric(), 128))}
+    assert ("B-6", Severity.WARNING) in codes(with_ecmp_limit(lab_fabric(), 128, None))
+
+
 def test_more_uplinks_than_every_asic_takes_are_a_warning(lab_fabric: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_PATHS_OF_EVERY_ASIC", 1)
     assert ("B-6", Severity.WARNING) in codes(lab_fabric())
