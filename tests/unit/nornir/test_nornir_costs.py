@@ -62,8 +62,8 @@ def calls_of(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> l
         calls.append(None)
         return function(*arguments, **options)
 
-    for module in list(sys.modules.values()):
-        if module.__name__.split(".")[0] in COUNTED_MODULES:
+    for path, module in list(sys.modules.items()):
+        if path.split(".")[0] in COUNTED_MODULES:
             for name in [name for name, value in vars(module).items() if value is function]:
                 monkeypatch.setattr(module, name, counted)
     assert napalm_sonic.driver
