@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from railweave_switch.daemons import Unapplied, unapplied
-from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.daemons import unapplied
+from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.state import path, read_document, report
 from railweave_switch.state_forms import DamagedError
@@ -47,25 +47,27 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     is observed.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
-    answer["config"] = _config(host, asked.get("config") or "")
+    rows = _rows(host)
+    answer["config"] = _config(rows, asked.get("config") or "")
+    common = _common(host, rows)
     answer["frr"] = _frr(host, asked.get("frr") or "")
-    answer["unapplied"] = _unapplied(host)
-    answer["image"] = _image(host)
+    answer.update(common)
     if asked.get("rollback"):
         answer.update(_undo(host, str(asked["rollback"])))
-    return {**answer, **looked(host, asked)}
+    return {**answer, **looked(host, asked, common)}
 
 
-def looked(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def looked(host: Host, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a look shows: with ``observe`` what is observed, with ``counters`` those of the ports.
 
-    With ``over_s`` the counters are read twice, so many seconds apart.
+    With ``over_s`` the counters are read twice, so many seconds apart. ``common`` is what `_common` found
+    just before: on a real switch that are thousands of rows, which are read once.
     """
     found: dict[str, Any] = {}
     if asked.get("counters"):
         found["counters"] = [_sample(host)]
     if asked.get("observe"):
-        found["observed"] = observed(host)
+        found["observed"] = observed(host, common)
     if asked.get("counters") and asked.get("over_s"):
         host.sleep(max(0.0, found["counters"][0]["at_s"] + float(asked["over_s"]) - host.now_s()))
         found["counters"].append(_sample(host))
@@ -76,11 +78,14 @@ def _sample(host: Host) -> dict[str, Any]:
     return {"at_s": host.now_s(), "ports": counted(host)}
 
 
-def _config(host: Host, known: str) -> dict[str, Any]:
+def _rows(host: Host) -> Mapping[str, Hash]:
     try:
-        rows = host.rows("CONFIG_DB")
+        return host.rows("CONFIG_DB")
     except (DatabaseError, OSError) as error:
         raise UnreadableError(f"CONFIG_DB cannot be read: {error}") from error
+
+
+def _config(rows: Mapping[str, Hash], known: str) -> dict[str, Any]:
     found = digest(rows)
     return {"digest": found} if found == known else {"digest": found, "tables": tables_of(rows)}
 
@@ -103,7 +108,7 @@ def _undo(host: Host, commit: str) -> dict[str, Any]:
         raise UnreadableError(str(error)) from error
 
 
-def observed(host: Host) -> dict[str, Any]:
+def observed(host: Host, common: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
     what daemons apply that differs from CONFIG_DB."""
     links = _printed(host, ADDRESSES, lambda found: [_link(one) for one in found if one.get("ifname")])
@@ -116,17 +121,18 @@ def observed(host: Host) -> dict[str, Any]:
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
         "bgp": _bgp(host),
-        "unapplied": _unapplied(host),
-        "image": _image(host),
+        **(common or _common(host)),
     }
 
 
-def _unapplied(host: Host) -> list[Unapplied] | None:
-    """Return what daemons apply that differs from CONFIG_DB; None while that cannot be told, as in a reload."""
+def _common(host: Host, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
+    """Return what belongs to every answer: what daemons apply that differs from CONFIG_DB, None while that cannot be
+    told, as in a reload; and what the image says of itself. ``rows`` are those of CONFIG_DB, where they were read."""
     try:
-        return unapplied(host, host.rows("CONFIG_DB"))
+        found = unapplied(host, host.rows("CONFIG_DB") if rows is None else rows)
     except (DatabaseError, OSError):
-        return None
+        found = None
+    return {"unapplied": found, "image": _image(host)}
 
 
 def _image(host: Host) -> dict[str, str]:

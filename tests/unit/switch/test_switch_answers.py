@@ -1,11 +1,13 @@
 """What the answer to a change says of what runs, and a confirmation that is for exactly that."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 from switch_cases import is_changed, new_world, transaction
-from virtual_switch import World
+from virtual_switch import VirtualHost, World
 
+from railweave_switch.host import Done
 from railweave_switch.rows import digest, tables_of
 
 
@@ -68,3 +70,20 @@ def test_what_changed_since_it_was_read_back_is_not_kept(applied: Any, what: str
     assert refused["error"].startswith(f"{what} changed since")
     assert world.call("status")["status"]["status"] == "armed"
     assert world.call("confirm")["outcome"] == "confirmed"
+
+
+def test_a_reading_that_also_observes_asks_for_what_daemons_took_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = new_world()
+    world.refuse = lambda words: Done(0, "[]", "") if words[0] == "ip" else None
+    asked: Counter[tuple[str, ...]] = Counter()
+    rows = VirtualHost.rows
+
+    def counted(host: VirtualHost, *what: str) -> Any:
+        asked[what] += 1
+        return rows(host, *what)
+
+    monkeypatch.setattr(VirtualHost, "rows", counted)
+    answer = world.call("read", "--observe")
+    assert answer["observed"]["unapplied"] == answer["unapplied"]
+    once = [("CONFIG_DB",), ("APPL_DB", "BUFFER_*"), ("COUNTERS_DB", "COUNTERS_QUEUE_NAME_MAP")]
+    assert [asked[what] for what in once] == [1, 1, 1]
