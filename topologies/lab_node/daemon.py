@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab_node import kernel, state, supervisor
+from lab_node import kernel, lldp, state, supervisor
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
@@ -23,6 +23,9 @@ _TICK_S, _IDLE_TICK_S = 1.0, 5.0
 
 _LLDP_STARTS_S, _LLDP_ANYWAY_S = 3.0, 30.0
 """So long after it was told to lldpd may not yet tell of neighbors; and so often it is asked though it told nothing."""
+
+_LLDP_FOLLOWS_S = 5.0
+"""So long after interfaces changed lldpd may not yet have them as they are."""
 
 _SETTLE_S = 0.05
 _COUNTERS = Path("/proc/net/dev")
@@ -133,7 +136,7 @@ class Follower:
         self.present: list[Any] = []
         self.heard: NeighborNews | None = None
         self.heard_since = self.lldp_at = 0.0
-        self.lldp_ports: dict[str, str] = {}
+        self.looked_at = self.ports_named_at = 0.0
         self.lldp_name = ""
         self.cables = cables
         self.missing: set[str] = set()
@@ -166,6 +169,7 @@ class Follower:
         """Read the interfaces, which are not as they were."""
         self.present = interfaces()
         self.moved = True
+        self.looked_at = time.monotonic()
 
     def enabled(self) -> bool:
         """Tell whether any port is to be up."""
@@ -220,17 +224,16 @@ class Follower:
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Tell lldpd the ports' aliases, and ask it for neighbors where it may have some that it did not tell of."""
+        """Tell lldpd the names, and ask it for neighbors where it may have some that it did not tell of."""
         if not self.rows:
             return
-        self.lldp_hostname()
-        for name, row in state.ports_by_name(self.rows).items():
-            alias = row.get("alias", name)
-            if self.lldp_ports.get(name) != alias:
-                words = ("portidsubtype", "local", alias, "description", name)
-                if lldpcli("configure", "ports", name, "lldp", *words) is not None:
-                    self.lldp_ports[name] = alias
+        name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")
+        if name != self.lldp_name and lldp.take_name(name):
+            self.lldp_name = name
         now = time.monotonic()
+        is_due = now - self.looked_at < _LLDP_FOLLOWS_S or now - self.ports_named_at > _LLDP_ANYWAY_S
+        if is_due and lldp.name_ports(self.rows):
+            self.ports_named_at = now
         if self.heard is None:
             self.heard, self.heard_since = NeighborNews(), now
         if now - self.heard_since < _LLDP_STARTS_S or now - self.lldp_at > _LLDP_ANYWAY_S:
@@ -245,22 +248,8 @@ class Follower:
     def ask_neighbors(self) -> None:
         """Ask lldpd for the neighbors."""
         self.lldp_at = time.monotonic()
-        told = lldpcli("-f", "json0", "show", "neighbors")
-        if told:
-            self.neighbors = state.lldp_rows(json.loads(told))
-
-    def lldp_hostname(self) -> None:
-        """Tell lldpd the switch's name at once; it would look itself only now and then."""
-        name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")
-        if name != self.lldp_name and lldpcli("configure", "system", "hostname", name) is not None:
-            self.lldp_name = name
-            lldpcli("update")
-
-
-def lldpcli(*words: str) -> str | None:
-    """Run lldpcli; None where lldpd does not answer."""
-    done = subprocess.run(["lldpcli", *words], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+        if told := lldp.asked("neighbors"):
+            self.neighbors = state.lldp_rows(told)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,12 @@ def lldp_rows(told: Mapping[str, Any]) -> Table:
     return rows
 
 
+def lldp_port_ids(told: Mapping[str, Any]) -> dict[str, str]:
+    """Return what lldpd calls each of its ports, from ``lldpcli -f json0 show interfaces``."""
+    own = (one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ()))
+    return {one["name"]: _value(one.get("port", [{}])[0], "id") for one in own}
+
+
 def age_s(text: str) -> int:
     """Return the seconds of lldpd's ``2 days, 01:02:03``."""
     found = re.fullmatch(r"(\d+) days?, (\d+):(\d+):(\d+)", text)

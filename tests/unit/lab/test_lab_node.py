@@ -1,5 +1,6 @@
 """The node image's own code: from rows to kernel commands, from kernel and lldpd to state rows."""
 
+import json
 import os
 import select
 import socket
@@ -13,7 +14,7 @@ from xmlrpc.server import SimpleXMLRPCDispatcher, SimpleXMLRPCRequestHandler
 
 import pytest
 
-from lab_node import frr, supervisor
+from lab_node import frr, lldp, supervisor
 from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
@@ -160,6 +161,45 @@ def test_the_younger_of_two_neighbors_is_there() -> None:
 def test_a_port_without_a_neighbor_has_no_row() -> None:
     assert lldp_rows({"lldp": [{}]}) == {}
     assert lldp_rows({"lldp": []}) == {}
+
+
+class Lldpd:
+    """lldpd as its client shows it: it takes what it is told of any port, and keeps it of those that it has."""
+
+    def __init__(self, **ports: str) -> None:
+        self.ports, self.told = ports, 0
+
+    def __call__(self, *words: str) -> str | None:
+        if words == ("-f", "json0", "show", "interfaces"):
+            known = [{"name": name, "port": [{"id": [{"value": called}]}]} for name, called in self.ports.items()]
+            return json.dumps({"lldp": [{"interface": known}]})
+        assert words[:2] == ("configure", "ports")
+        self.told += 1
+        if words[2] in self.ports:
+            self.ports[words[2]] = words[words.index("local") + 1]
+        return ""
+
+
+ALIASES = {"PORT|Ethernet0": {"alias": "etp1"}, "PORT|Ethernet4": {"alias": "etp2"}, "PORT|Ethernet8": {}}
+
+
+def test_a_port_that_lldpd_forgot_gets_its_alias_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lldpd = Lldpd(Ethernet0="02:00:00:00:00:01", Ethernet8="02:00:00:00:00:03", eth0="02:00:00:00:00:04")
+    monkeypatch.setattr(lldp, "lldpcli", lldpd)
+    assert lldp.name_ports(ALIASES)
+    assert lldpd.ports == {"Ethernet0": "etp1", "Ethernet8": "Ethernet8", "eth0": "02:00:00:00:00:04"}
+    lldpd.ports |= {"Ethernet0": "02:00:00:00:00:05", "Ethernet4": "02:00:00:00:00:02"}  # cables took the taps' places
+    assert lldp.name_ports(ALIASES)
+    assert (lldpd.ports["Ethernet0"], lldpd.ports["Ethernet4"]) == ("etp1", "etp2")
+    told = lldpd.told
+    assert lldp.name_ports(ALIASES)
+    assert lldpd.told == told == 4, "it is told only what it calls otherwise"
+
+
+@pytest.mark.parametrize("answer", [None, "", "{}", '{"lldp": [{}]}'])
+def test_an_lldpd_without_ports_is_asked_again(answer: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lldp, "lldpcli", lambda *words: answer)
+    assert not lldp.name_ports(ALIASES)
 
 
 def test_counters_stand_under_the_ports_object() -> None:
