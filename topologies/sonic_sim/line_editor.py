@@ -7,7 +7,7 @@ half of what a session cost the simulator. What it finds depends on the keys tha
 import re
 from typing import ClassVar
 
-from asyncssh import editor
+from sonic_sim.ssh import editor
 
 
 class FrugalLineEditor(editor.SSHLineEditor):

@@ -5,14 +5,13 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import asyncssh
-
 import sonic_sim.commands.switch  # noqa: F401  registers the program; a node of the lab runs the real one
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
 from sonic_sim.sftp import USER, DeviceSftp
 from sonic_sim.shell.run import SessionDroppedError, Shell, run_command
 from sonic_sim.shell.streams import Streams
+from sonic_sim.ssh import asyncssh
 from sonic_sim.switch_host import look
 
 _KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")

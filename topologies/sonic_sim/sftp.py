@@ -4,10 +4,9 @@ import asyncio
 import posixpath
 from collections.abc import AsyncIterator
 
-import asyncssh
-
 from sonic_sim.device import Device
 from sonic_sim.files import canonical
+from sonic_sim.ssh import asyncssh
 
 USER = "admin"
 _HOME = "/home/admin"

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import asyncssh
-
 from sonic_sim.addresses import device_address, free_port, is_free
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device, Fabric
@@ -23,6 +21,7 @@ from sonic_sim.network import end_of
 from sonic_sim.server import DeviceListener
 from sonic_sim.sftp import USER
 from sonic_sim.spec import ConfigDbDocument, SimCable, SimDevice, SimSpec, SimState
+from sonic_sim.ssh import asyncssh
 from sonic_sim.switch_host import take_over_transactions
 from sonic_sim.watching import Watch
 
