@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from command_rig import own_template
 
 pytestmark = pytest.mark.e2e
 
@@ -38,7 +39,7 @@ def test_bfd_is_turned_on_notices_a_silent_spine_and_is_turned_off(deployed_lab:
 
 def test_bfd_that_does_not_come_up_ends_the_deployment(deployed_lab: Any) -> None:
     project = deployed_lab
-    template = project.folder / "templates/frr/frr.conf.j2"
+    template = own_template(project.folder)
     project.intent.write_text(f"{project.intent.read_text()}bgp: {{bfd: true}}\n")
     template.write_text(template.read_text().replace("{% if bfd %}", "{% if bfd and attaches_nodes %}"))
     stopped = project.deploy(status=1)

@@ -11,6 +11,8 @@ from typing import Any
 
 from in_process import run_here
 
+from railweave.templates import _templates_of
+
 ROOT = Path(__file__).resolve().parents[2]
 RAILWEAVE = Path(sys.executable).with_name("railweave")
 
@@ -28,7 +30,7 @@ class CommandRig:
     def __init__(self, folder: Path, intent: str | Callable[[Path], str]) -> None:
         """Use ``intent/INTENT``; a callable may write it first and returns its name."""
         self.folder = folder
-        for name in ("intent", "inventory", "templates"):
+        for name in ("intent", "inventory"):
             shutil.copytree(ROOT / name, folder / name)
         self.intent = folder / "intent" / (intent if isinstance(intent, str) else intent(folder))
         self.environ = {**os.environ, "RAILWEAVE_INTENT": str(self.intent), "NO_COLOR": "1"}
@@ -65,6 +67,19 @@ class CommandRig:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+
+def own_template(folder: Path) -> Path:
+    """Return FRR's template of the project in ``folder``, which has none of its own before.
+
+    Most projects have none: a process of its own fills in what a project has.
+    """
+    own: Path = folder / "templates" / "frr" / "frr.conf.j2"
+    if not own.exists():
+        own.parent.mkdir(parents=True)
+        shutil.copy(ROOT / "templates" / "frr" / own.name, own)
+        _templates_of.cache_clear()  # commands that run in this process have looked for it before
+    return own
 
 
 def _accepted(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from command_rig import own_template
 
 from railweave.templates import _templates_of
 
@@ -75,7 +76,7 @@ def write_intent(path: Path, *tables: Mapping[str, Any], session: str = "one") -
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     document["overrides"] = {"leaf": {name: rows for one in tables for name, rows in one.items()}}
     path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    template = path.parents[1] / "templates" / "frr" / "frr.conf.j2"
+    template = own_template(path.parents[1])
     lines = [line for line in template.read_text(encoding="utf-8").splitlines() if MARK not in line]
     peers = next(number for number, line in enumerate(lines) if line.endswith("}} peer-group"))
     lines.insert(peers + 1, lines[peers].replace("peer-group", f"password {MARK}-{session}-session"))

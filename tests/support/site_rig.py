@@ -27,7 +27,7 @@ class SiteRig:
         self.project = project
         self.clone = project.folder.parent / "west"
         self.clone.mkdir()
-        for name in ("intent", "inventory", "templates"):
+        for name in ("intent", "inventory"):
             shutil.copytree(project.folder / name, self.clone / name)
         # The simulator is another place, which the site reaches as well.
         (self.clone / ".railweave").symlink_to(project.folder / ".railweave")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from command_rig import own_template
 
 pytestmark = pytest.mark.e2e
 
@@ -147,7 +148,7 @@ def held(rig: Any, switch: str) -> Any:
 @pytest.fixture
 def impatient(fabric: Any) -> Iterator[Any]:
     """Return the fabric with short times and files that a test may change; all is put back."""
-    files = [fabric.intent, fabric.folder / "inventory" / "lab.yml", fabric.folder / "templates/frr/frr.conf.j2"]
+    files = [fabric.intent, fabric.folder / "inventory" / "lab.yml", own_template(fabric.folder)]
     texts = [file.read_text() for file in files]
     fabric.set_rollout(verify_timeout=4, drain_timeout=4, revert_in=34, verify_interval=1)
     yield fabric
@@ -157,7 +158,7 @@ def impatient(fabric: Any) -> Iterator[Any]:
 
 def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(impatient: Any, proves: Any) -> None:
     before = {switch: held(impatient, switch) for switch in (LEAF, SPINE)}
-    template = impatient.folder / "templates/frr/frr.conf.j2"
+    template = own_template(impatient.folder)
     wrong = "remote-as {{ remote_asn + 5 if attaches_nodes and loop.first else remote_asn }}"
     assert "remote-as {{ remote_asn }}" in template.read_text()
     template.write_text(template.read_text().replace("remote-as {{ remote_asn }}", wrong))

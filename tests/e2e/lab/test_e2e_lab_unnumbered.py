@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_rig import own_template
 from sim_beside_lab import beside, compared
 
 pytestmark = pytest.mark.e2e
@@ -98,7 +99,7 @@ def test_traffic_goes_on_when_a_link_goes_down(unnumbered: Any, streams: Any, pr
 
 
 def test_a_deployment_that_ends_in_a_dead_session_is_rolled_back(unnumbered: Any, proves: Any) -> None:
-    template = unnumbered.folder / "templates/frr/frr.conf.j2"
+    template = own_template(unnumbered.folder)
     inventory = unnumbered.folder / "inventory" / "lab.yml"
     texts = {file: file.read_text() for file in (template, inventory)}
     assert "remote-as {{ remote_asn }}" in texts[template]
