@@ -55,6 +55,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Search for garbage a last time: the end of the process would search all that is left twice more."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_wait_for_the_disk() -> Iterator[None]:
     """Spare tests the wait for the disk: none of them loses power. Those about durability watch the calls."""
