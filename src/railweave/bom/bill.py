@@ -261,19 +261,16 @@ def _cable(one: Assembly) -> tuple[_Part, str]:
 
 
 def _mixed_cages(cables: Iterable[Cable]) -> Iterable[str]:
-    first: dict[Cage, str] = {}
-    mixed: dict[Cage, set[str]] = {}
+    media: dict[Cage, set[str]] = {}
     for cable in cables:
-        medium = cable.medium.id
         for end in (cable.lower, cable.upper):
-            held = first.setdefault(end.cage, medium)
-            if held != medium:
-                mixed.setdefault(end.cage, {held}).add(medium)
+            media.setdefault(end.cage, set()).add(cable.medium.id)
+    mixed = [(cage, held) for cage, held in media.items() if len(held) > 1]
     if mixed:
-        (device, place), media = next((cage, mixed[cage]) for cage in first if cage in mixed)
+        (device, place), held = mixed[0]
         yield (
             f"{counted(len(mixed), 'cage')} would need plugs of several media, for example {device} cage {place}"
-            f" ({' and '.join(sorted(media))}): give the links of a cage one medium (`cabling`)"
+            f" ({' and '.join(sorted(held))}): give the links of a cage one medium (`cabling`)"
         )
 
 
