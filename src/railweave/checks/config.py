@@ -46,11 +46,7 @@ def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diag
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
     for tier in fabric.uplink_kinds:
-        limits = {
-            one.panel.ecmp_limit: one.panel.asic
-            for one in fabric.tier_switches[tier.level]
-            if one.tier.entry == tier.entry
-        }
+        limits = {one.panel.ecmp_limit: one.panel.asic for one in fabric.switches_of(tier)}
         stated = [(limit, asic) for limit, asic in limits.items() if limit is not None]
         most, whose = min([(MAXIMUM_PATHS, "a route"), *((limit, f"a route in {asic}") for limit, asic in stated)])
         if tier.ports_up > most:

@@ -342,6 +342,10 @@ class Fabric:
         own = {switch.tier.entry: switch.tier for switch in self.tier_switches[0] if switch.tier.entry}
         return (*self.tiers, *own.values())
 
+    def switches_of(self, kind: Tier) -> tuple[Switch, ...]:
+        """Return the switches of one of `uplink_kinds`."""
+        return tuple(one for one in self.tier_switches[kind.level] if one.tier.entry == kind.entry)
+
     @cached_property
     def host_block_lengths(self) -> tuple[int, ...]:
         """Return the prefix lengths of the host blocks: one, where all switches that have some are of one model."""

@@ -26,7 +26,7 @@ def slow_uplinks(fabric: Fabric) -> Breaches:
     """Look for a faster speed at which fewer links of every pair carry the same."""
     catalog, limit_gbps = load_catalog(), RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
     for lower in fabric.uplink_kinds:
-        switches = [one for one in fabric.tier_switches[lower.level] if one.tier.entry == lower.entry]
+        switches = fabric.switches_of(lower)
         if not lower.ports_up or not switches:
             continue
         upper = fabric.tiers[lower.level + 1]
