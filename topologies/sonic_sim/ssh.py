@@ -1,6 +1,6 @@
-"""asyncssh without a search for libraries: to see whether liboqs and nettle are there it starts the compiler twice.
+"""asyncssh without its search for liboqs and nettle, which starts ldconfig, gcc and ld at every import.
 
-Both are for key exchanges and MACs that no client of a simulated switch needs.
+Both libraries are for key exchanges and MACs that `sonic_sim.server` does not offer.
 """
 
 import ctypes.util

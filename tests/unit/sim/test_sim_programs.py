@@ -72,3 +72,12 @@ def test_a_program_imports_what_it_needs(program: str, left_out: tuple[str, ...]
     imported = set(done.stdout.split())
     assert "sonic_sim.shell.programs" in imported
     assert not imported & set(left_out)
+
+
+def test_the_simulator_starts_no_process_when_it_is_imported() -> None:
+    code = (
+        "import sys; started = []\n"
+        "sys.addaudithook(lambda event, what: started.append(what[0]) if event == 'subprocess.Popen' else None)\n"
+        "import sonic_sim.daemon; print(started)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
