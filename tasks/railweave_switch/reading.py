@@ -60,8 +60,8 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
 def looked(host: Host, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a look shows: with ``observe`` what is observed, with ``counters`` those of the ports.
 
-    With ``over_s`` the counters are read twice, so many seconds apart. ``common`` is what `_common` found
-    just before: on a real switch that are thousands of rows, which are read once.
+    With ``over_s`` the counters are read twice, so many seconds apart. ``common`` is the result of `_common` if the
+    caller has it: on a real switch it takes thousands of rows, which are read once a call.
     """
     found: dict[str, Any] = {}
     if asked.get("counters"):
@@ -126,8 +126,8 @@ def observed(host: Host, common: Mapping[str, Any] | None = None) -> dict[str, A
 
 
 def _common(host: Host, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
-    """Return what belongs to every answer: what daemons apply that differs from CONFIG_DB, None while that cannot be
-    told, as in a reload; and what the image says of itself. ``rows`` are those of CONFIG_DB, where they were read."""
+    """Return what every answer has: what daemons apply that differs from CONFIG_DB, None while that is unknown, as
+    during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
     try:
         found = unapplied(host, host.rows("CONFIG_DB") if rows is None else rows)
     except (DatabaseError, OSError):

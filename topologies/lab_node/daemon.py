@@ -25,7 +25,7 @@ _LLDP_STARTS_S, _LLDP_ANYWAY_S = 3.0, 30.0
 """So long after it was told to lldpd may not yet tell of neighbors; and so often it is asked though it told nothing."""
 
 _LLDP_FOLLOWS_S = 5.0
-"""So long after interfaces changed lldpd may not yet have them as they are."""
+"""How long lldpd may take to follow a change of the interfaces."""
 
 _SETTLE_S = 0.05
 _COUNTERS = Path("/proc/net/dev")
@@ -224,7 +224,7 @@ class Follower:
         self.written[number] = rows
 
     def lldp(self) -> None:
-        """Tell lldpd the names, and ask it for neighbors where it may have some that it did not tell of."""
+        """Set the names that lldpd announces, and read the neighbors when some may not have been reported."""
         if not self.rows:
             return
         name = self.rows.get("DEVICE_METADATA|localhost", {}).get("hostname", "sonic")

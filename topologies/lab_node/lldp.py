@@ -1,8 +1,8 @@
-"""What lldpd has to say of the switch: its name, and the aliases of its ports.
+"""What lldpd announces: the name of the switch and the aliases of its ports.
 
-lldpd forgets what it was told of a port with the interface, for example when a cable takes the place of a port's tap,
-and calls the port by its MAC address from then on. It also takes what it is told of a port that it does not have, and
-drops it. So it is asked what it calls its ports.
+lldpd (1.0.16) keeps the settings of a port only as long as the interface exists. When a cable replaces the tap of a
+port, lldpd announces the MAC address of the new interface. `lldpcli configure ports` also succeeds, without any effect,
+for an interface that lldpd does not know. Therefore the aliases are compared with what lldpd announces.
 """
 
 import json
@@ -14,18 +14,18 @@ from lab_node import state
 
 
 def lldpcli(*words: str) -> str | None:
-    """Run lldpcli; None where lldpd does not answer."""
+    """Run lldpcli and return its output, None if lldpd does not answer."""
     done = subprocess.run(["lldpcli", *words], capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else None
 
 
 def asked(*words: str) -> Any:
-    """Return what lldpd shows, ``{}`` where it does not answer."""
+    """Return the JSON of ``lldpcli show``, ``{}`` if lldpd does not answer."""
     return json.loads(lldpcli("-f", "json0", "show", *words) or "{}")
 
 
 def take_name(name: str) -> bool:
-    """Tell lldpd the switch's name at once, it would look itself only now and then; tell whether it took it."""
+    """Set the system name now, which lldpd itself reads only from time to time; return whether lldpd accepted it."""
     if lldpcli("configure", "system", "hostname", name) is None:
         return False
     lldpcli("update")
@@ -33,13 +33,13 @@ def take_name(name: str) -> bool:
 
 
 def name_ports(rows: Mapping[str, Mapping[str, str]]) -> bool:
-    """Tell lldpd the aliases of those of its ports that it calls otherwise; tell whether it has any ports.
+    """Set the alias of every port whose announced ID differs; return whether lldpd announces any port.
 
-    ``rows`` are CONFIG_DB's.
+    ``rows`` are those of CONFIG_DB.
     """
-    called = state.lldp_port_ids(asked("interfaces"))
+    announced = state.lldp_port_ids(asked("interfaces"))
     for name, row in state.ports_by_name(rows).items():
         alias = row.get("alias", name)
-        if called.get(name, alias) != alias:
+        if announced.get(name, alias) != alias:
             lldpcli("configure", "ports", name, "lldp", "portidsubtype", "local", alias, "description", name)
-    return bool(called)
+    return bool(announced)

@@ -59,8 +59,7 @@ def lldp_rows(told: Mapping[str, Any]) -> Table:
     A port whose cable was moved has two neighbors until the old one's time is over: the younger is there.
     """
     rows: Table = {}
-    heard = [one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())]
-    for interface in sorted(heard, key=lambda one: age_s(one.get("age", "")), reverse=True):
+    for interface in sorted(_lldp_interfaces(told), key=lambda one: age_s(one.get("age", "")), reverse=True):
         chassis, port = (interface.get(part, [{}])[0] for part in ("chassis", "port"))
         port_id, chassis_id = (part.get("id", [{}])[0] for part in (port, chassis))
         rows[f"LLDP_ENTRY_TABLE:{interface['name']}"] = {
@@ -81,9 +80,12 @@ def lldp_rows(told: Mapping[str, Any]) -> Table:
 
 
 def lldp_port_ids(told: Mapping[str, Any]) -> dict[str, str]:
-    """Return what lldpd calls each of its ports, from ``lldpcli -f json0 show interfaces``."""
-    own = (one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ()))
-    return {one["name"]: _value(one.get("port", [{}])[0], "id") for one in own}
+    """Return the announced ID of each port, from ``lldpcli -f json0 show interfaces``."""
+    return {one["name"]: _value(one.get("port", [{}])[0], "id") for one in _lldp_interfaces(told)}
+
+
+def _lldp_interfaces(told: Mapping[str, Any]) -> list[Any]:
+    return [one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())]
 
 
 def age_s(text: str) -> int:

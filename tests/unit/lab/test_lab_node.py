@@ -164,17 +164,17 @@ def test_a_port_without_a_neighbor_has_no_row() -> None:
 
 
 class Lldpd:
-    """lldpd as its client shows it: it takes what it is told of any port, and keeps it of those that it has."""
+    """A stand-in for lldpd behind lldpcli: it accepts settings for any port and applies those of known ports."""
 
     def __init__(self, **ports: str) -> None:
-        self.ports, self.told = ports, 0
+        self.ports, self.configured = ports, 0
 
     def __call__(self, *words: str) -> str | None:
         if words == ("-f", "json0", "show", "interfaces"):
-            known = [{"name": name, "port": [{"id": [{"value": called}]}]} for name, called in self.ports.items()]
+            known = [{"name": name, "port": [{"id": [{"value": port_id}]}]} for name, port_id in self.ports.items()]
             return json.dumps({"lldp": [{"interface": known}]})
         assert words[:2] == ("configure", "ports")
-        self.told += 1
+        self.configured += 1
         if words[2] in self.ports:
             self.ports[words[2]] = words[words.index("local") + 1]
         return ""
@@ -188,12 +188,12 @@ def test_a_port_that_lldpd_forgot_gets_its_alias_again(monkeypatch: pytest.Monke
     monkeypatch.setattr(lldp, "lldpcli", lldpd)
     assert lldp.name_ports(ALIASES)
     assert lldpd.ports == {"Ethernet0": "etp1", "Ethernet8": "Ethernet8", "eth0": "02:00:00:00:00:04"}
-    lldpd.ports |= {"Ethernet0": "02:00:00:00:00:05", "Ethernet4": "02:00:00:00:00:02"}  # cables took the taps' places
+    lldpd.ports |= {"Ethernet0": "02:00:00:00:00:05", "Ethernet4": "02:00:00:00:00:02"}  # cables replaced the taps
     assert lldp.name_ports(ALIASES)
     assert (lldpd.ports["Ethernet0"], lldpd.ports["Ethernet4"]) == ("etp1", "etp2")
-    told = lldpd.told
+    configured = lldpd.configured
     assert lldp.name_ports(ALIASES)
-    assert lldpd.told == told == 4, "it is told only what it calls otherwise"
+    assert lldpd.configured == configured == 4, "ports that have their alias are left alone"
 
 
 @pytest.mark.parametrize("answer", [None, "", "{}", '{"lldp": [{}]}'])
