@@ -48,12 +48,14 @@ class Counted:
 class Observed:
     """What a switch showed; the methods return what the driver's getters of the same names do.
 
-    ``counted`` are its counters, the earlier ones first, empty where they were not asked for.
+    ``counted`` are its counters, the earlier ones first, empty where they were not asked for. ``waiting`` is the
+    transaction that waits for its confirmation or revert, in words, where the answer was to nothing else.
     """
 
     hostname: str
     shown: Mapping[str, Any]
     counted: tuple[Counted, ...] = ()
+    waiting: str = ""
 
     @decodes("its interfaces")
     def get_interfaces(self) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommandErrorException, CommitConfirmException, CommitError
@@ -58,11 +58,12 @@ class SwitchProgram:
         return answer
 
     def observe(self, look: Look = STATE) -> Observed:
-        """Return what the switch shows, in one command."""
-        seen = observed_of(self.hostname, self._read(["observe", *look.words]))
+        """Return what the switch shows and the status of its last transaction, in one command."""
+        answer = self._read(["observe", *look.words])
+        seen = observed_of(self.hostname, answer)
         if seen is None:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
-        return seen
+        return replace(seen, waiting=status_of(answer["status"]).waits_for)
 
     @decodes("what a reload would refuse")
     def rejected_by_reload(self, config_db: Mapping[str, Any]) -> tuple[Rejected, ...]:

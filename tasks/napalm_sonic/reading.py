@@ -26,7 +26,8 @@ class Status:
 
     ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
     what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
-    of the intent which the switch runs: its ``number``, and what the deployment said of it.
+    of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
+    switch reverts by itself, in seconds from now; None where no timer runs.
     """
 
     status: str
@@ -40,6 +41,7 @@ class Status:
     last: str = ""
     repair: str = ""
     generation: Mapping[str, Any] = field(default_factory=dict)
+    remaining_s: float | None = None
 
     @property
     def pending(self) -> bool:
@@ -50,6 +52,16 @@ class Status:
     def overdue(self) -> bool:
         """True where no process on the switch restores it: after a reboot, or after a revert that failed."""
         return self.status in (Stage.EXPIRED, Stage.FAILED)
+
+    @property
+    def waits_for(self) -> str:
+        """Return in words which transaction waits, and when the switch reverts it; empty where none does."""
+        if not self.pending:
+            return ""
+        what = f"{self.kind or 'commit'} {self.commit_id}".rstrip()
+        by = f" of {self.by}" if self.by else ""
+        when = f", reverts in {self.remaining_s:.0f} s" if self.remaining_s is not None else ""
+        return f"{what}{by} is {self.status}{when}"
 
     @property
     def drains(self) -> bool:
@@ -113,6 +125,7 @@ def status_of(told: Mapping[str, Any]) -> Status:
         last=str(told.get("last") or ""),
         repair=str(told.get("repair") or ""),
         generation=dict(told.get("generation") or {}),
+        remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
     )
 
 

@@ -11,7 +11,7 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.policy import Policy, policy_for
 from railweave.api.auditing import audited
 from railweave.api.journals import journal_folder, refuse_while_rolling_out, shared_journals
-from railweave.api.live import LiveFabric, live_fabric
+from railweave.api.live import LiveFabric, live_fabric, pending_wait_s
 from railweave.api.project import Project
 from railweave.api.signing import read_signed, refuse_unsigned
 from railweave.errors import RailweaveError, RefusedError, UsageError
@@ -23,9 +23,6 @@ from railweave.plan.resumption import check_binding
 from railweave.plan.rollout import Rollout
 from railweave.plan.signed import Signed
 from railweave.wording import command_line, compact, counted
-
-TIMER_MARGIN_S = 15
-"""How long a switch may take to revert after its own timer expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +84,11 @@ def deploy(
         raise refuse_unsigned(target, fabric.target.allowed_signers)
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     _report_unfinished(project, fabric)
-    wait_s = fabric.target.rollout.revert_in_s + TIMER_MARGIN_S
     with fabric.connected():
         with fabric.shown:
-            plan = fabric.plan(remove_conflicting=options.remove_conflicting, pending_wait_s=wait_s)
+            plan = fabric.plan(
+                remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target)
+            )
         if bound is not None and (moved := check_binding(bound, plan, str(reviewed))):
             raise RefusedError(moved)
         if not project.operator.approves(plan):

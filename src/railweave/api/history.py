@@ -14,11 +14,11 @@ from railweave.plan.model import Generation
 _TEMPLATES = Path("templates")
 
 
-def project_history(intent: Path, intent_sha256: str, fabric: str, target: str) -> History:
+def project_history(intent: Path, intent_sha256: str, fabric: str) -> History:
     """Return the history of the project in the working directory, whose intent for ``fabric`` is that file."""
     revision, dirty = _revision(intent)
     own = Generation(revision=revision, digest=sources_digest(intent_sha256), dirty=dirty)
-    return History(own, partial(_ancestry, revision), partial(_deployed, fabric, target))
+    return History(own, partial(_ancestry, revision), partial(_deployed, fabric))
 
 
 def sources_digest(intent_sha256: str) -> str:
@@ -56,11 +56,9 @@ def _is_shallow() -> bool:
     return (_git("rev-parse", "--is-shallow-repository") or "").strip() == "true"
 
 
-def _deployed(fabric: str, target: str) -> Collection[str]:
-    """Return the digests of the states that this project deployed, by its journals."""
-    return {
-        one.sources_sha256 for one in rollouts(journal_folder(), fabric, target) if one.sources_sha256 and one.changed
-    }
+def _deployed(fabric: str) -> Collection[str]:
+    """Return the digests of the states that this project deployed, by its journals, under whatever name of a target."""
+    return {one.sources_sha256 for one in rollouts(journal_folder(), fabric) if one.sources_sha256 and one.changed}
 
 
 def _git(*words: str) -> str | None:

@@ -65,13 +65,14 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
             return Condition(answers=False, key_known=True)
         near = (*fabric.above(device), *fabric.below(device))
         verified = None
-        if seen.provisioned and not seen.changes:
+        as_intended = not seen.changes and not seen.pending
+        if seen.provisioned and as_intended:
             verified = verify(live.nornir, fabric, {device, *near}).ok
     return Condition(
         answers=True,
         key_known=True,
         provisioned=seen.provisioned,
-        as_intended=not seen.changes,
+        as_intended=as_intended,
         drained=seen.drained,
         verified=verified,
         serial=seen.serial,

@@ -35,6 +35,9 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import command_line, counted
 
+TIMER_MARGIN_S = 15
+"""How long a switch may take to revert after its own timer expired."""
+
 _CONFIGS_KEPT = 64
 """More than the devices of a wave: each step of a wave compares its devices with the same configurations."""
 
@@ -64,9 +67,7 @@ class LiveFabric:
     def history(self) -> History:
         """Return the state of the project that is deployed, and how others stand to it."""
         designed = self.designed
-        return project_history(
-            Path(designed.intent.file), designed.intent.sha256, designed.fabric.name, self.target.name
-        )
+        return project_history(Path(designed.intent.file), designed.intent.sha256, designed.fabric.name)
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -130,6 +131,11 @@ class LiveFabric:
         return verifying.verify(
             self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, expecting=self.expecting
         )
+
+
+def pending_wait_s(target: Target) -> float:
+    """Return how long a commit that nobody confirms may wait on a switch of ``target``, in seconds."""
+    return target.rollout.revert_in_s + TIMER_MARGIN_S
 
 
 def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:

@@ -40,7 +40,7 @@ def deploy_phases(
     managed = any(one.is_of_nodes for one in change.phases) and hosts.managed(project, target)
     run = _Run(live, options, managed)
     if phase is None and reviewed is not None:
-        phase = min(run.live.done() + 1, len(change.phases))
+        phase = min(run.live.done(settle=True) + 1, len(change.phases))
     steps: list[PhaseStep] = []
     waiting = None
     for found in run.all() if phase is None else run.one(phase, reviewed):
@@ -68,7 +68,7 @@ class _Run:
         if len(phases) == 1:
             yield from self._deploy(phases[0])
             return
-        done = self.live.done()
+        done = self.live.done(settle=True)
         if done and (missing := self.live.missing_cables(done)):
             yield missing
             return
@@ -88,7 +88,7 @@ class _Run:
         """Take the step of one phase; raises RefusedError if an earlier one is not complete."""
         phase = self.live.change.phase(number)
         if number > 1:
-            self.live.done(number)
+            self.live.done(number, settle=True)
             if missing := self.live.missing_cables(number - 1):
                 raise _missing_cables(missing, number, self.live.change.base)
             before = self.live.change.phase(number - 1)

@@ -26,7 +26,7 @@ def deploy_node_phase(
     found = live.change.phase(phase)
     if not found.is_of_nodes:
         raise UsageError(f"phase {phase} changes no node: `{command_line('deploy', '--from', base, '--phase', phase)}`")
-    live.done(phase)
+    live.done(phase, settle=True)
     check_nodes(live, found, managed=True, nodes_done=nodes_done)
     return hosts.apply(project, target, limit=limit, values=found.node_values)
 

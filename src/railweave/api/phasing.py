@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.api.comparing import PhasedChange, phased_change
 from railweave.api.designing import project_templates
-from railweave.api.live import LiveFabric, connect, live_fabric
+from railweave.api.journals import refuse_while_rolling_out
+from railweave.api.live import LiveFabric, connect, live_fabric, pending_wait_s
 from railweave.api.project import Project
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect, expecting_only, expecting_without
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.phase_progress import Waiting, check_phase
+from railweave.plan.phase_progress import PhaseProgress, Waiting, check_phase, check_reached
 from railweave.plan.phases import Phase
 from railweave.sonic.render.configure import Configurator
 
@@ -35,20 +36,33 @@ class LivePhases:
         fabric = self.live(number, expecting_without(self.change.phase(number).pending))
         return replace(fabric, base=self.change.base, phase=number)
 
-    def done(self, asked: int | None = None) -> int:
-        """Read every switch and return the last phase that all of them have.
+    def done(self, asked: int | None = None, *, settle: bool = False) -> int:
+        """Read every switch and return the last phase that all of them have, confirmed.
 
-        Raises RefusedError if phase ``asked``, by default the next one, can neither begin nor be repeated.
+        With ``settle``, for who is about to change something, commits of an interrupted deployment are waited for until
+        their timers have reverted them. Raises RefusedError if phase ``asked``, by default the next one, can neither
+        begin nor be repeated.
         """
+        if settle:
+            refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
+        progress = self._progress(settle=settle)
+        if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
+            raise RefusedError(diagnostics)
+        return progress.done
+
+    def require_reached(self, number: int) -> None:
+        """Read every switch; raise RefusedError where one has not done phase ``number``, or not confirmed it yet."""
+        if diagnostics := check_reached(self._progress(settle=False), number):
+            raise RefusedError(diagnostics)
+
+    def _progress(self, *, settle: bool) -> PhaseProgress:
         fabrics = (self.change.before, *(phase.fabric for phase in self.change.phases))
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
         everyone = connect(self.project, inventory, self.target)
         with everyone.progress():
             stages = [Configurator(fabric, project_templates(), everyone.secrets) for fabric in fabrics]
-            progress = find_phase_progress(everyone.nornir, stages, events=everyone.shown)
-        if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
-            raise RefusedError(diagnostics)
-        return progress.done
+            wait_s = pending_wait_s(everyone.target) if settle else 0
+            return find_phase_progress(everyone.nornir, stages, pending_wait_s=wait_s, events=everyone.shown)
 
     def missing_cables(self, number: int) -> Waiting | None:
         """Return the first phase up to ``number`` with a cable that is missing or whose link is down."""
@@ -85,6 +99,8 @@ def live_phase(
     if not base and number is None:
         return live_fabric(project, target, partial=partial)
     phases = live_phases(project, target, base)
+    if number is not None and done:
+        phases.require_reached(number)
     if number is None:
         last = phases.done()
         number = last if done else min(last + 1, len(phases.change.phases))

@@ -88,7 +88,7 @@ def plan(
     if not json:
         print_rehearsals(made, *([out] if out else []), as_markdown=markdown)
     unread = len(made.names(DeviceState.UNREACHABLE))
-    if refused or (unread and (not skip_unreachable or unread == len(made.devices))):
+    if refused or made.waiting or (unread and (not skip_unreachable or unread == len(made.devices))):
         return 1
     return 2 if exit_code and made.deltas else 0
 
@@ -254,6 +254,6 @@ def drift(
         print_result(found, drift_json, drift_view, as_json=json)
     if not json:
         print_diagnostics(remarks(found))
-    if found.unread:
+    if found.unread or found.plan.waiting:
         return 1
     return 2 if exit_code and found.found else 0

@@ -107,10 +107,8 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
     found, role = reading.difference, switch.tier.name
     if found is None:
         return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
-    state = DeviceState.CHANGED if found.delta else DeviceState.UNCHANGED
     return DevicePlan(
-        # A device that was read and refused is no unchanged one: it must not pass for being as intended.
-        state=DeviceState.UNREACHABLE if found.blockers or reading.error else state,
+        state=_state(reading, found),
         role=role,
         running_sha256=reading.running_sha256,
         unmanaged=found.unmanaged,
@@ -130,6 +128,15 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
         error=reading.error or "; ".join(one.message for one in found.blockers),
         labels=_labels(switch, found.delta),
     )
+
+
+def _state(reading: Reading, found: DeviceDiff) -> DeviceState:
+    """Return the state of a device that was read: only one that stays as intended is unchanged."""
+    if found.blockers or reading.error:
+        return DeviceState.UNREACHABLE
+    if found.delta:
+        return DeviceState.CHANGED
+    return DeviceState.WAITING if reading.pending else DeviceState.UNCHANGED
 
 
 def _labels(switch: Switch, delta: Delta) -> dict[str, str] | None:

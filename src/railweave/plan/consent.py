@@ -1,7 +1,7 @@
 """Everything that prevents the deployment of a plan, each with its fix."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
@@ -211,13 +211,17 @@ def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 
 def _pending(plan: Plan) -> Iterable[Diagnostic]:
-    waiting = tuple(name for name, device in plan.devices.items() if device.pending)
-    if waiting:
-        yield error(
-            "RW508",
-            f"a commit still awaits confirmation on {', '.join(waiting)}: "
-            "another deployment is running, or one was interrupted",
-            devices=waiting,
-            fix="wait: an interrupted device reverts by itself when its timer expires; then plan again. "
-            f"`{command_line('recover', 'DEVICE')}` reverts one that does not",
-        )
+    if plan.waiting:
+        yield awaiting(plan.waiting)
+
+
+def awaiting(names: Sequence[str]) -> Diagnostic:
+    """Return that commits wait for their confirmation on these devices, so that nobody knows what they will run."""
+    return error(
+        "RW508",
+        f"a commit still awaits confirmation on {', '.join(names)}: "
+        "another deployment is running, or one was interrupted",
+        devices=tuple(names),
+        fix="wait: an interrupted device reverts by itself when its timer expires; then plan again. "
+        f"`{command_line('recover', 'DEVICE')}` reverts one that does not",
+    )

@@ -18,7 +18,7 @@ from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.errors import RefusedError
 from railweave.intent.paths import path_text
 from railweave.intent.positions import Document, decode, read_document
-from railweave.plan.model import DeviceState, Plan, Unapplied
+from railweave.plan.model import DevicePlan, DeviceState, Plan, Unapplied
 from railweave.sonic.delta.change import Change, Delta
 from railweave.wording import command_line
 
@@ -92,7 +92,7 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     """Return the drift that ``plan`` shows, without what rules that hold ``today`` ignore.
 
     A difference that several rules match counts for the first of them. A rule is idle where it matches no difference;
-    that is not said while devices are unread, because the difference may be theirs.
+    that is not said while devices are unread or go back by themselves, because the difference may be theirs.
     """
     valid = [rule for rule in rules if rule.until >= today]
     taken: Counter[IgnoreRule] = Counter()
@@ -104,7 +104,7 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
             left.setdefault(name, []).append(change)
         else:
             taken[rule] += 1
-    whole = not plan.names(DeviceState.UNREACHABLE)
+    whole = not plan.names(DeviceState.UNREACHABLE) and not plan.waiting
     applied = {name: _left(valid, taken, name, device.unapplied) for name, device in plan.devices.items()}
     plan = replace(plan, devices={name: replace(one, unapplied=applied[name]) for name, one in plan.devices.items()})
     return Drift(
@@ -137,14 +137,15 @@ def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRu
 
 def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
     """Return ``plan`` with these deltas alone; a device whose every difference is ignored counts as unchanged."""
-    devices = {
-        name: replace(device, state=DeviceState.UNCHANGED)
-        if device.state is DeviceState.CHANGED and name not in deltas
-        else device
-        for name, device in plan.devices.items()
-    }
+    devices = {name: device if name in deltas else _without_changes(device) for name, device in plan.devices.items()}
     waves = (tuple(name for name in wave if name in deltas) for wave in plan.waves)
     return replace(plan, devices=devices, deltas=deltas, waves=tuple(wave for wave in waves if wave))
+
+
+def _without_changes(device: DevicePlan) -> DevicePlan:
+    if device.state is not DeviceState.CHANGED:
+        return device
+    return replace(device, state=DeviceState.WAITING if device.pending else DeviceState.UNCHANGED)
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:

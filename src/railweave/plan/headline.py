@@ -14,7 +14,7 @@ from railweave.sonic.delta.change import Change, Delta, Disruption, Op
 from railweave.sonic.delta.methods import lowers_mtu
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
-from railweave.wording import counted, listed
+from railweave.wording import compact, counted, listed
 
 WORDS = {
     Disruption.NONE: "no disruption",
@@ -42,6 +42,7 @@ def headline(plan: Plan) -> str:
     unread = len(plan.names(DeviceState.UNREACHABLE)) - assumed
     tail = [f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"] if assumed else []
     tail += [f"{counted(unread, 'device')} could not be read"] if unread else []
+    tail += [f"an unconfirmed commit waits on {compact(plan.waiting)}"] if plan.waiting else []
     if not plan.deltas:
         leaving = _first(_taken_out(plan))
         return f"{plan.fabric}: {'; '.join([*leaving, f'no changes, {_all_fine(plan)}', *tail])}."

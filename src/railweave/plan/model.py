@@ -20,10 +20,12 @@ PLAN_VERSION = 3
 
 
 class DeviceState(StrEnum):
-    """How a device stands to the intent."""
+    """How a device stands to the intent. ``WAITING``: it runs what is intended by a commit that is not confirmed yet,
+    which its timer may revert."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
+    WAITING = "waiting"
     UNREACHABLE = "unreachable"
 
 
@@ -211,6 +213,11 @@ class Plan:
     def unprovisioned(self) -> frozenset[str]:
         """Return the devices that are provisioned for the first time, so carry nothing yet."""
         return frozenset(name for name, device in self.devices.items() if device.unprovisioned)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Return the devices on which a commit waits: they may go back to what they ran before by themselves."""
+        return tuple(name for name, device in self.devices.items() if device.pending)
 
     @property
     def assumed_fresh(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ class CheckKind(StrEnum):
     """What a check of the verification looks at."""
 
     REACHABLE = "reachable"
+    COMMIT = "commit"
     LINK = "link"
     MTU = "mtu"
     ADDRESS = "address"

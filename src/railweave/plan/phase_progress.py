@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.hosts.outcome import HostsRun
+from railweave.plan.consent import awaiting
 from railweave.plan.lifecycle import Proof
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases import CableMove, Phase, node_phases, phases_alike
@@ -21,10 +22,12 @@ _MOST_NAMED = 4
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
     """``latest`` is the last phase whose configuration a device runs, None where it runs none of them; ``unreadable``
-    says of a device why it could not be read."""
+    says of a device why it could not be read, and ``waiting`` names those on which a commit waits: what they run is not
+    confirmed, so they are in no phase yet."""
 
     latest: Mapping[str, int | None]
     unreadable: Mapping[str, str]
+    waiting: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:
@@ -45,7 +48,22 @@ def check_phase(
     They look alike through those of ``phases`` in which nodes change, and those that take something out of use.
     """
     begun = progress.done - phases_alike(phases, progress.done)
-    return (*_unreadable(progress), *_unknown(progress, base, asked), *_order(progress, base, asked, begun))
+    unclear = (*_unreadable(progress), *_waiting(progress))
+    return (*unclear, *_unknown(progress, base, asked), *_order(progress, base, asked, begun))
+
+
+def check_reached(progress: PhaseProgress, number: int) -> tuple[Diagnostic, ...]:
+    """Return that switches have not done phase ``number``, which is to be verified; nothing where all have."""
+    if unclear := (*_unreadable(progress), *_waiting(progress)):
+        return unclear
+    late = {name: found for name, found in progress.latest.items() if found is None or found < number}
+    if not late:
+        return ()
+    first, found = next(iter(late.items()))
+    runs = "none of the phases" if found is None else f"phase {found}" if found else "the base"
+    names = tuple(late)
+    text = f"phase {number} is not done on {first_few(names)}: {first} runs {runs}"
+    return (error("RW518", text, devices=names, fix="deploy it, then verify it"),)
 
 
 def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
@@ -56,6 +74,10 @@ def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
     more = f", and {len(names) - 1} more" if len(names) > 1 else ""
     fix = "restore access to it, then try again"
     return (error("RW518", f"the progress of the change is unknown: {first}{more}", devices=names, fix=fix),)
+
+
+def _waiting(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
+    return (awaiting(progress.waiting),) if progress.waiting else ()
 
 
 def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:

@@ -17,6 +17,7 @@ from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.wording import natural_key
 
 AS_CONFIGURED = "as in CONFIG_DB"
+CONFIRMED = "confirmed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Observation:
     or by interface for an unnumbered session, and so is ``bfd``, the state of BFD of the sessions that have it (``up``,
     ``down``), None where that is not known. ``unapplied`` says what the switch's daemons apply that differs from its
     configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
-    that is not known."""
+    that is not known. ``waiting`` is the commit that waits for its confirmation or revert, in words."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Observation:
     unapplied: tuple[Unapplied, ...] | None = None
     release: str = ""
     bfd: Mapping[str, str] | None = None
+    waiting: str = ""
 
 
 class _Everyone:
@@ -108,6 +110,17 @@ def check_device(
     )
     left_out = expectation.skipped
     return tuple(replace(one, ok=True, skipped=left_out[one.kind]) if one.kind in left_out else one for one in checks)
+
+
+def unconfirmed(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck, ...]:
+    """Return the failing check of a device on which a commit waits; nothing where none does.
+
+    What such a device shows may be gone once its timer ends. It is no part of ``check_device``: a rollout checks
+    devices while its own commits wait.
+    """
+    if not seen.waiting or CheckKind.COMMIT in expectation.skipped:
+        return ()
+    return (_check(expectation, CheckKind.COMMIT, "commit", CONFIRMED, seen.waiting),)
 
 
 def unreachable(device: str, reason: str) -> VerifyCheck:

@@ -54,9 +54,11 @@ def headline(drift: Drift) -> str:
     ]
     read = len(plan.devices) - len(drift.unread)
     tail = f"; {compact(drift.unread)} could not be read" if drift.unread else ""
+    tail += f"; an unconfirmed commit waits on {compact(plan.waiting)}" if plan.waiting else ""
     if not drift.found:
-        verb = "runs" if read == 1 else "run"
-        return f"{plan.fabric}: no drift, {counted(read, 'device')} {verb} as intended{tail}."
+        count = len(plan.names(DeviceState.UNCHANGED))
+        verb = "runs" if count == 1 else "run"
+        return f"{plan.fabric}: no drift, {counted(count, 'device')} {verb} as intended{tail}."
     count = plan.summary.total + sum(len(one.conflicts) + len(one.unapplied) for one in plan.devices.values())
     return f"{plan.fabric}: drift, {counted(count, 'difference')} on {len(drifted)} of {read} devices{tail}."
 

@@ -14,6 +14,7 @@ from railweave.wording import counted
 
 _MEANING = {
     CheckKind.REACHABLE: "devices answer",
+    CheckKind.COMMIT: "commits confirmed",
     CheckKind.LINK: "ports enabled, fabric links up",
     CheckKind.MTU: "MTU of used ports",
     CheckKind.ADDRESS: "interface addresses",

@@ -4,7 +4,7 @@ Our own driver gives all of that in one answer of the switch's program; any othe
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
@@ -38,6 +38,19 @@ def observe(driver: Any) -> Observation:
     """Return what ``driver``'s device shows now; raises what the driver raises when the device does not answer."""
     program = switch_program(driver)
     return _observation(driver if program is None else program.observe())
+
+
+def observe_commit(driver: Any) -> Observation:
+    """Return what ``observe`` does, with the commit that waits for its confirmation; only drivers of others are asked
+    for it apart."""
+    if switch_program(driver) is not None:
+        return observe(driver)
+    try:
+        pending = bool(driver.has_pending_commit())
+    except NotImplementedError:
+        pending = False
+    seen = observe(driver)
+    return replace(seen, waiting="a commit waits for its confirmation") if pending else seen
 
 
 def observe_over(driver: Any, seconds: float, clock: Clock) -> Seen:
@@ -101,6 +114,7 @@ def _observation(shown: Any) -> Observation:
             unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
             release=running_release(shown.image()) if isinstance(shown, Observed) else "",
             bfd=shown.bfd() if isinstance(shown, Observed) else None,
+            waiting=shown.waiting if isinstance(shown, Observed) else "",
         )
 
 

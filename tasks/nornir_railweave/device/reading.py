@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from napalm_sonic.decoding import decoding
 from railweave.fabric.model import Fabric
@@ -12,6 +12,8 @@ from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.secret_rows import as_running
 from railweave.sonic.rows import DeviceConfig
+
+T = TypeVar("T")
 
 IntendedConfig = Callable[[str], DeviceConfig]
 """A device's name to its intended configuration, called in the worker of that device."""
@@ -84,10 +86,18 @@ def running_of(driver: Any, which: str = "running") -> RunningConfig:
     return parse_running(driver.get_config(retrieve=which)[which])
 
 
-def is_pending(driver: Any) -> bool:
-    """Tell whether a commit waits on a device; what was read a moment ago says so without another command."""
-    known = getattr(switch_program(driver), "known", None)
-    return bool(known.status.pending if known is not None else driver.has_pending_commit())
+def read_with_commit(driver: Any, read: Callable[[], T]) -> tuple[T, bool]:
+    """Return what ``read`` reads of the running configuration, and whether a commit waits on the device.
+
+    Our own driver's answer says both. Others are asked for the commit first: asked afterwards, one whose timer ended in
+    between would be taken for confirmed.
+    """
+    if switch_program(driver) is None:
+        pending = bool(driver.has_pending_commit())
+        return read(), pending
+    found = read()
+    known = switch_program(driver).known
+    return found, bool(known.status.pending if known is not None else driver.has_pending_commit())
 
 
 def damage_of(driver: Any) -> str:

@@ -13,7 +13,7 @@ from napalm.base.exceptions import CommitError
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
 from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice
-from nornir_railweave.device.reading import running_of, switch_program
+from nornir_railweave.device.reading import read_with_commit, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
@@ -122,7 +122,7 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     try:
         message = f"{device.order.policy.message} (undone)"
         missing = restore(device, snapshot, attempt.made, message, attempt.refuse_forestalled)
-        unchanged = bool(missing) and device.state() is ConfigState.AFTER
+        unchanged = bool(missing) and _is_new(device)
     except DEVICE_ERRORS:
         return device.lost(why)
     except ForestalledError:
@@ -136,6 +136,12 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     if left:
         return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `{command_line('undrain', device.name)}`", drained=True)
     return DeviceOutcome(Outcome.OLD, why)
+
+
+def _is_new(device: Device) -> bool:
+    """Tell whether a device stays in its new configuration; a commit that waits may still go back."""
+    state, pending = read_with_commit(device.driver, device.state)
+    return state is ConfigState.AFTER and not pending
 
 
 def _undrain(device: Device, attempt: Attempt) -> str:

@@ -9,7 +9,6 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
 from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.reading import (
@@ -17,17 +16,17 @@ from nornir_railweave.device.reading import (
     Comparison,
     IntendedConfig,
     damage_of,
-    is_pending,
     known_generation,
+    read_with_commit,
     release_of,
     unapplied_of,
 )
 from nornir_railweave.device.reload_check import refused_reload
-from nornir_railweave.device.restore import revert_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.links_up_towards import links_up_towards
+from nornir_railweave.tasks.timers import wait_for_timers
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan
@@ -41,7 +40,6 @@ from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
 from railweave.wording import command_line
 
-_POLL_S = 1.0
 _COUNTERS_S = 1.0
 """Between two readings of the counters; SONiC renews its counters once a second."""
 
@@ -81,12 +79,15 @@ def plan(
         Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
     )
     readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
-    deadline = clock.monotonic() + pending_wait_s
-    while (waiting := _pending(readings)) and clock.monotonic() < deadline:
-        announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
-        clock.sleep(_POLL_S)
-        run_on(nr, waiting, revert_expired_commit, announce=announce)
-        readings |= _read(nr, waiting, compare, announce)
+    readings = wait_for_timers(
+        nr,
+        readings,
+        is_waiting=lambda one: one.pending,
+        read=lambda names: _read(nr, names, compare, announce),
+        wait_s=pending_wait_s,
+        announce=announce,
+        clock=clock,
+    )
     readings |= _dark(nr, fabric, readings)
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
@@ -124,10 +125,6 @@ def _in_use(
     return {name: replace(readings[name], live_ports=live) for name, live in found.items()}
 
 
-def _pending(readings: dict[str, Reading]) -> list[str]:
-    return [name for name, reading in readings.items() if reading.pending]
-
-
 def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
     known = [name for name in names if name in nr.inventory.hosts]
     found = run_on(nr, known, read_running, compare=compare, announce=announce)
@@ -162,7 +159,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
 
 
 def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
-    found = compare(driver, name)
+    found, pending = read_with_commit(driver, lambda: compare(driver, name))
     blockers = found.difference.blockers
     if damage := damage_of(driver):
         blockers += (Blocker(f"its transaction state is damaged: {damage}", command_line("recover", name)),)
@@ -170,31 +167,12 @@ def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bo
         blockers += tuple(refused_reload(driver, found.difference.delta, found.running, compare.intended(name)))
     if blockers != found.difference.blockers:
         found = replace(found, difference=replace(found.difference, delta=Delta(), blockers=blockers))
-    return found, is_pending(driver)
+    return found, pending
 
 
 def _unreadable(task: Task, announce: Events, why: str) -> Result:
     announce(Event(Step.UNREACHABLE, task.host.name, why))
     return Result(host=task.host, result=Reading(error=why))
-
-
-def revert_expired_commit(task: Task, announce: Events) -> Result:
-    """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
-
-    A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a
-    timer on the device have nothing to revert.
-    """
-    with session(task) as opened:
-        device = ReachedDevice(opened, task.host.name, announce, 0)
-        try:
-            if not device.last_commit().overdue:
-                return Result(host=task.host, result=False)
-            device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
-            revert_commit(device, pending=True)
-        except DEVICE_ERRORS as fault:
-            return Result(host=task.host, result=False, failed=True, error=error_text(fault))
-    device.say(Step.ROLLED_BACK)
-    return Result(host=task.host, result=True)
 
 
 def find_live_ports(

@@ -10,6 +10,7 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.reading import read_with_commit
 from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
@@ -107,8 +108,8 @@ def _read(device: Device, why: str) -> DeviceOutcome:
     last = device.last_commit()
     if last.pending and last.message == device.order.policy.message:
         revert_commit(device, pending=True)
-    state = device.state()
-    if device.driver.has_pending_commit():
+    state, pending = read_with_commit(device.driver, device.state)
+    if pending:
         return DeviceOutcome(
             Outcome.UNREACHABLE,
             f"{why}; a commit waits for its confirmation there, and the switch rolls it back by itself within "

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.drained_traffic import wait_until_drained
-from nornir_railweave.device.reading import Comparer
+from nornir_railweave.device.reading import Comparer, read_with_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.lifecycle import Use
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One device. ``error`` says why the rest is not known; ``changes`` counts how far it is from the intent."""
+    """One device. ``error`` says why the rest is not known; ``changes`` counts how far it is from the intent, and
+    ``pending`` tells that what it runs is not confirmed."""
 
     provisioned: bool = False
     changes: int = 0
+    pending: bool = False
     drained: bool = False
     serial: str = ""
     error: str = ""
@@ -27,12 +29,14 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
     with session(task) as opened:
         try:
             driver = opened.driver
-            found = compare(driver, task.host.name).difference
+            comparison, pending = read_with_commit(driver, lambda: compare(driver, task.host.name))
+            found = comparison.difference
             # Drivers other than our own have no way to drain.
             traffic = getattr(driver, "traffic", None)
             seen = Inspected(
                 provisioned=not found.unprovisioned,
                 changes=len(found.delta),
+                pending=pending,
                 drained=bool(traffic.drained()) if traffic is not None else False,
                 serial=str(driver.get_facts()["serial_number"]),
             )

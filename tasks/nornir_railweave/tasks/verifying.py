@@ -9,7 +9,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.observing import observe
+from nornir_railweave.device.observing import observe_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -25,6 +25,7 @@ from railweave.plan.verification import (
     check_device,
     misplugged_cables,
     missing_bfdd,
+    unconfirmed,
     unreachable,
     with_port_names,
 )
@@ -92,7 +93,7 @@ class Judge:
         if expected is None:  # a verification that waits looks at it again and again
             expected = self._known[name] = self.expecting(self.fabric, self.fabric.switch_of[name])
         lacking = tuple(one for one in session_routes(expected, seen, self.settled) if not one.ok)
-        checks = check_device(expected, seen, self.settled)
+        checks = (*unconfirmed(expected, seen), *check_device(expected, seen, self.settled))
         return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release)
 
 
@@ -114,7 +115,7 @@ def verify_device(
     with session(task) as opened:
         while True:
             try:
-                judged = judge(task.host.name, observe(opened.driver))
+                judged = judge(task.host.name, observe_commit(opened.driver))
                 silent_reads = 0
             except DEVICE_ERRORS as fault:
                 opened.close()

@@ -6,8 +6,9 @@ from typing import Any
 from nornir.core.task import Result
 
 from nornir_railweave.events import Events, silent
-from nornir_railweave.rollout.planning import find_live_ports, revert_expired_commit
+from nornir_railweave.rollout.planning import find_live_ports
 from nornir_railweave.tasks.links_up_towards import ports_up
+from nornir_railweave.tasks.timers import revert_expired_commit
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench

@@ -1,11 +1,13 @@
 """The state of a project by git: clean and dirty trees, shallow clones, other lines of history, no git at all."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from railweave.api.history import project_history
+from railweave.api.project import JOURNALS
 from railweave.plan.lineage import Ancestry, History
 from railweave.plan.model import Generation
 
@@ -25,7 +27,7 @@ def commit(text: str) -> str:
 
 
 def history() -> History:
-    return project_history(INTENT, INTENT.read_text(), "pod", "sim")
+    return project_history(INTENT, INTENT.read_text(), "pod")
 
 
 @pytest.fixture
@@ -103,3 +105,16 @@ def test_a_machine_without_git_is_a_project_without_git(project: Path, monkeypat
     commit("one")
     monkeypatch.setenv("PATH", str(project))
     assert history().own.revision == ""
+
+
+def test_what_a_project_deployed_is_its_own_under_a_second_name_of_the_target(project: Path) -> None:
+    JOURNALS.mkdir(parents=True)
+    opening = {
+        "at": "2026-11-21T10:15:00Z", "step": "started", "device": "", "text": "", "fabric": "pod", "target": "lab",
+        "sources_sha256": "d" * 64, "devices": {"leaf1": {"wave": 1}}, "waves": [["leaf1"]],
+    }  # fmt: skip
+    outcome = {"at": "", "step": "outcome", "device": "leaf1", "text": "", "outcome": "new"}
+    journal = JOURNALS / "20261121T101500Z-pod-0a1b2c.jsonl"
+    journal.write_text(f"{json.dumps(opening)}\n{json.dumps(outcome)}\n")
+    assert history().discards(Generation(digest="d" * 64)) == ""
+    assert history().discards(Generation(digest="e" * 64))

@@ -112,7 +112,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     def nodes(project: Project, target: str, values: Any) -> Any:
         return Nodes(values)
 
-    monkeypatch.setattr(LivePhases, "done", lambda self, asked=None: played.done)
+    monkeypatch.setattr(LivePhases, "done", lambda self, asked=None, settle=False: played.done)
     monkeypatch.setattr(LivePhases, "missing_cables", lambda self, number: played.missing(number))
     monkeypatch.setattr(LivePhases, "live_to_deploy", lambda self, number: number)
     monkeypatch.setattr(phased, "deploy", deployment)

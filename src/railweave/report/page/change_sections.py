@@ -264,11 +264,13 @@ def drift_section(found: Drifted) -> Told:
     """Return how what runs differs from the intent."""
     changes = Counter(one.device for one in found.changes)
     unreached = {name: one.error for name, one in found.devices.items() if one.state == DeviceState.UNREACHABLE}
-    said = (
-        Words(f"{counted(len(found.changes), 'difference')} on {counted(len(changes), 'device')}", Tone.BAD)
-        if found.drift
-        else Words("what runs is what the intent says", Tone.GOOD)
-    )
+    waiting = [name for name, one in found.devices.items() if one.state == DeviceState.WAITING]
+    if found.drift:
+        said = Words(f"{counted(len(found.changes), 'difference')} on {counted(len(changes), 'device')}", Tone.BAD)
+    elif waiting:
+        said = Words(f"what runs on {compact(waiting)} waits for its confirmation, and may go back", Tone.BAD)
+    else:
+        said = Words("what runs is what the intent says", Tone.GOOD)
     parts: list[Part] = [Sentences((said,))]
     if found.changes:
         rows = [_drifted(one) for one in found.changes]

@@ -1,0 +1,61 @@
+"""Waiting for the timers of commits that nobody confirmed: what a switch runs is known once they have ended."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from napalm_sonic.clock import Clock
+from nornir_railweave.device.device import ReachedDevice
+from nornir_railweave.device.restore import revert_commit
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.target.connect import run_on
+
+_POLL_S = 1.0
+
+Read = TypeVar("Read")
+
+
+def wait_for_timers(
+    nr: Nornir,
+    found: Mapping[str, Read],
+    *,
+    is_waiting: Callable[[Read], bool],
+    read: Callable[[Collection[str]], Mapping[str, Read]],
+    wait_s: float,
+    announce: Events,
+    clock: Clock,
+) -> dict[str, Read]:
+    """Return ``found``, of which the devices with a commit that waits were read again until their timers had ended.
+
+    It takes ``wait_s`` at most. Where a switch lost its timer, the commit is reverted once its deadline has passed.
+    """
+    known = dict(found)
+    deadline = clock.monotonic() + wait_s
+    while (waiting := [name for name, one in known.items() if is_waiting(one)]) and clock.monotonic() < deadline:
+        announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
+        clock.sleep(_POLL_S)
+        run_on(nr, waiting, revert_expired_commit, announce=announce)
+        known |= read(waiting)
+    return known
+
+
+def revert_expired_commit(task: Task, announce: Events) -> Result:
+    """Restore what was there before a commit whose deadline has passed; return whether there was such a commit.
+
+    A commit whose deadline has not passed may be somebody's who is at work, and is left alone. Drivers without a
+    timer on the device have nothing to revert.
+    """
+    with session(task) as opened:
+        device = ReachedDevice(opened, task.host.name, announce, 0)
+        try:
+            if not device.last_commit().overdue:
+                return Result(host=task.host, result=False)
+            device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
+            revert_commit(device, pending=True)
+        except DEVICE_ERRORS as fault:
+            return Result(host=task.host, result=False, failed=True, error=error_text(fault))
+    device.say(Step.ROLLED_BACK)
+    return Result(host=task.host, result=True)
