@@ -29,7 +29,7 @@ class Mismatch(NamedTuple):
     def apply(self, document: Document) -> Document:
         """Return the document with it."""
         made = deepcopy(document)
-        rows = made[self.table]
+        rows = made.setdefault(self.table, {})
         if not self.field:
             del rows[self.key]
         elif self.value is None:
@@ -76,6 +76,9 @@ def _row_mismatches(document: Document) -> Iterator[Mismatch]:
     for table, key, row in _rows_that_count(document):
         yield Mismatch(table, key)
         for field, value in row.items():
+            # Packets are green: a profile that leaves the other colors out marks all of them.
+            if table == "WRED_PROFILE" and "green" not in field and field != "ecn":
+                continue
             yield Mismatch(table, key, field)
             yield from (Mismatch(table, key, field, other) for other in _others(document, table, field, value))
 
@@ -122,6 +125,8 @@ def _new_mismatches(document: Document) -> Iterator[Mismatch]:
     yield Mismatch("SCHEDULER", "roce", "pir", "1250000000")
     yield Mismatch("SCHEDULER", "best-effort", "cir", "1250000000")
     yield Mismatch("PFC_WD", "GLOBAL", "BIG_RED_SWITCH", "enable")
+    yield Mismatch("FLEX_COUNTER_TABLE", "PFCWD", "FLEX_COUNTER_STATUS", "disable")
+    yield Mismatch("PORT", port, "speed", "200000")
     yield Mismatch("PORT", port, "pfc_asym", "on")
     if metadata["buffer_model"] == "dynamic":
         yield Mismatch("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE", "over_subscribe_ratio", "2")

@@ -20,6 +20,7 @@ from railweave.sonic.rows import ConfigDb, Fields, Table, Value, number
 COMPUTED = "NULL"
 """The profile of a priority group whose headroom the switch computes."""
 COLORS = ("green", "yellow", "red")
+_GREEN = "green"
 _MARKS_ALL = "ecn_all"
 _RATES = ("cbs", "cir", "meter_type", "pbs", "pir")
 _SAI_PROBABILITY = 100
@@ -65,8 +66,12 @@ class Wred:
 
     @property
     def is_marking(self) -> bool:
-        """Tell whether it marks packets of every color, and drops none of them."""
-        return self.ecn == _MARKS_ALL and self.colors.keys() == set(COLORS)
+        """Tell whether it marks what it meets instead of dropping it.
+
+        Every packet is green where no meter colors it (SAI's default; SONiC has no map from DSCP to color), so the
+        other two colors may be left out.
+        """
+        return _GREEN in self.colors and (self.ecn == _MARKS_ALL or _GREEN in self.ecn.split("_"))
 
 
 @dataclass(frozen=True, slots=True)

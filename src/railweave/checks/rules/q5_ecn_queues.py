@@ -37,5 +37,5 @@ def queues(link: LinkEnds) -> LinkBreaches:
                     f" {link.far(end)}, drops instead of marking: ecn is {found.ecn}, on for"
                     f" {', '.join(found.colors) or 'no color'}"
                 )
-                fix = f"set ecn_all and thresholds of all colors in WRED_PROFILE|{found.name} of {end.device}"
+                fix = f"set ecn_all and thresholds of green packets in WRED_PROFILE|{found.name} of {end.device}"
                 yield LinkBreach(end, f"unmarked {one.name}", message, fix)
