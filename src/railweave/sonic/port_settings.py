@@ -12,7 +12,10 @@ from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.resolved import BufferUse, ResolvedTables, Scheduler, Wred, text
 from railweave.sonic.rows import ConfigDb, Value, number
 
-_READ_BESIDE = frozenset({"ACL_RULE", "ACL_TABLE", "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"})
+COUNTER_GROUPS = "FLEX_COUNTER_TABLE"
+_READ_BESIDE = frozenset(
+    {"ACL_RULE", "ACL_TABLE", COUNTER_GROUPS, "VLAN_MEMBER", "PORTCHANNEL_MEMBER", "TC_TO_DSCP_MAP"}
+)
 """Tables that railweave renders no rows of and that decide what a link does."""
 
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
@@ -39,8 +42,10 @@ class PortSettings(NamedTuple):
     are by queue, ``group_buffers`` by priority group, ``port_buffers`` by the table that lists them; a reference to
     nothing is None. ``port_scheduler`` is that of the whole port. ``cable_m`` is the length configured in SONiC.
     ``pools`` and ``buffer_model`` are the switch's. ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's
-    hash. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the VLANs that
-    the port is a member of, itself or by its port channel; ``drops_lossless`` tells that the watchdog's red switch is
+    hash. ``advertised_gbps`` are the speeds that it offers where it negotiates, None for all that it
+    can. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the VLANs that
+    the port is a member of, itself or by its port channel; ``is_watchdog_blind`` tells that the watchdog reads no
+    counters, ``drops_lossless`` tells that the watchdog's red switch is
     on, ``is_asymmetric`` that the port sends no pauses, ``is_missing`` that the switch has no such port.
     """
 
@@ -70,9 +75,11 @@ class PortSettings(NamedTuple):
     lanes_intended: int | None = None
     fec: str | None = None
     autoneg: str | None = None
+    advertised_gbps: frozenset[int] | None = None
     sonic_type: str | None = None
     domains: frozenset[str] = frozenset()
     watch_times: WatchTimes | None = None
+    is_watchdog_blind: bool = False
     drops_lossless: bool = False
     is_asymmetric: bool = False
     is_missing: bool = False
@@ -114,9 +121,11 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
         lanes_intended=lanes_intended,
         fec=text(row.get("fec")) or "none" if row else None,
         autoneg=text(row.get("autoneg")) or "off" if row else None,
+        advertised_gbps=_advertised(row.get("adv_speeds")),
         sonic_type=text(read.row("DEVICE_METADATA", "localhost").get("type")),
         domains=frozenset(_domains(read.tables, port)),
         watch_times=_watch_times(read, port),
+        is_watchdog_blind=_is_off(read.row(COUNTER_GROUPS, "PFCWD").get("FLEX_COUNTER_STATUS")),
         drops_lossless=read.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH") == "enable",
         is_asymmetric=row.get("pfc_asym") == "on",
         is_missing=not row and read.is_whole,
@@ -145,6 +154,18 @@ def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
         buffer_model=read.model,
         cable_m=_metres(read.row("CABLE_LENGTH", "AZURE").get(port)),
     )
+
+
+def _is_off(value: object) -> bool:
+    """Tell whether a counter group is disabled. One without a row is not: SONiC enables it some minutes after the boot
+    (BI:dockers/docker-orchagent/enable_counters.py)."""
+    return value == "disable"
+
+
+def _advertised(value: Value | None) -> frozenset[int] | None:
+    """Return the speeds of ``adv_speeds`` in Gb/s; ``all``, as no field, stands for every speed (sonic-port.yang)."""
+    speeds_mbps = _numbers(value)
+    return frozenset(speed // _MBPS_PER_GBPS for speed in speeds_mbps) or None
 
 
 def _lanes(value: object) -> int | None:

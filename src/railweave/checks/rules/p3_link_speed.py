@@ -5,7 +5,7 @@ from railweave.units import format_speed
 
 RULE = rule(
     "P-3",
-    "both ends of a link have the speed, and a medium that links their lane rates",
+    "both ends of a link have the designed speed, and a medium that links their lane rates",
     __doc__,
     "PORT|Ethernet0|speed 400000 on one end, 200000 on the other",
 )
@@ -15,6 +15,23 @@ RULE = rule(
 def speed(link: LinkEnds) -> LinkBreaches:
     """Compare the speeds."""
     yield from unlike(link, "speed", *(one.speed_gbps and f"{one.speed_gbps}G" for one in (link.lower, link.upper)))
+
+
+@RULE.on_link
+def as_designed(link: LinkEnds) -> LinkBreaches:
+    """Look for links whose ends agree on another speed than the designed one, or can negotiate no other."""
+    lower, upper = link.lower, link.upper
+    designed = format_speed(link.speed_gbps)
+    if lower.speed_gbps is not None and lower.speed_gbps == upper.speed_gbps != link.speed_gbps:
+        message = f"{lower} and {upper} both have speed {lower.speed_gbps}G; the link is designed for {designed}"
+        yield LinkBreach(upper, "speed of both", message, f"set the speed of both ends to {designed}")
+    for end in link.switches:
+        advertised = end.advertised_gbps
+        if end.autoneg == "on" and advertised and link.speed_gbps not in advertised:
+            speeds = ", ".join(f"{speed}G" for speed in sorted(advertised))
+            message = f"{end} advertises {speeds} to {link.far(end)}; the link is designed for {designed}"
+            fix = f"add {link.speed_gbps * 1000} to PORT|{end.port}|adv_speeds of {end.device}, or take the field out"
+            yield LinkBreach(end, "advertised speeds", message, fix)
 
 
 @RULE.on_link

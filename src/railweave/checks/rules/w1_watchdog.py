@@ -43,6 +43,19 @@ def action(link: LinkEnds) -> LinkBreaches:
 
 
 @RULE.on_link
+def blind(link: LinkEnds) -> LinkBreaches:
+    """Look for watchdogs that see no storm: they go by the counters of the group PFCWD (sonic-swss pfcwdorch.cpp)."""
+    for end in link.switches:
+        if end.is_watchdog_blind and end.watched:
+            message = (
+                f"the watchdog of {end} towards {link.far(end)} sees no storm: the counter group PFCWD of"
+                f" {end.device} is disabled"
+            )
+            fix = "enable its counters: `sudo pfcwd counter_poll enable`"
+            yield LinkBreach(end, "counters", message, fix)
+
+
+@RULE.on_link
 def red_switch(link: LinkEnds) -> LinkBreaches:
     """Look for switches that drop lossless packets whether or not there is a storm."""
     for end in link.switches:
