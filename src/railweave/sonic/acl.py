@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from railweave.sonic.resolved import ResolvedTables, text
-from railweave.sonic.rows import Fields, number
+from railweave.sonic.rows import Fields, Value, number
 
 ROCE_PORT = 4791
 BGP_PORT = 179
@@ -30,7 +30,12 @@ _OF_TYPE = {
     "NON_IPV6": {IPV4},
 }
 """The families of packets that a rule with an IP_TYPE matches (aclorch.h, sonic-types.yang); those of no other do."""
-_DECIDES_NOTHING = frozenset({"PRIORITY", "PACKET_ACTION", "RULE_DESCRIPTION"})
+_DECIDES_NOTHING = frozenset({"PRIORITY", "RULE_DESCRIPTION"})
+_ACTION = "_ACTION"
+"""What the names of a rule's actions end with; all other fields are matches (aclorch.h)."""
+REWRITE = "DSCP_ACTION"
+"""The action that sets another code point, in tables of type UNDERLAY_SET_DSCP, UNDERLAY_SET_DSCPV6 and EGR_SET_DSCP
+(SONiC doc/acl/egress_outer_dscp_change_table.md)."""
 _CONTROL_PLANE = "CTRLPLANE"
 
 Packet = Mapping[str, int]
@@ -56,22 +61,70 @@ class Dropped(NamedTuple):
     ports: frozenset[str]
 
 
+class Rewritten(NamedTuple):
+    """A rule (``TABLE|rule``) that sends packets on with another ``dscp``; ``is_certain`` tells that it matches every
+    packet of the kind, whatever its addresses."""
+
+    rule: str
+    dscp: int
+    is_certain: bool
+
+
 def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
     """Yield the rules of data-plane ACLs that drop ``packet``."""
-    for name, table in read.table("ACL_TABLE").items():
-        if table.get("type") == _CONTROL_PLANE:
-            continue
-        rules = [(key, row) for key, row in read.table("ACL_RULE").items() if key.partition("|")[0] == name]
-        rules.sort(key=lambda one: number(one[1].get("PRIORITY")) or 0, reverse=True)
+    for table, rules in _tables(read):
         first = next(((key, row) for key, row in rules if _matches(row, packet)), None)
         if first is not None and (text(first[1].get("PACKET_ACTION")) or "").upper() == "DROP":
             ports = table.get("ports", ())
             yield Dropped(first[0], frozenset(ports.split(",") if isinstance(ports, str) else ports))
 
 
+def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
+    """Yield the rules that may send ``packet`` on with another code point, up to the first that certainly decides."""
+    for _, rules in _tables(read):
+        for key, row in rules:
+            if not _may_match(row, packet):
+                continue
+            is_certain = _matches(row, packet)
+            dscp = number(row.get(REWRITE))
+            if dscp is not None and dscp != packet.get("DSCP"):
+                yield Rewritten(key, dscp, is_certain)
+            if is_certain:
+                break
+
+
+def _tables(read: ResolvedTables) -> Iterator[tuple[Fields, list[tuple[str, Fields]]]]:
+    """Yield the row and the rules of each table of the data plane, the highest priority first."""
+    for name, table in read.table("ACL_TABLE").items():
+        if table.get("type") == _CONTROL_PLANE:
+            continue
+        rules = [(key, row) for key, row in read.table("ACL_RULE").items() if key.partition("|")[0] == name]
+        rules.sort(key=lambda keyed: number(keyed[1].get("PRIORITY")) or 0, reverse=True)
+        yield table, rules
+
+
 def _matches(rule: Fields, packet: Packet) -> bool:
-    stated = {name: value for name, value in rule.items() if name not in _DECIDES_NOTHING}
-    kind = (text(stated.pop("IP_TYPE", "ANY")) or "").upper()
-    return packet.get("IP_TYPE", IPV4) in _OF_TYPE.get(kind, set()) and all(
-        number(value) == packet.get(name, -1) for name, value in stated.items()
+    """Tell whether a rule matches every packet of the kind."""
+    return _is_of_type(rule, packet) and all(
+        number(value) == packet.get(name, -1) for name, value in _matches_of(rule).items()
     )
+
+
+def _may_match(rule: Fields, packet: Packet) -> bool:
+    """Tell whether a rule matches some packet of the kind: what the packet leaves open may be as the rule says."""
+    return _is_of_type(rule, packet) and all(
+        name not in packet or number(value) in (None, packet[name]) for name, value in _matches_of(rule).items()
+    )
+
+
+def _matches_of(rule: Fields) -> Mapping[str, Value]:
+    return {
+        name: value
+        for name, value in rule.items()
+        if name not in _DECIDES_NOTHING and name != "IP_TYPE" and not name.endswith(_ACTION)
+    }
+
+
+def _is_of_type(rule: Fields, packet: Packet) -> bool:
+    kind = (text(rule.get("IP_TYPE", "ANY")) or "").upper()
+    return packet.get("IP_TYPE", IPV4) in _OF_TYPE.get(kind, set())
