@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from railweave.catalog.load import load_catalog
 from railweave.checks.facts import fact_findings, switch_facts
 from railweave.cli.main import main
+from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
+from railweave.intent.load import load_intent_text
 from railweave.sonic.document import RunningConfig, dump
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
@@ -366,6 +369,162 @@ def test_groups_of_a_row_that_buffermgrd_left_behind_count_only_where_they_stand
     del leaf["BUFFER_PG"]["Ethernet0|3"]
     (one,) = found(fabric, pod_leaf1=leaf)
     assert (one.code, one.message[:44]) == ("H-headroom", "pod-leaf1:Ethernet0 keeps headroom for 3, 4,")
+
+
+@pytest.mark.parametrize("ecn", ["ecn_green", "ecn_green_yellow", "ecn_all"])
+def test_a_profile_that_marks_green_packets_alone_marks_all_of_them(pod: Pod, ecn: str) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    profile = leaf["WRED_PROFILE"]["roce-400g"]
+    for field in [field for field in profile if "yellow" in field or field.startswith(("red", "wred_red"))]:
+        del profile[field]
+    assert not found(pod(), pod_leaf1={**leaf, "WRED_PROFILE": {"roce-400g": {**profile, "ecn": ecn}}})
+    told = found(pod(), pod_leaf1={**leaf, "WRED_PROFILE": {"roce-400g": {**profile, "ecn": "ecn_yellow_red"}}})
+    assert {finding.code for finding in told} == {"Q-5"}
+
+
+def test_a_watchdog_without_counters_is_found(pod: Pod) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["FLEX_COUNTER_TABLE"] = {"PFCWD": {"FLEX_COUNTER_STATUS": "disable"}}
+    told = found(pod(), pod_leaf1=leaf)
+    assert {(finding.code, finding.severity) for finding in told} == {("W-1", Severity.ERROR)}
+    assert "sees no storm: the counter group PFCWD of pod-leaf1 is disabled" in told[0].message
+    leaf["FLEX_COUNTER_TABLE"] = {
+        "PFCWD": {"FLEX_COUNTER_STATUS": "enable"},
+        "QUEUE": {"FLEX_COUNTER_STATUS": "disable"},
+    }
+    assert not found(pod(), pod_leaf1=leaf)
+
+
+def test_facts_keep_the_counter_groups_of_a_switch(pod: Pod) -> None:
+    leaf = running(pod(), "pod-leaf1") | {"FLEX_COUNTER_TABLE": {"PFCWD": {"FLEX_COUNTER_STATUS": "disable"}}}
+    assert "W-1" in {finding.code for finding in found(pod(), pod_leaf1=switch_facts(json.dumps(leaf)))}
+
+
+def test_ends_that_agree_on_another_speed_than_designed_are_found(pod: Pod) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["PORT"]["Ethernet0"] |= {"speed": "200000", "autoneg": "on"}
+    told = found(pod(), pod_leaf1=leaf, gpu1=nic(speed_gbps=200, autoneg="on"))
+    (finding,) = [finding for finding in told if finding.code == "P-3"]
+    assert finding.message == "gpu1:rail0 and pod-leaf1:Ethernet0 both have speed 200G; the link is designed for 400G"
+
+
+@pytest.mark.parametrize(("speeds", "is_found"), [("200000", True), ("100000,200000", True), ("400000", False),
+                                                  ("200000,400000", False), ("all", False), ("", False)])  # fmt: skip
+def test_a_port_that_does_not_offer_the_designed_speed_is_found(pod: Pod, speeds: str, is_found: bool) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["PORT"]["Ethernet0"] |= {"autoneg": "on", "adv_speeds": speeds}
+    told = [finding.message for finding in found(pod(), pod_leaf1=leaf, gpu1=nic(autoneg="on"))]
+    assert any("the link is designed for 400G" in message for message in told) is is_found
+    leaf["PORT"]["Ethernet0"]["autoneg"] = "off"
+    told = [finding.message for finding in found(pod(), pod_leaf1=leaf, gpu1=nic(autoneg="off"))]
+    assert not told
+
+
+REWRITES: dict[str, dict[str, str]] = {
+    "by code point": {"PRIORITY": "10", "DSCP": "26", "DSCP_ACTION": "0"},
+    "of everything": {"PRIORITY": "10", "IP_TYPE": "IP", "DSCP_ACTION": "10"},
+}
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_an_acl_that_sets_another_code_point_is_found(pod: Pod, name: str) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["ACL_TABLE"] = {"MARK": {"type": "UNDERLAY_SET_DSCP", "stage": "EGRESS", "ports": ["Ethernet0"]}}
+    leaf["ACL_RULE"] = {"MARK|all": REWRITES[name]}
+    told = found(pod(), pod_leaf1=leaf)
+    dscp = REWRITES[name]["DSCP_ACTION"]
+    assert {(finding.code, finding.severity) for finding in told} == {("Q-7", Severity.ERROR)}
+    assert told[0].message == (
+        f"rule MARK|all of pod-leaf1 sends RoCE packets with DSCP 26 of roce on with DSCP {dscp}: they are not roce"
+        " from there on"
+    )
+    leaf["ACL_RULE"]["MARK|roce"] = {"PRIORITY": "20", "IP_PROTOCOL": "17", "L4_DST_PORT": "4791"}
+    assert not found(pod(), pod_leaf1=leaf)
+
+
+@pytest.mark.parametrize("match", [{"SRC_IP": "10.32.0.0/24"}, {"META_DATA": "1"}, {"DSCP": "26/63"}])
+def test_an_acl_that_may_set_another_code_point_is_warned_of(pod: Pod, match: dict[str, str]) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["ACL_TABLE"] = {"MARK": {"type": "EGR_SET_DSCP", "stage": "EGRESS", "ports": ["Ethernet0"]}}
+    leaf["ACL_RULE"] = {"MARK|some": {"PRIORITY": "10", "DSCP_ACTION": "0", **match}}
+    told = found(pod(), pod_leaf1=leaf)
+    assert {(finding.code, finding.severity) for finding in told} == {("Q-7", Severity.WARNING)}
+    assert "may send RoCE packets" in told[0].message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"DSCP": "10", "DSCP_ACTION": "0"}, {"IP_PROTOCOL": "6", "DSCP_ACTION": "0"}, {"DSCP": "26", "DSCP_ACTION": "26"}],
+)
+def test_an_acl_that_leaves_the_code_points_of_rdma_is_no_finding(pod: Pod, rule: dict[str, str]) -> None:
+    leaf = running(pod(), "pod-leaf1")
+    leaf["ACL_TABLE"] = {"MARK": {"type": "UNDERLAY_SET_DSCP", "stage": "EGRESS", "ports": ["Ethernet0"]}}
+    leaf["ACL_RULE"] = {"MARK|some": {"PRIORITY": "10", **rule}}
+    assert not found(pod(), pod_leaf1=leaf)
+
+
+NCCL_KEPT = {
+    "NCCL_IB_HCA": ("mlx5", "=mlx5_0:1,mlx5_1:1,mlx5_9:1", "^mlx5_9", "mlx5_0,mlx5_1:1"),
+    "NCCL_NET": ("IB", "AWS Libfabric"),
+    "NCCL_IB_DISABLE": ("0", "x"),
+    "NCCL_SOCKET_IFNAME": ("eth0", "^lo,docker,rail", "=rail"),
+    "NCCL_CROSS_NIC": ("0", "2"),
+    "NCCL_PXN_DISABLE": ("0",),
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in NCCL_KEPT.items() for value in values])
+def test_what_keeps_nccl_on_the_fabric_is_no_finding(pod: Pod, key: str, value: str) -> None:
+    assert not found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], key: value}})
+
+
+NCCL_LEAVES = [
+    ("NCCL_IB_DISABLE", "1", "uses no RDMA device", "remove NCCL_IB_DISABLE from /etc/nccl.conf"),
+    ("NCCL_NET", "Socket", "sends over TCP sockets, not over RDMA", "remove NCCL_NET from /etc/nccl.conf"),
+    ("NCCL_IB_HCA", "=mlx5_0:1", "leaves out rail1 (mlx5_1)", "set NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 in /etc/nccl.conf"),
+    ("NCCL_IB_HCA", "^mlx5_1", "leaves out rail1 (mlx5_1)", "set NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 in /etc/nccl.conf"),
+    ("NCCL_SOCKET_IFNAME", "rail0", "starts over rail0, which carries RDMA; its start belongs to the front end",
+     "set NCCL_SOCKET_IFNAME=^lo,docker,rail in /etc/nccl.conf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value", "message", "fix"), NCCL_LEAVES)
+def test_nccl_that_leaves_the_fabric_is_found(pod: Pod, key: str, value: str, message: str, fix: str) -> None:
+    (finding,) = found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], key: value}})
+    assert (finding.code, finding.severity) == ("N-7", Severity.ERROR)
+    assert finding.message == f"NCCL of gpu1 {message} ({key} {value})"
+    assert finding.fix == fix
+    assert finding.devices == ("gpu1", "pod-leaf1", "pod-leaf2")
+
+
+@pytest.mark.parametrize("key", ["NCCL_CROSS_NIC", "NCCL_PXN_DISABLE"])
+def test_nccl_that_crosses_rails_is_warned_of(pod: Pod, key: str) -> None:
+    (finding,) = found(pod(), gpu1={**NODE, "nccl": {**NODE["nccl"], key: "1"}})
+    assert (finding.code, finding.severity) == ("N-7", Severity.WARNING)
+    assert "over the spines" in finding.message
+
+
+RAIL_ONLY = """
+fabric: apart
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 4, gpus: 8, nics: {count: 2, speed: 400G, model: connectx-7}}
+topology: {shape: rail-only, leaf: {model: nokia-ixr7220-h4-64d}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("NCCL_CROSS_NIC", None), ("NCCL_CROSS_NIC", "2"), ("NCCL_PXN_DISABLE", "1")]
+)
+def test_nccl_that_crosses_rails_is_an_error_where_there_is_no_path(key: str, value: str | None) -> None:
+    fabric = design(load_intent_text(RAIL_ONLY, "apart.yml"), load_catalog()).fabric
+    assert fabric is not None
+    kept = {"NCCL_IB_TC": "106", "NCCL_CROSS_NIC": "0", key: value}
+    nccl = {variable: each for variable, each in kept.items() if each is not None}
+    (finding,) = [finding for finding in found(fabric, gpu1={"nccl": nccl}) if finding.code == "N-7"]
+    assert finding.severity is Severity.ERROR
+    assert "rail" in finding.message
+    assert key in finding.message
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,148 @@
+"""NCCL's variables can take it off the fabric: a list of other devices or interfaces, a network without RDMA, or a path
+that the fabric does not have. Lists name devices by prefix, with `=` exactly, with `^` those to leave out; a number
+that NCCL cannot read counts as not set."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from railweave.checks.registry import Breach, Breaches, NodeRead, rule
+from railweave.diagnostics import Severity
+from railweave.fabric.model import Fabric
+from railweave.hosts.render import meets_rails, nccl_settings
+from railweave.wording import first_few
+
+RULE = rule(
+    "N-7",
+    "NCCL uses the RDMA devices of the fabric, and its front end to start",
+    __doc__,
+    "NCCL_IB_HCA=mlx5_8 in /etc/nccl.conf",
+)
+
+_AUTOMATIC_CROSS_NIC = 2
+"""NCCL's own value: another NIC where it finds a shorter ring by it."""
+
+
+class _Fault(NamedTuple):
+    """A variable that takes NCCL off the fabric, and why."""
+
+    variable: str
+    message: str
+    severity: Severity = Severity.ERROR
+
+
+@RULE.on_node
+def devices(node: NodeRead) -> Breaches:
+    """Look at what NCCL sends over."""
+    if not node.host.runs_nccl or "nccl" not in node.document:
+        return
+    nccl = {key: str(value) for key, value in node.document["nccl"].items()}
+    intended = nccl_settings(node.fabric, node.intended)
+    for fault in _faults(node, nccl):
+        held = nccl.get(fault.variable, "is not set")
+        value = intended.get(fault.variable)
+        if value is None:
+            fix = f"remove {fault.variable} from /etc/nccl.conf"
+        else:
+            fix = f"set {fault.variable}={value} in /etc/nccl.conf"
+        message = f"NCCL of {node.host.name} {fault.message} ({fault.variable} {held})"
+        yield Breach("", message, fix, fault.severity, devices=(node.host.name, *node.switches))
+
+
+def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    if _number(nccl, "NCCL_IB_DISABLE", 0) != 0:
+        yield _Fault("NCCL_IB_DISABLE", "uses no RDMA device")
+    if nccl.get("NCCL_NET", "").lower() == "socket":
+        yield _Fault("NCCL_NET", "sends over TCP sockets, not over RDMA")
+    yield from _device_faults(node, nccl)
+    yield from _interface_faults(node, nccl)
+    yield from _path_faults(node.fabric, nccl)
+    pairs = node.fabric.policies.hosts.queue_pairs
+    if pairs is not None and _number(nccl, "NCCL_IB_QPS_PER_CONNECTION", 1) != pairs:
+        message = f"does not spread a connection over the {pairs} queue pairs of hosts.qps_per_connection"
+        yield _Fault("NCCL_IB_QPS_PER_CONNECTION", message, Severity.WARNING)
+
+
+def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    names = [rail.rdma for rail in node.rails if rail.rdma]
+    stated = nccl.get("NCCL_IB_HCA")
+    if stated is None:
+        if names and node.fabric.rdma_beside:
+            beside = first_few(node.fabric.rdma_beside)
+            message = f"takes every RDMA device, those of {beside} too"
+            yield _Fault("NCCL_IB_HCA", message, Severity.WARNING)
+        return
+    chosen = _NameList.parse(stated)
+    left_out = [f"{rail.name} ({rail.rdma})" for rail in node.rails if rail.rdma and not chosen.takes(rail.rdma, 1)]
+    if left_out:
+        yield _Fault("NCCL_IB_HCA", f"leaves out {first_few(left_out)}")
+
+
+def _interface_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
+    stated = nccl.get("NCCL_SOCKET_IFNAME")
+    if stated is None:
+        return
+    chosen = _NameList.parse(stated)
+    taken = [rail.name for rail in node.rails if chosen.takes(rail.name)]
+    if taken:
+        message = f"starts over {first_few(taken)}, which carries RDMA; its start belongs to the front end"
+        yield _Fault("NCCL_SOCKET_IFNAME", message)
+
+
+def _path_faults(fabric: Fabric, nccl: dict[str, str]) -> Iterator[_Fault]:
+    """Yield where NCCL crosses from rail to rail, or must not although leaves serve racks."""
+    cross = _number(nccl, "NCCL_CROSS_NIC", _AUTOMATIC_CROSS_NIC)
+    without_pxn = _number(nccl, "NCCL_PXN_DISABLE", 0) != 0
+    if fabric.rail_only:
+        if cross != 0:
+            yield _Fault("NCCL_CROSS_NIC", "may send from one rail to another, between which there is no path")
+        if without_pxn:
+            yield _Fault("NCCL_PXN_DISABLE", "reaches no GPU of another rail: there is no path between rails")
+    elif meets_rails(fabric):
+        if cross == 1:
+            yield _Fault("NCCL_CROSS_NIC", "sends from one rail to another, over the spines", Severity.WARNING)
+        if without_pxn:
+            message = "sends to GPUs of other rails over the spines, not over the node's own links"
+            yield _Fault("NCCL_PXN_DISABLE", message, Severity.WARNING)
+    elif cross == 0:
+        message = "keeps every ring on one NIC, although all NICs of a node share their leaf"
+        yield _Fault("NCCL_CROSS_NIC", message, Severity.WARNING)
+
+
+class _NameList(NamedTuple):
+    """A list of names as NCCL reads it: ``excludes`` with `^`, ``is_exact`` with `=`, else by prefix; each with its
+    port, -1 for any. An empty list takes every name."""
+
+    excludes: bool
+    is_exact: bool
+    names: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "_NameList":
+        rest = text.strip()
+        excludes = rest.startswith("^")
+        rest = rest.removeprefix("^")
+        is_exact = rest.startswith("=")
+        rest = rest.removeprefix("=")
+        entries = [entry.strip().partition(":") for entry in rest.split(",") if entry.strip()]
+        names = tuple((name, int(port) if port.isdecimal() else -1) for name, _, port in entries)
+        return cls(excludes, is_exact, names)
+
+    def takes(self, name: str, port: int = -1) -> bool:
+        """Tell whether NCCL takes a device or interface."""
+        if not self.names:
+            return True
+        is_listed = any(self._is(listed, name) and own_port in (-1, port) for listed, own_port in self.names)
+        return is_listed != self.excludes
+
+    def _is(self, listed: str, name: str) -> bool:
+        if self.is_exact:
+            return name == listed
+        return name.startswith(listed)
+
+
+def _number(nccl: dict[str, str], variable: str, otherwise: int) -> int:
+    """Return a number as NCCL reads it: decimal, or hexadecimal with 0x; its own value where it cannot."""
+    try:
+        return int(nccl[variable], 0)
+    except (KeyError, ValueError):
+        return otherwise
