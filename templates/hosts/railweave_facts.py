@@ -31,6 +31,10 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
         family: _asked(lambda family=family: machine.ip(f"-{family}", "rule", "show"), [], "ip rule", problems)
         for family in (4, 6)
     }
+    routes = {
+        family: _asked(lambda family=family: list(node.routes(machine, family)), [], "ip route", problems)
+        for family in (4, 6)
+    }
     interfaces = {}
     for port in document["interfaces"]:
         link = next((one for one in links if one.get("ifname") == port["name"]), None)
@@ -43,6 +47,10 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
                     _key(part, "rules"): [
                         _rule(one) for one in rules[part["family"]] if one["src"] in _sources(link, part)
                     ]
+                    for part in node.families(port)
+                },
+                **{
+                    _key(part, "routes"): list(_routes_of(port["name"], routes[part["family"]]))
                     for part in node.families(port)
                 },
                 **{_key(part, "addresses"): node.addresses(link, part["family"]) for part in node.families(port)},
@@ -79,10 +87,18 @@ def _rule(rule: Mapping[str, Any]) -> dict[str, str]:
     return {"from": str(rule["src"]), "table": table, "priority": str(rule["priority"])}
 
 
+def _routes_of(interface: str, routes: Sequence[tuple[tuple[str, str, int], Mapping[str, Any]]]) -> Iterator[Any]:
+    """Yield the routes that leave by an interface, without those that Linux itself adds for its addresses."""
+    for (destination, table, metric), route in routes:
+        if route.get("dev") == interface and route.get("gateway"):
+            yield {"to": destination, "via": route["gateway"], "table": table, "metric": metric}
+
+
 def _of_link(machine: node.Machine, link: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what Linux itself knows of an interface; tools that are missing leave their part out."""
     name = link["ifname"]
     yield "mtu", link["mtu"]
+    yield "state", "up" if "UP" in link["flags"] else "down"
     base = f"/sys/class/net/{name}"
     for key, path in (
         ("speed_mbps", "speed"),

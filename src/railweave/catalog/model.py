@@ -367,7 +367,8 @@ class VendorPack(NamedTuple):
     ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
     read on the node. ``sent_bytes`` reads what a NIC has sent in a priority, None where it does not count that.
     ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
-    mean there. ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
+    mean there; ``effects`` says by the start of a read's name what it means for the fabric if that is set otherwise.
+    ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
     """
 
     id: str
@@ -383,6 +384,7 @@ class VendorPack(NamedTuple):
     names: Mapping[str, Mapping[str, Any]]
     facts: Mapping[str, Mapping[str, Any]]
     sent_bytes: Mapping[str, Any] | None = None
+    effects: Mapping[str, str] = {}
 
 
 class PcieSlot(NamedTuple):

@@ -6,7 +6,9 @@ what was not read (``nccl``, an interface, all RDMA settings of one) is named an
 
     {"nics": {"rail0": {"mtu": 9000, "speed_gbps": 400, "fec": "rs", "autoneg": "off", "trust": "dscp", "pfc": [3],
                         "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16",
-                        "pause_rx": "off", "pause_tx": "off", "addresses": ["10.32.0.1/31"], "tables": [100]}},
+                        "pause_rx": "off", "pause_tx": "off", "addresses": ["10.32.0.1/31"], "tables": [100],
+                        "routes": [{"to": "default", "via": "10.32.0.0", "table": "100", "metric": 0}], "state": "up",
+                        "settings": {"dcqcn reaction point 3": "1"}}},
      "nccl": {"NCCL_IB_TC": "106"}, "sysctl": {"net.ipv4.conf.all.arp_ignore": "1"}}
 
 ``railweave facts collect`` writes both.
@@ -22,6 +24,7 @@ from railweave.checks.registry import NODE_CHECKS, NodeRead, rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
+from railweave.hosts.settings import unread_settings
 from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.document import DocumentError, RunningConfig, dump, parse_running
 from railweave.sonic.frr.document import FrrDocument, parse_frr
@@ -84,12 +87,15 @@ def _unknown_tables(checker: LinkChecker, tables: Iterable[str]) -> Iterator[tup
 def _unknown_facts(node: NodeRead) -> Iterator[str]:
     """Yield what was not read of a node, as far as checks of traffic classes need it."""
     yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
+    intended = node.intended
     for port in node.ports if "nics" in node.document else ():
         name = port.name.partition(":")[2]
         if name not in node.document["nics"]:
             yield f"nics.{name}"
         elif port.readable and port.readable.isdisjoint(port.facts):
             yield f"RDMA settings of nics.{name}"
+        elif settings := port.facts.get("settings"):
+            yield from (f"{what} of nics.{name}" for what in unread_settings(intended, settings))
 
 
 def _left_out(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
@@ -125,6 +131,9 @@ def _node(text: str) -> Mapping[str, Any]:
         for key, value in nic.items():
             if key in _KINDS and not _is_of(value, _KINDS[key]):
                 raise ValueError(f"nics.{name}.{key}: {json.dumps(value)} is not of its kind")
+        for what, value in nic.get("settings", {}).items():
+            if not (isinstance(value, str) or _is_of(value, {"": str})):
+                raise ValueError(f"nics.{name}.settings.{what}: {json.dumps(value)} is not of its kind")
     return document
 
 
@@ -139,7 +148,10 @@ def _is_of(value: object, kind: object) -> bool:
 
 _KINDS: Mapping[str, object] = {
     **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
-    **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx"), str),
+    **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx", "state"), str),
+    "routes": [dict],
+    "ipv6_routes": [dict],
+    "settings": dict,
     "pfc": [int],
     "tables": [int],
     "addresses": [str],

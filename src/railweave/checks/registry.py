@@ -17,7 +17,7 @@ from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import Policies, TrafficClass
 from railweave.hosts.facts import readable_facts
-from railweave.hosts.values import Rail, host_vendor, node_of
+from railweave.hosts.values import Node, Rail, host_vendor, node_of
 from railweave.intent.model import Intent
 from railweave.qos.buffering import BufferPlan
 from railweave.wording import natural_key
@@ -130,9 +130,14 @@ class NodeRead(NamedTuple):
             yield NodePort(name, self.nic(port.name), far, devices, needed, readable)
 
     @property
+    def intended(self) -> Node:
+        """Return the node as it is intended."""
+        return node_of(self.fabric, self.host)
+
+    @property
     def rails(self) -> tuple[Rail, ...]:
         """Return the rails of the node as they are intended."""
-        return node_of(self.fabric, self.host).rails
+        return self.intended.rails
 
     @property
     def switches(self) -> tuple[str, ...]:

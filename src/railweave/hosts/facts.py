@@ -32,11 +32,16 @@ def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
         "ipv6_tables": _tables(one["ipv6_rules"]) if "ipv6_rules" in one else None,
         "speed_gbps": _speed(one.get("speed_mbps")),
         "autoneg": one.get("autoneg"),
+        "state": one.get("state"),
+        "routes": one.get("routes"),
+        "ipv6_routes": one.get("ipv6_routes"),
         "fec": _FEC.get(str(one.get("fec", "")).lower()),
         "pcie": _slot(one.get("pcie_speed"), one.get("pcie_width")),
     }
     if vendor is not None:
-        found |= _settings(one.get("settings", {}), vendor)
+        settings = one.get("settings", {})
+        found |= _settings(settings, vendor)
+        found["settings"] = _other_settings(settings, vendor) or None
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -65,6 +70,12 @@ def _settings(settings: Read, vendor: str) -> dict[str, Any]:
         name, meant = _KINDS.get(fact, (fact, str))
         found[name] = meant(value)
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _other_settings(settings: Read, vendor: str) -> dict[str, Any]:
+    """Return what has no fact of its own, by the names of the pack's reads; what a tool did not show is unknown."""
+    own_facts = {source["what"] for source in load_catalog().vendor_pack(vendor).facts.values()}
+    return {what: value for what, value in settings.items() if what not in own_facts and value not in (None, "", {})}
 
 
 def _number(value: object) -> int | None:

@@ -296,6 +296,12 @@ def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> 
     ]
 
 
+def intended_routes(node: Node, rail: Rail) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the routes of an interface, those of IPv4 and those of IPv6, as the document of a node has them."""
+    interface = _interface(rail, rail_texts(node, rail))
+    return interface.get("routes", []), interface.get("ipv6", {}).get("routes", [])
+
+
 def rails_document(
     node: Node, texts: Sequence[Mapping[str, Any]], nic: Mapping[str, Any], nccl: Mapping[str, str]
 ) -> dict[str, Any]:

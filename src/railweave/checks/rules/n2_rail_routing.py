@@ -1,16 +1,18 @@
-"""A rail has its own address, and a rule that sends what leaves with it to the rail's own table; else packets of one
-rail leave on another."""
+"""A rail is up and has its own address, a rule for it that names the rail's own table, and there a route to its leaf;
+else packets of one rail leave on another, or on none."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.fabric.model import IPV6_LINK_LENGTH
+from railweave.hosts.render import intended_routes
 from railweave.hosts.values import Rail
 from railweave.units import ipv4_text, ipv6_text
 
 RULE = rule(
     "N-2",
-    "every rail of a node has its own address and its own routing table",
+    "every rail of a node is up and has its own address, routing table and routes",
     __doc__,
     "no `ip rule` for the address of rail1",
 )
@@ -33,6 +35,60 @@ def rails(node: NodeRead) -> Breaches:
     for rail in node.rails:
         for family in _families(rail):
             yield from _breaches(node, rail, family)
+
+
+@RULE.on_node
+def states(node: NodeRead) -> Breaches:
+    """Look for rails that are turned off."""
+    for rail in node.rails:
+        if node.nic(rail.name).get("state", "up") != "up":
+            message = f"{node.host.name}:{rail.name} is turned off, and {rail.switch} expects it up"
+            fix = f"ip link set dev {rail.name} up"
+            yield Breach("", message, fix, devices=(node.host.name, rail.switch))
+
+
+@RULE.on_node
+def routes(node: NodeRead) -> Breaches:
+    """Compare where the routes of each rail lead."""
+    intended = node.intended
+    for rail in node.rails:
+        nic = node.nic(rail.name)
+        of_ipv4, of_ipv6 = intended_routes(intended, rail)
+        for wanted, actual, command in (
+            (of_ipv4, nic.get("routes"), "ip route"),
+            (of_ipv6, nic.get("ipv6_routes"), "ip -6 route"),
+        ):
+            if actual is not None:
+                yield from _wrong_routes(node, rail, wanted, _by_place(actual), command)
+
+
+def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
+    """Return the next hops of routes by destination, table and metric."""
+    return {
+        (str(route.get("to")), str(route.get("table")), str(route.get("metric", 0))): str(route.get("via", ""))
+        for route in routes
+    }
+
+
+def _wrong_routes(
+    node: NodeRead,
+    rail: Rail,
+    wanted: Iterable[Mapping[str, Any]],
+    actual: Mapping[tuple[str, str, str], str],
+    command: str,
+) -> Breaches:
+    end, devices = f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
+    for route in wanted:
+        place = (route["to"], str(route["table"]), str(route.get("metric", 0)))
+        via = actual.get(place)
+        if via == route["via"]:
+            continue
+        leads = f"leads to {via}" if via is not None else "does not exist"
+        message = f"the route of {end} to {route['to']} in table {place[1]} {leads}; {rail.switch} is {route['via']}"
+        words = f"{command} replace {route['to']} via {route['via']} dev {rail.name} table {place[1]}"
+        if place[2] != "0":
+            words += f" metric {place[2]}"
+        yield Breach("", message, words, devices=devices)
 
 
 def _families(rail: Rail) -> tuple[_Family, ...]:
