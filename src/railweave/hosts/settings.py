@@ -19,15 +19,15 @@ Setting = str | Mapping[str, str]
 
 
 class UnmetSetting(NamedTuple):
-    """A setting (``what``) of a NIC that differs from what is wanted; ``effect`` is what that costs, if known."""
+    """A setting (``what``) of a NIC that differs from what is intended; ``effect`` is what that costs, if known."""
 
     what: str
     actual: str
-    wanted: str
+    intended: str
     effect: str
 
 
-def is_as_wanted(read: Read, actual: Setting) -> bool:
+def is_as_intended(read: Read, actual: Setting) -> bool:
     """Tell whether a setting is as ``read`` wants it: of a map with ``clear`` no other key may have one of these
     values, of one with ``at_least`` entries may be larger, and of a ToS byte the ECN bits do not count."""
     if "want" not in read:
@@ -41,13 +41,15 @@ def is_as_wanted(read: Read, actual: Setting) -> bool:
 
 
 def unmet_settings(node: Node, settings: Mapping[str, Setting]) -> Iterator[UnmetSetting]:
-    """Yield what is otherwise than wanted of ``settings``, by the names of the vendor's reads, without those that have
-    a fact of their own, which other checks compare."""
+    """Yield which of ``settings``, by the names of the vendor's reads, differ from what is intended.
+
+    Those that have a fact of their own are left out: other checks compare them.
+    """
     for read in _compared(node):
         actual = settings.get(read["what"])
-        if actual is not None and not is_as_wanted(read, actual):
-            shown, wanted = _texts(read, actual)
-            yield UnmetSetting(read["what"], shown, wanted, _effect(node, read["what"]))
+        if actual is not None and not is_as_intended(read, actual):
+            shown, intended = _texts(read, actual)
+            yield UnmetSetting(read["what"], shown, intended, _effect(node, read["what"]))
 
 
 def unread_settings(node: Node, settings: Mapping[str, Setting]) -> Iterator[str]:
@@ -77,7 +79,7 @@ def _with_own_fact(pack: VendorPack) -> set[str]:
 
 
 def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys of a map whose entries are otherwise than wanted."""
+    """Yield the keys of a map whose entries are otherwise than intended."""
     if read.get("at_least"):
         yield from (key for key, least in want.items() if int(actual.get(key, "0")) < int(least))
         return
@@ -91,11 +93,11 @@ def _unmet_entries(read: Read, want: Mapping[str, str], actual: Mapping[str, str
 
 
 def _texts(read: Read, actual: Setting) -> tuple[str, str]:
-    """Return a setting and what is wanted as text; of a map the entries that differ."""
+    """Return a setting and what is intended as text; of a map the entries that differ."""
     want = read["want"]
     if not isinstance(want, Mapping) or not isinstance(actual, Mapping):
         return str(actual), str(want)
     keys = list(_unmet_entries(read, want, actual))
     shown = " ".join(f"{key}:{actual.get(key, 'none')}" for key in keys)
-    wanted = " ".join(f"{key}:{want.get(key, read.get('rest', 'none'))}" for key in keys)
-    return shown, wanted
+    intended = " ".join(f"{key}:{want.get(key, read.get('rest', 'none'))}" for key in keys)
+    return shown, intended

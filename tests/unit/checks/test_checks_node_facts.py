@@ -20,7 +20,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.facts import node_facts
 from railweave.hosts.packs import filled_steps
 from railweave.hosts.render import HostRenderer
-from railweave.hosts.settings import is_as_wanted
+from railweave.hosts.settings import is_as_intended
 from railweave.hosts.values import node_of
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
@@ -259,4 +259,4 @@ def test_a_setting_is_judged_as_the_node_itself_does(pod: Pod, vendor: str, data
     else:
         actual = data.draw(st.one_of(st.just(want), WORDS))
 
-    assert is_as_wanted(read, actual) is program._holds(read, actual)
+    assert is_as_intended(read, actual) is program._holds(read, actual)

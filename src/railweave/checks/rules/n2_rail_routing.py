@@ -54,12 +54,12 @@ def routes(node: NodeRead) -> Breaches:
     for rail in node.rails:
         nic = node.nic(rail.name)
         of_ipv4, of_ipv6 = intended_routes(intended, rail)
-        for wanted, actual, command in (
+        for expected, actual, command in (
             (of_ipv4, nic.get("routes"), "ip route"),
             (of_ipv6, nic.get("ipv6_routes"), "ip -6 route"),
         ):
             if actual is not None:
-                yield from _wrong_routes(node, rail, wanted, _by_place(actual), command)
+                yield from _wrong_routes(node, rail, expected, _by_place(actual), command)
 
 
 def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
@@ -73,12 +73,12 @@ def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str],
 def _wrong_routes(
     node: NodeRead,
     rail: Rail,
-    wanted: Iterable[Mapping[str, Any]],
+    expected: Iterable[Mapping[str, Any]],
     actual: Mapping[tuple[str, str, str], str],
     command: str,
 ) -> Breaches:
     end, devices = f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
-    for route in wanted:
+    for route in expected:
         place = (route["to"], str(route["table"]), str(route.get("metric", 0)))
         via = actual.get(place)
         if via == route["via"]:

@@ -20,7 +20,7 @@ def settings(node: NodeRead) -> Breaches:
     intended = node.intended
     for port in node.ports:
         for setting in unmet_settings(intended, port.facts.get("settings", {})):
-            message = f"{setting.what} of {port} is {setting.actual}, and {port.devices[-1]} needs {setting.wanted}"
+            message = f"{setting.what} of {port} is {setting.actual}, and {port.devices[-1]} needs {setting.intended}"
             if setting.effect:
                 message += f": {setting.effect}"
             fix = f"set it on {port}: `{command_line('hosts', 'apply')}`"
