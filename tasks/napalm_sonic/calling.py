@@ -35,6 +35,10 @@ OTHER_PROGRAM = 70
 _PARTS = ("status", "config", "frr", "observed", "found")
 """What is an object in every answer that has it."""
 
+_NAMED = ("apply", "amend", "confirm", "revert")
+_DONE = ("applied", Stage.CONFIRMED, Stage.REVERTED)
+"""Verbs whose answer is of the transaction that they name, and outcomes that say so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -63,21 +67,30 @@ class Caller:
         return self._parsed(done)
 
     def change(
-        self, words: list[str], data: bytes = b"", *, name: str, deadline_s: float | None = None
+        self,
+        words: list[str],
+        data: bytes = b"",
+        *,
+        name: str,
+        deadline_s: float | None = None,
+        last: str | None = None,
     ) -> dict[str, Any]:
         """Return the answer to a call that changes something, also where the session was lost meanwhile.
 
-        ``name`` is the transaction's, ``deadline_s`` the seconds until the switch reverts it. A lost answer is waited
-        for until then, without a timer as long as a reload may take, and for one more command. Raises LockError where
-        another session holds the lock, CommitError for a damaged state.
+        ``name`` is the transaction's, ``last`` the one before it where that is known, ``deadline_s`` the seconds until
+        the switch reverts it. A lost answer, or one that is of another transaction, is waited for until then, without a
+        timer as long as a reload may take, and for one more command. Raises LockError where another session holds the
+        lock, CommitError for a damaged state.
         """
         clock = self.session.clock
         ends_s = None if deadline_s is None else clock.monotonic() + deadline_s
         try:
             answer = self.call(words, data, self.change_limit_s)
+            if other := _other_transaction(words[0], answer, name):
+                raise ConnectionClosedException(f"{self.session.hostname}: the answer to {name} is that to {other}")
         except (ConnectionException, CommandTimeoutException) as error:
             ends_s = clock.monotonic() + self.options.reload_timeout_s if ends_s is None else ends_s
-            answer = self._answer_after_loss(name, ends_s, deadline_s, error)
+            answer = self._answer_after_loss(name, last, ends_s, deadline_s, error)
         self.refuse_busy(answer)
         if answer.get("code") == "damaged" and words[0] != "recover":
             raise CommitError(f"{self.session.hostname}: {answer.get('error')}")
@@ -90,7 +103,7 @@ class Caller:
 
     @decodes("its answer")
     def _answer_after_loss(
-        self, name: str, ends_s: float, deadline_s: float | None, error: Exception
+        self, name: str, last: str | None, ends_s: float, deadline_s: float | None, error: Exception
     ) -> dict[str, Any]:
         """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
         clock, least_s = self.session.clock, self.options.command_timeout_s
@@ -105,10 +118,10 @@ class Caller:
                     raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
                 clock.sleep(self.options.reload_poll_s)
                 continue
-            if told.get("answer"):
+            if told.get("answer") and not _is_outdated(told["answer"], told["status"]):
                 return dict(told["answer"])
             if name and told["status"]["id"] != name:
-                raise ConnectionClosedException(f"{error}; nothing was changed: the switch never began it") from error
+                raise ConnectionClosedException(f"{error}; {_not_the_last(told['status'], name, last)}") from error
             outcome = "applied" if told["status"]["status"] == Stage.ARMED else told["status"]["status"]
             return {"outcome": outcome, "status": told["status"], "error": told["status"]["error"]}
 
@@ -151,6 +164,35 @@ class Caller:
 
 def _misshapen(answer: Mapping[str, Any]) -> bool:
     return not all(isinstance(answer.get(name) or {}, Mapping) for name in _PARTS)
+
+
+def _other_transaction(verb: str, answer: Mapping[str, Any], name: str) -> str:
+    """Return the transaction that an answer is of in the place of ``name``: one that came too late; else empty.
+
+    What was refused, or failed, need not be about it.
+    """
+    status = answer.get("status")
+    if verb not in _NAMED or answer["outcome"] not in _DONE or not name or not isinstance(status, Mapping):
+        return ""
+    return "" if status.get("id") == name else str(status.get("id"))
+
+
+def _is_outdated(answer: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    """Tell whether what an answer says was done has ended otherwise since, as by the timer of the switch."""
+    if answer["outcome"] not in _DONE:
+        return False
+    then = answer["status"]
+    return bool((then["id"], then["status"]) != (status["id"], status["status"]))
+
+
+def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str:
+    """Return in words what is known of a transaction that is not the last one of the switch."""
+    if last is not None and status["id"] == last:
+        return "nothing was changed: the switch never began it"
+    return (
+        f"{name} never began or is over: the last transaction of the switch is {status['id'] or 'none'} by "
+        f"{status.get('by') or 'another session'}"
+    )
 
 
 def _is_missing(done: "Completed") -> bool:

@@ -19,7 +19,7 @@ from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look
 from napalm_sonic.program import SwitchProgram, new_id
-from napalm_sonic.reading import Reading, status_of
+from napalm_sonic.reading import Reading, Status, status_of
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta
@@ -111,7 +111,8 @@ class Committer:
     ) -> Applied:
         """Carry out a delta made for the configuration ``before``, as it is.
 
-        The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``. ``look`` is what
+        The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``, or where another
+        transaction came since, whatever it changed. ``look`` is what
         its answer is to show. ``generation`` is what the switch keeps once it is confirmed (``now``), and the number
         of the one that the delta was made for (``was``), which the switch must still have.
         """
@@ -140,31 +141,36 @@ class Committer:
         before = self.program.known or self.program.read()
         return self.execute(delta, before, message, revert_in_s, self._pending_drain(before), look, generation)
 
-    def confirm_pending(self) -> None:
-        """Keep the pending commit and save; raises CommitConfirmException where none waits.
+    def confirm_pending(self, made: str = "") -> None:
+        """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``.
 
         What it was drained for ends first: a saved configuration never holds a temporary drain.
         """
         status = self.program.status()
+        if made and status.pending and status.commit_id != made:
+            raise CommitConfirmException(f"{self.hostname}: {_came_after(made, status)}; nothing was confirmed")
         if status.drains:
             raise CommitConfirmException(
                 f"{self.hostname}: no commit waits to be confirmed, only a temporary drain: undrain() ends it"
             )
         raise_unsaved(self.hostname, self.program.confirm(status.commit_id))
 
-    def rollback(self, only: str | None = None) -> None:
+    def rollback(self, made: str = "", *, waiting_only: bool = False) -> None:
         """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none.
 
-        With ``only`` nothing is undone but that commit, or the drain of this session, while it is pending.
+        Where this session ``made`` one, nothing is undone but that and its drain, and CommitError is raised where
+        another session's came since. ``waiting_only``: nothing is undone that was confirmed.
         """
         status = self.program.status()
-        own = (only, "" if self.drain is None else self.drain.commit_id)
-        if only is not None and not (status.pending and status.commit_id in filter(None, own)):
+        own = {made, "" if self.drain is None else self.drain.commit_id} - {""}
+        if waiting_only and not (status.pending and status.commit_id in own):
             return
+        if made and status.commit_id not in own and (status.pending or status.last != made):
+            raise CommitError(f"{self.hostname}: {_came_after(made, status)}; nothing was rolled back")
         if status.pending:
             self.program.revert(commit_id=status.commit_id)
         elif status.last:
-            self.program.revert(commit=status.last)
+            self.program.revert(commit=status.last, last=status.commit_id)
         else:
             raise CommitError(f"{self.hostname}: there is no commit to roll back")
 
@@ -214,6 +220,7 @@ class Committer:
             **self._head(work, revert_in_s),
             "by": who(),
             "message": message,
+            "last": work.before.status.commit_id,
             "generation": dict(generation or {}),
             "supersedes": "" if drain is None else drain.commit_id,
             "before": _part(checked, before),
@@ -232,6 +239,7 @@ class Committer:
         """Return further lines of FRR for a transaction that the switch holds, with its rollback document."""
         return {
             **self._head(work, revert_in_s),
+            "last": work.commit_id,
             "steps": [{"kind": "vtysh", "text": text}],
             "before": {},
             "after": _part(merge_document(work.delta), work.after),
@@ -341,6 +349,17 @@ class Changes:
         raise_unsaved(committer.hostname, answer)
         return True
 
+    def revert(self, commit_id: str, *, pending: bool) -> None:
+        """Undo this commit and no other: revert it while it waits (``pending``), else roll it back as the last one.
+
+        Raises CommitError where another one came since: the switch does nothing then.
+        """
+        program = self._committer().program
+        if pending:
+            program.revert(commit_id=commit_id)
+        else:
+            program.revert(commit=commit_id, last=commit_id)
+
     def save(self) -> None:
         """Let the switch boot what it runs; raises CommitError where a commit waits, or that failed."""
         self._committer().program.save()
@@ -351,6 +370,14 @@ class Changes:
         ``revert_timer.status().commit_id`` names the last commit. Raises CommitError where the document is gone.
         """
         return self._committer().program.rollback_document(commit_id)
+
+
+def _came_after(made: str, status: Status) -> str:
+    """Return in words the transaction that came after the commit that a session made."""
+    return (
+        f"{status.kind or 'transaction'} {status.commit_id or 'none'} by {status.by or 'another session'} came after "
+        f"this session's commit {made}, which is over"
+    )
 
 
 def raise_unsaved(hostname: str, answer: Mapping[str, Any]) -> None:

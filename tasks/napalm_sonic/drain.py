@@ -16,7 +16,7 @@ from napalm_sonic.codec import error_of
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look, Observed, observed_of
 from napalm_sonic.program import SwitchProgram, new_id
-from napalm_sonic.reading import Reading, refuse_when_pending
+from napalm_sonic.reading import Reading, Status, refuse_when_pending
 from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
@@ -98,12 +98,15 @@ class Drainer:
         known = self.program.known
         if known is not None and known.status.pending and known.status.drain:
             with suppress(CommitError):  # what was read last may not be how things stand
-                return self._undrain_commit(known, look)
+                return self._undrain_commit(known.status, known, look)
         status = self.program.status()
+        self._refuse_others(status, own, known)
         if status.drains:
             self.program.revert(commit_id=status.commit_id)
         elif status.pending and status.drain:
-            return self._undrain_commit(known, look)
+            return self._undrain_commit(status, known, look)
+        elif own is not None and own.commit_id:
+            return None  # the switch has ended it by itself; what drains now is somebody else's
         before = self._frr()
         kept = own.before if own is not None else ()
         lines = _Lines(
@@ -113,9 +116,21 @@ class Drainer:
             self._check(lines, *self._apply(lines, None, "", None), None)
         return None
 
-    def _undrain_commit(self, known: Reading | None, look: Look | None) -> Observed | None:
+    def _refuse_others(self, status: Status, own: TemporaryDrain | None, known: Reading | None) -> None:
+        """Raise CommitError where a transaction waits that this session neither made nor has read."""
+        if own is not None and own.commit_id:
+            is_ours = own.commit_id in (status.commit_id, status.drain)
+        else:
+            is_ours = known is None or known.status.commit_id == status.commit_id
+        if status.pending and not is_ours:
+            raise CommitError(
+                f"{self.program.hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} waits "
+                f"there; its drain was left as it is"
+            )
+
+    def _undrain_commit(self, status: Status, known: Reading | None, look: Look | None) -> Observed | None:
         """End the drain under which a commit waits."""
-        answer = self.program.undrain(look)
+        answer = self.program.undrain(status.commit_id, look)
         if known is not None and known.running.frr_document is not None:
             self._frr_after(known.running.frr_document, answer)
         return observed_of(self.program.hostname, answer)
@@ -124,8 +139,9 @@ class Drainer:
         self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None
     ) -> tuple[str, dict[str, Any]]:
         """Let the switch apply FRR lines; return the transaction's name and the answer."""
-        name, frr = new_id(), self.program.known.frr_digest if self.program.known is not None else ""
-        answer = self.program.apply({**_transaction(name, lines, revert_in_s, message), "frr_before": frr}, look)
+        name, known = new_id(), self.program.known or self.program.read()
+        transaction = _transaction(name, known.status.commit_id, lines, revert_in_s, message)
+        answer = self.program.apply({**transaction, "frr_before": known.frr_digest}, look)
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
@@ -140,7 +156,8 @@ class Drainer:
         now = self._frr_after(lines.before, answer)
         if now is None or lines.lacking(now):
             if revert_in_s is None:
-                self.program.apply(_transaction(new_id(), replace(lines, text=lines.back, back=lines.text), None, ""))
+                back = replace(lines, text=lines.back, back=lines.text)
+                self.program.apply(_transaction(new_id(), name, back, None, ""))
             else:
                 self.program.revert(commit_id=name)
             raise CommitError(f"{hostname}: FRR did not {lines.what}: FRR does not show the lines")
@@ -172,10 +189,11 @@ def _entries(lines: Sequence[Sequence[str]]) -> list[FrrEntry]:
     return [FrrEntry(JOIN.join(line[:-1]), line[-1]) for line in lines]
 
 
-def _transaction(name: str, lines: _Lines, revert_in_s: int | None, message: str) -> dict[str, Any]:
+def _transaction(name: str, last: str, lines: _Lines, revert_in_s: int | None, message: str) -> dict[str, Any]:
     return {
         "version": VERSION,
         "id": name,
+        "last": last,
         "kind": Kind.DRAIN,
         "by": who(),
         "message": message,

@@ -119,8 +119,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return self.revert_timer.status().pending
 
     def confirm_commit(self) -> None:
-        """Keep the pending commit for good and save it."""
-        self._committer().confirm_pending()
+        """Keep the pending commit for good and save it; after a commit of this session that one alone."""
+        self._committer().confirm_pending(self._made)
 
     def discard_config(self) -> None:
         """Forget the candidate; safe when there is none."""
@@ -129,10 +129,11 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
     def rollback(self) -> None:
         """Revert a pending commit now; with none pending undo the last commit, of this or an earlier session.
 
-        After a commit of this session that changed nothing only a commit of this session that still waits is undone.
+        After a commit of this session nothing else is undone: CommitError where another session's came since. After
+        one that changed nothing only a commit of this session that still waits is undone.
         """
-        self._committer().rollback(self._made if self._changed_nothing else None)
-        self.traffic.temporary = None
+        self._committer().rollback(self._made, waiting_only=self._changed_nothing)
+        self._made, self.traffic.temporary = "", None
 
     # Getters
 

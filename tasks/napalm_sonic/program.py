@@ -92,9 +92,10 @@ class SwitchProgram:
         session = {"session": self.lock.note, "lock_wait_s": self.caller.options.lock_wait_s}
         data = json.dumps({**transaction, **session}).encode()
         words = [verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), *_words(look)]
-        name, deadline_s = str(transaction["id"]), transaction.get("deadline_s")
+        name, last = str(transaction["id"]), str(transaction["last"])
+        deadline_s = transaction.get("deadline_s")
         del transaction  # what a wave's transactions hold is large, and only their texts are needed now
-        return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s))
+        return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last))
 
     def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry out further steps under a transaction that is armed."""
@@ -116,17 +117,21 @@ class SwitchProgram:
         answer = self._change(["save", "--id", name, "--frr-ignored", never_compared(known.running.frr_document)], name)
         self._refuse_unless("saved", answer)
 
-    def undrain(self, look: Look | None = None) -> dict[str, Any]:
-        """End the temporary drain under which a commit waits; raises CommitError."""
-        answer = self._change(["undrain", *_words(look)])
+    def undrain(self, commit_id: str, look: Look | None = None) -> dict[str, Any]:
+        """End the temporary drain under which this commit waits; raises CommitError, also where another one waits."""
+        answer = self._change(["undrain", "--id", commit_id, *_words(look)])
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
     @decodes("its answer")
-    def revert(self, commit: str = "", commit_id: str = "") -> Status:
-        """Revert the pending transaction, or ``commit``, a confirmed one; raises CommitError where that fails."""
-        words = ["--commit", commit, "--id", new_id()] if commit else ["--id", commit_id]
-        answer = self._change(["revert", *words], words[-1])
+    def revert(self, commit: str = "", commit_id: str = "", last: str = "") -> Status:
+        """Revert the pending transaction ``commit_id``, or ``commit``, a confirmed one, while ``last`` is the last one.
+
+        Raises CommitError where that fails, or another transaction came since.
+        """
+        name = new_id() if commit else commit_id
+        chosen = ["--commit", commit, "--last", last] if commit else []
+        answer = self._change(["revert", *chosen, "--id", name], name)
         self._refuse_unless("reverted", answer, "the rollback did not succeed: ")
         return status_of(answer["status"])
 

@@ -64,9 +64,14 @@ class Status:
         return f"{what}{by} is {self.status}{when}"
 
     @property
+    def is_drain(self) -> bool:
+        """True where the last transaction is a drain, temporary or an operator's."""
+        return self.kind == Kind.DRAIN
+
+    @property
     def drains(self) -> bool:
         """True where nothing is pending but a temporary drain."""
-        return self.pending and self.kind == Kind.DRAIN
+        return self.pending and self.is_drain
 
 
 @dataclass(frozen=True, slots=True)

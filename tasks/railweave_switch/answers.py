@@ -59,6 +59,15 @@ def last_state(host: Host) -> State:
     return state
 
 
+def refuse_unless_last(state: State, named: str) -> None:
+    """Raise RefusedError where ``named`` is not the last transaction, so that another one came since it was read.
+
+    Under the lock this is what keeps a client that slept from undoing what its successor confirmed.
+    """
+    if named != state.id:
+        raise RefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
+
+
 def sha256(text: str) -> str:
     """Return the digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

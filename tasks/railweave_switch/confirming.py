@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from railweave_switch import frr
-from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, locked, sha256
+from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, locked, refuse_unless_last, sha256
 from railweave_switch.host import Host
 from railweave_switch.restoring import settled
 from railweave_switch.rows import digest
@@ -30,15 +30,18 @@ READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
 
 
 def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
-    """Keep the pending commit and save it; the drain that it was made under ends first."""
+    """Keep the pending commit and save it; the drain that it was made under ends first.
+
+    With ``id`` that commit alone; somebody on the switch may leave it out.
+    """
     with locked(host, asked):
         state = last_state(host)
+        if asked.get("id"):
+            refuse_unless_last(state, asked["id"])
         if state.now(host) != Stage.ARMED:
             raise RefusedError(state.describe(host))
         if state.kind == Kind.DRAIN:
             raise RefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
-        if asked.get("id") and asked["id"] != state.id:
-            raise RefusedError(f"another commit waits: {state.describe(host)}")
         if state.over(host):
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
@@ -98,6 +101,8 @@ def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
     """End the temporary drain under which a commit waits; the commit stays pending."""
     with locked(host, asked):
         state = last_state(host)
+        if asked.get("id"):
+            refuse_unless_last(state, asked["id"])
         if state.now(host) != Stage.ARMED or not state.drain:
             raise RefusedError("no commit waits that was made under a temporary drain")
         document, before = read_document(host), frr_text(host)

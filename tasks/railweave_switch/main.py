@@ -77,11 +77,12 @@ def parser() -> argparse.ArgumentParser:
         one = verb(name, help_text)
         one.add_argument("--session", default="")
         one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
-        one.add_argument("--id", default="")
+        one.add_argument("--id", default="", help="confirm, undrain, revert: only this transaction")
         if name == "save":
             one.add_argument("--frr-ignored", default="", help="pattern of FRR's lines that are never compared")
         if name == "revert":
             one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
+            one.add_argument("--last", default=None, help="only while this is the last transaction")
         if name == "recover":
             one.add_argument("--accept-running", dest="accept", action="store_true", help="keep what runs as it is")
         if name == "confirm":

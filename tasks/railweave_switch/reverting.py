@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from railweave_switch import frr
-from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, listed, locked
+from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, listed, locked, refuse_unless_last
 from railweave_switch.host import Host
 from railweave_switch.restoring import missing_of, restore, settled
 from railweave_switch.saving import conclude, save, startup_digests, startup_files
@@ -34,7 +34,11 @@ ATTEMPTS = 3
 
 
 def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
-    """Revert the pending transaction, or with ``commit`` a confirmed one, which is saved afterwards."""
+    """Revert the pending transaction, or with ``commit`` a confirmed one, which is saved afterwards.
+
+    ``id`` names the pending one, ``last`` the last transaction by which a confirmed one was chosen: where another came
+    since, nothing is done. Somebody on the switch may leave both out.
+    """
     with locked(host, asked):
         state = last_state(host)
         status = state.now(host)
@@ -45,8 +49,12 @@ def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
             if document is not None:
                 return revert_to(host, state, document, "asked for")
         elif state.id and asked.get("commit"):
+            if asked.get("last") is not None:
+                refuse_unless_last(state, asked["last"])
             return _roll_back(host, state, str(asked["commit"]), asked)
         elif status == Stage.REVERTED:
+            if asked.get("id"):
+                refuse_unless_last(state, asked["id"])
             return answer_of(host, Stage.REVERTED)
         else:
             raise RefusedError("there is nothing to revert")
@@ -122,7 +130,7 @@ def _roll_back(host: Host, state: State, commit: str, asked: Mapping[str, Any]) 
     document = read_document(host, f"{commit}.rollback.json")
     new = replace(
         state,
-        id=asked["id"],
+        id=asked.get("id") or f"{commit}-rolled-back",
         kind=Kind.ROLLBACK,
         rolls_back=commit,
         by=asked.get("by", ""),

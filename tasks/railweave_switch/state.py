@@ -117,6 +117,16 @@ class State:
         """Tell whether it waits for its confirmation, and in time."""
         return self.now(host) == Stage.ARMED and not self.over(host)
 
+    def come_since(self, named: str) -> str:
+        """Return in words the transaction that came after ``named``, the last one that somebody knows of."""
+        if not self.id:
+            return f"the switch knows of no transaction, and this was planned on {named}"
+        said = f" ({self.message})" if self.message else ""
+        return (
+            f"{self.kind} {self.id} by {self.by or 'another session'}{said} came since this was planned, on "
+            f"{named or 'a switch without any'}"
+        )
+
     def describe(self, host: Host) -> str:
         """Return in words what is pending."""
         status = self.now(host)

@@ -1,7 +1,8 @@
 """Applying a transaction under its revert timer.
 
-    lock → nothing pending → what is to change is as expected → rollback document on disk and in the guard's memory
-         → armed → step by step → read back → the guard waits for the confirmation
+    lock → nothing pending → no other transaction since the one that it names → what is to change is as expected
+         → rollback document on disk and in the guard's memory → armed → step by step → read back
+         → the guard waits for the confirmation
 
 Whatever fails, or nobody confirms in time, is reverted by ``restoring.restore``.
 """
@@ -14,7 +15,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from railweave_switch.answers import DEVICE_ERRORS, Answer, RefusedError, answer_of, last_state, listed, locked, sha256
+from railweave_switch.answers import (
+    DEVICE_ERRORS,
+    Answer,
+    RefusedError,
+    answer_of,
+    last_state,
+    listed,
+    locked,
+    refuse_unless_last,
+    sha256,
+)
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.restoring import settled
@@ -64,7 +75,7 @@ def loaded(text: str) -> dict[str, Any]:
         raise RefusedError("the transaction is not a JSON object")
     if asked.get("version") != VERSION:
         raise RefusedError(f"the transaction is of version {asked.get('version')}, this program carries out {VERSION}")
-    shape = {"id": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
+    shape = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
     wrong = [name for name, kind in shape.items() if not isinstance(asked.get(name), kind)]
     if not wrong:
         unknown = {str(one.get("kind")) for one in (*asked["steps"], *_back(asked))} - KINDS
@@ -95,6 +106,7 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
     """Carry further steps out under an armed transaction; its rollback document undoes them too."""
     with locked(host, asked):
         state = last_state(host)
+        refuse_unless_last(state, asked["last"])
         if state.id != asked["id"] or not state.is_armed(host):
             raise RefusedError(f"transaction {asked['id']} is not armed: {state.describe(host)}")
         document = read_document(host)
@@ -104,13 +116,16 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
 
 
 def _earlier(host: Host, asked: Mapping[str, Any]) -> State:
-    """Return the state before; raises RefusedError where a transaction waits that this one does not take over."""
+    """Return the state before; raises RefusedError where a transaction waits that this one does not take over, or
+    another one came than the last that this one was planned on."""
     state = last_state(host)
-    if superseded := asked.get("supersedes"):
+    superseded = asked.get("supersedes")
+    if superseded:
         if state.id != superseded or state.kind != Kind.DRAIN or not state.is_armed(host):
             raise RefusedError(f"the temporary drain was over before the change began ({state.describe(host)})")
     elif state.status in OPEN or state.now(host) == Stage.EXPIRED:
         raise RefusedError(state.describe(host), "pending")
+    refuse_unless_last(state, asked["last"])
     return state
 
 

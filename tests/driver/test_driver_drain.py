@@ -318,3 +318,25 @@ def test_a_reload_ends_a_temporary_drain_and_so_does_its_way_back(leaf: SonicDri
     assert leaf.traffic.drained() == ()
     assert whole(leaf)["DEVICE_METADATA"]["localhost"]["type"] != "SpineRouter"
     assert not holds_drain(saved(leaf))
+
+
+def test_a_session_whose_drain_is_over_leaves_the_drain_of_another_one(
+    leaf: SonicDriver, switch: tuple[Path, Open]
+) -> None:
+    """It slept longer than its drain's timer; what drains now is somebody else's, saved or for a change."""
+    _, make = switch
+    leaf.traffic.drain([PEERS[0]], revert_in=600)
+    with make() as other:
+        other.revert_timer.revert(commit_id=other.revert_timer.status().commit_id)
+        other.traffic.drain([PEERS[1]], revert_in=600)
+        with pytest.raises(CommitError, match="waits there; its drain was left as it is"):
+            leaf.traffic.undrain()
+        assert other.traffic.drained() == (PEERS[1],)
+        change(other)
+        with pytest.raises(CommitError, match="waits there; its drain was left as it is"):
+            leaf.traffic.undrain()
+        assert other.traffic.drained() == (PEERS[1],)
+        other.confirm_commit()
+        other.traffic.drain([PEERS[1]], revert_in=None)
+        leaf.traffic.undrain()
+        assert other.traffic.drained() == (PEERS[1],)

@@ -92,7 +92,8 @@ class Switch:
         self.pending = revert_in is not None
         return SimpleNamespace(commit_id=commit_id)
 
-    def rollback(self) -> None:
+    def revert(self, commit_id: str, *, pending: bool) -> None:
+        assert (commit_id, pending) == (self.commit_id, self.pending), "it names what was asked for a moment ago"
         if self.undo is None:
             raise CommitError("nothing to roll back")
         self.pending = True

@@ -157,10 +157,18 @@ class World:
         found: dict[str, Any] = json.loads(told)
         return found
 
+    def last(self) -> str:
+        """Return the last transaction, empty where there is none that can be read."""
+        try:
+            return str(json.loads(self.files[STATE])["id"])
+        except (LookupError, TypeError, ValueError):
+            return ""
+
     def send(self, verb: str, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a transaction; one that names no other was planned on the last."""
         import hashlib
 
-        data = json.dumps(document).encode()
+        data = json.dumps({"last": self.last(), **document}).encode()
         return self.call(verb, "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest(), stdin=data)
 
     # SONiC

@@ -35,7 +35,11 @@ class Order:
 
 
 class ForestalledError(Exception):
-    """Somebody else's commit stands on the device, and nothing of ours."""
+    """Somebody else's commit came after ours, or in its place: what the device holds is theirs to change."""
+
+    def __init__(self, last: "LastCommit") -> None:
+        said = f" ({last.message})" if last.message else ""
+        super().__init__(f"somebody else's commit, {last.commit_id} by {last.by or 'another session'}{said}, is on it")
 
 
 class UnwrittenError(OSError):
@@ -44,10 +48,10 @@ class UnwrittenError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class LastCommit:
-    """A switch's last commit: whether it waits for its confirmation or revert, its name, and its message.
+    """A switch's last commit: whether it waits for its confirmation or revert, its name, its message and whose it is.
 
     ``kept`` is the last commit that was confirmed. All names are empty where the driver keeps none. ``overdue``: its
-    time is over and no process on the switch reverts it.
+    time is over and no process on the switch reverts it. ``is_drain``: it is no commit but a drain.
     """
 
     pending: bool
@@ -55,6 +59,8 @@ class LastCommit:
     message: str = ""
     kept: str = ""
     overdue: bool = False
+    by: str = ""
+    is_drain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +90,26 @@ class Attempt:
             return last.commit_id == self.commit_id
         return last.commit_id != self.earlier_id and last.message == self.message
 
+    def undid(self, last: LastCommit) -> bool:
+        """Tell whether a switch's last commit takes this attempt back."""
+        rolled_back = bool(self.commit_id) and last.message == f"rollback of {self.commit_id}"
+        return rolled_back or last.message == undone(self.message)
+
     def refuse_forestalled(self, last: LastCommit) -> None:
-        """Raise ForestalledError where somebody else's commit came instead of ours: what the switch holds is theirs."""
-        if not self.commit_id and last.commit_id not in ("", self.earlier_id) and not self.made(last):
-            raise ForestalledError
+        """Raise ForestalledError where somebody else's commit came since the switch was read: what it holds is theirs.
+
+        It may have come instead of ours, or after ours ended, while this runner slept. A drain changes nothing of it.
+        """
+        if last.commit_id in ("", self.earlier_id) or self.made(last) or self.undid(last):
+            return
+        if last.is_drain and not last.pending and last.kept in (self.commit_id, self.earlier_id):
+            return
+        raise ForestalledError(last)
+
+
+def undone(message: str) -> str:
+    """Return the message of a commit that takes back what was committed with ``message``."""
+    return f"{message} (undone)"
 
 
 class ReachedDevice:
@@ -124,7 +146,15 @@ class ReachedDevice:
             return LastCommit(bool(self.driver.has_pending_commit()))
         known = getattr(timer, "known", None) if just_read else None
         status = timer.status() if known is None else known.status
-        return LastCommit(bool(status.pending), str(status.commit_id), status.message, status.last, status.overdue)
+        return LastCommit(
+            pending=bool(status.pending),
+            commit_id=str(status.commit_id),
+            message=status.message,
+            kept=status.last,
+            overdue=status.overdue,
+            by=getattr(status, "by", ""),
+            is_drain=getattr(status, "is_drain", False),
+        )
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""

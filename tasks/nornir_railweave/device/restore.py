@@ -12,7 +12,7 @@ from napalm.base.exceptions import CommitError
 
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
-from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice
+from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice, undone
 from nornir_railweave.device.reading import read_with_commit, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
@@ -41,7 +41,8 @@ def restore(
 
     ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. What is not ours stays
     as it is. Raises what the driver raises, and DocumentError, where the device cannot be read in the end, and,
-    before anything is done, what ``refuse`` raises for the last commit.
+    before anything is done and wherever something is missing, what ``refuse`` raises for the last commit. Both ways
+    name the commit that was judged, so a switch on which another one came meanwhile does nothing.
     """
 
     def revert() -> None:
@@ -51,11 +52,11 @@ def restore(
             if last.commit_id and not made(last):
                 # The driver reverts the last commit, which is somebody else's or an earlier one.
                 raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
-            revert_commit(device, pending=last.pending)
+            revert_commit(device, last)
 
     def change_back() -> None:
         delta = snapshot.difference(running_of(device.driver)).delta
-        # Of the same reading: the switch refuses the delta once its rows are others than were read.
+        # Of the same reading: the switch refuses the delta once its rows are others, or another commit came.
         refuse(device.last_commit(just_read=True))
         apply_delta(device, delta, message)
 
@@ -69,20 +70,50 @@ def restore(
             device.say(Step.LOST, error_text(fault))
         missing = snapshot.missing(running_of(device.reconnect()))
         last = device.last_commit(just_read=True)
-        if not missing and last.pending and made(last):
+        undoes = bool(message) and last.message == message
+        if not missing and last.pending and undoes:
+            last = _kept(device, last)
+        if not missing and last.pending and (undoes or made(last)):
             missing = (STILL_WAITS,)
         if not missing:
             break
+        refuse(last)
     return missing
 
 
-def revert_commit(device: ReachedDevice, *, pending: bool) -> None:
-    """Let the switch revert its pending commit, else roll the last one back; raises what the driver raises."""
+def _kept(device: ReachedDevice, undo: LastCommit) -> LastCommit:
+    """Confirm the commit that changed a device back, whose session was lost before that; return its last commit."""
     try:
-        device.driver.rollback()
+        confirm_pending(device.driver, undo.commit_id)
+    except DEVICE_ERRORS as fault:
+        device.say(Step.LOST, error_text(fault))
+        device.reconnect()
+    return device.last_commit()
+
+
+def confirm_pending(driver: Any, commit_id: str) -> None:
+    """Confirm the pending commit; that one alone where the switch has named it a moment ago."""
+    changes = getattr(driver, "changes", None)
+    if changes is not None and commit_id:
+        changes.confirm(commit_id)
+    else:
+        driver.confirm_commit()
+
+
+def revert_commit(device: ReachedDevice, last: LastCommit) -> None:
+    """Let the switch revert its pending commit, else roll the last one back; raises what the driver raises.
+
+    Our own driver's switch does that only while ``last`` is the last commit still.
+    """
+    driver = device.driver
+    try:
+        if switch_program(driver) is None:
+            driver.rollback()
+        else:
+            driver.changes.revert(last.commit_id, pending=last.pending)
     except CommitError:
         # The switch's own timer may have struck at this moment; then there is nothing left to revert.
-        if not pending or device.driver.has_pending_commit():
+        if not last.pending or driver.has_pending_commit():
             raise
 
 
@@ -120,13 +151,13 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
     device.say(Step.ROLLING_BACK, why)
     snapshot = device.job.snapshot(attempt.before)
     try:
-        message = f"{device.order.policy.message} (undone)"
+        message = undone(device.order.policy.message)
         missing = restore(device, snapshot, attempt.made, message, attempt.refuse_forestalled)
         unchanged = bool(missing) and _is_new(device)
     except DEVICE_ERRORS:
         return device.lost(why)
-    except ForestalledError:
-        return DeviceOutcome(Outcome.OLD, f"{why}; somebody else's commit is on it, and nothing of this rollout")
+    except ForestalledError as theirs:
+        return _left_to_others(device, attempt, theirs, why)
     if missing:
         outcome = Outcome.NEW if unchanged else Outcome.UNREACHABLE
         left = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
@@ -144,13 +175,30 @@ def _is_new(device: Device) -> bool:
     return state is ConfigState.AFTER and not pending
 
 
+def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, why: str) -> DeviceOutcome:
+    """Return the outcome of a device on which somebody else's commit came, which is left as it is."""
+    try:
+        state, pending = read_with_commit(device.driver, device.state)
+    except DEVICE_ERRORS:
+        return device.lost(why)
+    if state is ConfigState.AFTER and not pending:
+        return DeviceOutcome(Outcome.NEW, f"{why}; {theirs}, with what this rollout wanted")
+    if state is ConfigState.BEFORE or not attempt.commit_id:
+        return DeviceOutcome(Outcome.OLD, f"{why}; {theirs}, and nothing of this rollout")
+    # Whether ours was confirmed before theirs came is not known any more.
+    return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; {theirs}, and it holds neither configuration of this rollout")
+
+
 def _undrain(device: Device, attempt: Attempt) -> str:
     """Undrain what a rollback left drained; return in words what stays so, empty where traffic is back."""
     drained_before = set(attempt.before.drained)
     try:
         if set(device.drained()) - drained_before:
+            attempt.refuse_forestalled(device.last_commit(just_read=True))
             device.driver.traffic.undrain()
         left = sorted(set(device.drained()) - drained_before)
+    except ForestalledError:
+        return ""  # their drain, which they will end
     except DEVICE_ERRORS as fault:
         return f"perhaps still drained ({error_text(fault)})"
     return f"still drained: {', '.join(left)}" if left else ""

@@ -5,12 +5,13 @@ the devices, what was planned, and in which order. The devices tell the rest.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import LastCommit, ReachedDevice
+from nornir_railweave.device.device import ForestalledError, LastCommit, ReachedDevice
 from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.device.restore import restore
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
@@ -20,7 +21,7 @@ from nornir_railweave.target.connect import run_on
 from railweave.plan.model import Plan
 from railweave.plan.outcome import Outcome
 from railweave.plan.resumption import found_done
-from railweave.plan.rollout import Rollout
+from railweave.plan.rollout import DeviceRecord, Rollout
 from railweave.sonic.delta.snapshot import Snapshot
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import first_few
@@ -83,6 +84,23 @@ def write_down_done(rollout: Rollout, plan: Plan, announce: Events) -> None:
 _ATTEMPTS = 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Ownership:
+    """Which commits of a device are a rollout's: by id or message, else by where the journal ends."""
+
+    rollout: Rollout
+    record: DeviceRecord
+
+    def made(self, last: LastCommit) -> bool:
+        """Tell whether a pending commit is the rollout's."""
+        return self.rollout.owns(last.commit_id, last.message) if last.commit_id else self.record.in_doubt
+
+    def refuse(self, last: LastCommit) -> None:
+        """Raise ForestalledError where somebody else's commit came: then nothing of the rollout waits any more."""
+        if last.commit_id and not self.made(last):
+            raise ForestalledError(last)
+
+
 def free_device(
     task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], reconnect_s: float, announce: Events
 ) -> Result:
@@ -92,33 +110,38 @@ def free_device(
     could not be freed; the plan reports that too.
     """
     name = task.host.name
-    record = rollout.devices[name]
-
-    def made(last: LastCommit) -> bool:
-        """Tell whether a pending commit is the rollout's: by its id or message, else by where the journal ends."""
-        return rollout.owns(last.commit_id, last.message) if last.commit_id else record.in_doubt
-
+    owned = _Ownership(rollout, rollout.devices[name])
     with session(task) as opened:
         device = ReachedDevice(opened, name, announce, reconnect_s)
         for attempt in range(_ATTEMPTS):
             try:
                 if attempt:
                     device.reconnect()
-                last = device.last_commit()
-                missing: tuple[str, ...] = ()
-                if last.pending and made(last):
-                    device.say(Step.ROLLING_BACK, "its commit was never confirmed")
-                    # The journal has no rows, only the digest of what the device held.
-                    before = Snapshot({}, None, intended(name), record.before_sha256)
-                    missing = restore(device, before, made, "")
-                    if not missing:
-                        device.say(Step.ROLLED_BACK)
-                elif not last.pending and record.drained and device.drained():
-                    device.driver.traffic.undrain()
-                    device.say(Step.UNDRAINED)
-                why = f"not restored: {first_few(missing)}" if missing else ""
-                return Result(host=task.host, result=why, failed=bool(missing))
+                missing = _freed(device, owned, intended)
             except DEVICE_ERRORS as fault:
                 why = error_text(fault)
                 device.say(Step.LOST, why)
+            else:
+                why = f"not restored: {first_few(missing)}" if missing else ""
+                return Result(host=task.host, result=why, failed=bool(missing))
     return Result(host=task.host, result=why, failed=True)
+
+
+def _freed(device: ReachedDevice, owned: _Ownership, intended: Callable[[str], DeviceConfig]) -> tuple[str, ...]:
+    """Restore what a device held where a commit of the rollout waits, else undrain; return what is missing then."""
+    last = device.last_commit()
+    if last.pending and owned.made(last):
+        device.say(Step.ROLLING_BACK, "its commit was never confirmed")
+        # The journal has no rows, only the digest of what the device held.
+        before = Snapshot({}, None, intended(device.name), owned.record.before_sha256)
+        try:
+            missing = restore(device, before, owned.made, "", owned.refuse)
+        except ForestalledError:
+            return ()
+        if not missing:
+            device.say(Step.ROLLED_BACK)
+        return missing
+    if not last.pending and owned.record.drained and device.drained():
+        device.driver.traffic.undrain()
+        device.say(Step.UNDRAINED)
+    return ()

@@ -4,14 +4,13 @@ Whatever happens to the session, the device is asked what it holds.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.reading import read_with_commit
-from nornir_railweave.device.restore import revert_commit, roll_back
+from nornir_railweave.device.restore import confirm_pending, revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from nornir_railweave.tasks.save_config import UNSAVED, is_saved, save
@@ -28,15 +27,6 @@ def confirm_commit(task: Task, order: Order, attempts: Mapping[str, Attempt]) ->
         outcome = _confirm(device, attempts[name])
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
     return Result(host=task.host, result=outcome, failed=not outcome.ok)
-
-
-def _confirm_pending(driver: Any, commit_id: str) -> None:
-    """Confirm the pending commit; that one alone where the switch has named it a moment ago."""
-    changes = getattr(driver, "changes", None)
-    if changes is not None and commit_id:
-        changes.confirm(commit_id)
-    else:
-        driver.confirm_commit()
 
 
 def _confirmed(device: Device, attempt: Attempt, commit_id: str) -> DeviceOutcome:
@@ -61,10 +51,10 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             if last.pending:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-                _confirm_pending(driver, last.commit_id)
+                confirm_pending(driver, last.commit_id)
             elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
-            return _confirmed(device, attempt, attempt.commit_id or (last.commit_id if attempt.made(last) else ""))
+            return _confirmed(device, attempt, last.commit_id if attempt.made(last) else "")
         except DEVICE_ERRORS as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
             why = error_text(fault)
@@ -107,7 +97,7 @@ def assess_device(task: Task, order: Order, why: str) -> Result:
 def _read(device: Device, why: str) -> DeviceOutcome:
     last = device.last_commit()
     if last.pending and last.message == device.order.policy.message:
-        revert_commit(device, pending=True)
+        revert_commit(device, last)
     state, pending = read_with_commit(device.driver, device.state)
     if pending:
         return DeviceOutcome(

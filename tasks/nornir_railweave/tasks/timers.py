@@ -51,10 +51,11 @@ def revert_expired_commit(task: Task, announce: Events) -> Result:
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
-            if not device.last_commit().overdue:
+            last = device.last_commit()
+            if not last.overdue:
                 return Result(host=task.host, result=False)
             device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
-            revert_commit(device, pending=True)
+            revert_commit(device, last)
         except DEVICE_ERRORS as fault:
             return Result(host=task.host, result=False, failed=True, error=error_text(fault))
     device.say(Step.ROLLED_BACK)

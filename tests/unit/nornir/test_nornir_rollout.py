@@ -391,19 +391,22 @@ def test_what_is_seen_once_in_a_soak_is_no_fault(wide: "Bench") -> None:
     assert len(texts(wide, Step.SOAKED)) == 4
 
 
-def test_a_soak_that_fails_after_somebody_elses_commit_takes_back_our_rows_alone(wide: "Bench") -> None:
+def test_a_soak_that_fails_after_somebody_elses_commit_leaves_that_and_names_it(wide: "Bench") -> None:
     set_rollout(wide, soak_s=0.1)
     one = switch(wide, "lab-spine1")
 
     def somebody_commits() -> None:
-        one.commit_id = "theirs"
+        one.commit_id, one.message = "theirs", "another rollout"
         one.faults["bgp-down"] = True
 
     one.faults["confirmed"] = somebody_commits
     result = wide.deploy()
-    assert wide.outcomes(result)["lab-spine1"] == "old"
-    assert is_old(wide, "lab-spine1")
+    assert wide.outcomes(result)["lab-spine1"] == "new"
+    error = result.devices["lab-spine1"].error
+    assert "somebody else's commit, theirs by another session (another rollout), is on it" in error
+    assert not is_old(wide, "lab-spine1")
     assert "rollback" not in one.calls
+    assert one.calls.count("commit") == 1
 
 
 def test_every_session_is_closed_after_soaks_and_waves(wide: "Bench") -> None:
@@ -661,7 +664,10 @@ def test_what_another_deployment_confirmed_meanwhile_is_left_alone(timed: "Bench
     assert not {"commit", "rollback", "undrain"} & {*one.calls[one.calls.index("drain") :]}
     assert one.running.frr == timed.world.intended("lab-spine1").frr
     assert timed.outcomes(result)["lab-spine1"] == "old"
-    assert "is armed; somebody else's commit is on it" in result.devices["lab-spine1"].error
+    assert (
+        "is armed; somebody else's commit, theirs by another session (railweave their-rollout), is on it"
+        in result.devices["lab-spine1"].error
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""Runners that sleep past the timers of their switches lose nothing of what others confirmed meanwhile.
+
+Two or three runners deploy to the same switches, each frozen at any step (``frozen_runners``); ``.ci/nightly`` tries a
+thousand seeds.
+"""
+
+import os
+from functools import partial
+
+import pytest
+from frozen_runners import LostWorkError, run_seed
+
+from nornir_railweave.device.device import Attempt
+from railweave_switch import answers, transaction
+
+SEEDS = int(os.environ.get("RAILWEAVE_RUNNER_SEEDS", "40"))
+BLOCK = 10
+
+
+@pytest.mark.parametrize("block", range(0, SEEDS, BLOCK))
+def test_whoever_sleeps_undoes_nothing_that_another_runner_confirmed(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(block, min(block + BLOCK, SEEDS)):
+        run_seed(seed, monkeypatch)
+
+
+def test_without_the_refusal_of_runners_and_switches_confirmed_work_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the seeds show hangs on both: a runner that asks who came after it, and a switch that is told on whom."""
+    monkeypatch.setattr(Attempt, "refuse_forestalled", lambda attempt, last: None)
+    for module in (answers, transaction):
+        monkeypatch.setattr(module, "refuse_unless_last", lambda state, named: None)
+    with pytest.raises(LostWorkError, match="undid what"):
+        list(map(partial(run_seed, patched=monkeypatch), range(40)))
