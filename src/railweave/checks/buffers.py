@@ -4,7 +4,7 @@ A kind is a panel in a tier: its switches have the same buffer, ports and cables
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -89,14 +89,12 @@ def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
         # Of a chassis RW126 says that it is not configured.
         if kind.panel.buffers is None and not kind.panel.card_cages:
             yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
-        yield from kind_findings(kind, fabric.policies, fabric.cable_lengths_m[kind.tier.level], where)
+        yield from kind_findings(kind, fabric.policies, where)
 
 
-def kind_findings(
-    kind: SwitchKind, policies: Policies, lengths_m: Collection[int], where: Places
-) -> Iterator[Diagnostic]:
-    """Yield what does not fit in the buffers of one kind of switches, whose tier has cables of ``lengths_m``."""
-    plan = plan_buffers(kind.panel, kind.tier, policies, lengths_m)
+def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterator[Diagnostic]:
+    """Yield what does not fit in the buffers of one kind of switches."""
+    plan = plan_buffers(kind.panel, kind.tier, policies, {length_m for _, length_m, _ in kind.cables})
     if plan is None:
         return
     yield from _headroom(kind, plan, where)

@@ -114,7 +114,7 @@ def _longest(panel: Panel, speed_gbps: int, ports: int, policies: Policies) -> t
 
 def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: Policies) -> list[Diagnostic]:
     kind = SwitchKind(panel, Tier("switch", 0, 1, 1, ports, speed_gbps), (), {(speed_gbps, length_m, 0): ports})
-    found = kind_findings(kind, policies, (length_m,), lambda path: Where(path=path))
+    found = kind_findings(kind, policies, lambda path: Where(path=path))
     return [one for one in found if one.severity is Severity.ERROR]
 
 

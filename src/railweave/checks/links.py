@@ -89,7 +89,7 @@ class LinkChecker:
         self.design = cache(self._design_of)
         self._plans = cache(self._plan_of)
         # Keyed by the panel's identity, as the fabric keeps its panels alive.
-        self._tier_plans: dict[tuple[int, int, str], BufferPlan | None] = {}
+        self._buffer_plans: dict[tuple[int, int, str, tuple[int, ...]], BufferPlan | None] = {}
         self._alike: dict[tuple[object, ...], list[PortSettings]] = {}
         self._breached: dict[tuple[object, ...], tuple[tuple[str, LinkCheck], ...]] = {}
 
@@ -190,8 +190,8 @@ class LinkChecker:
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
         panel, tier = switch.panel, switch.tier
-        place = (id(panel), tier.level, tier.entry)
-        if place not in self._tier_plans:
-            lengths_m = self._fabric.cable_lengths_m[tier.level]
-            self._tier_plans[place] = plan_buffers(panel, tier, self._fabric.policies, lengths_m)
-        return self._tier_plans[place]
+        lengths_m = self._fabric.lengths_m_of(name)
+        place = (id(panel), tier.level, tier.entry, lengths_m)
+        if place not in self._buffer_plans:
+            self._buffer_plans[place] = plan_buffers(panel, tier, self._fabric.policies, lengths_m)
+        return self._buffer_plans[place]

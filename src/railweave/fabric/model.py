@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.management import Management
@@ -249,6 +249,44 @@ Links = Mapping[str, tuple[Link, ...]]
 """Links of every device of a fabric by its name, in the order of its own ports."""
 
 
+_LENGTH_M = attrgetter("length_m")
+
+
+class Graph(Protocol):
+    """What of a fabric follows from its devices and cables alone, not from its policies: whoever takes a graph reads
+    none of them. Two fabrics that differ in nothing else have the same."""
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """Return the tiers from the lowest up."""
+
+    @property
+    def ipv6_blocks(self) -> Mapping[str, int]:
+        """Return the first addresses of the switches' /64s."""
+
+    @property
+    def switch_of(self) -> Mapping[str, Switch]:
+        """Return the switches by name."""
+
+    @property
+    def ports_of(self) -> Mapping[str, tuple[SwitchPort, ...] | tuple[HostPort, ...]]:
+        """Return the ports of every device by its name."""
+
+    @property
+    def uplinks_of(self) -> Links:
+        """Return the links of every device to the tier above."""
+
+    @property
+    def downlinks_of(self) -> Links:
+        """Return the links of every device to the tier below, or to GPU nodes."""
+
+    def fabric_links_of(self, device: str) -> tuple[Link, ...]:
+        """Return a switch's links to other switches."""
+
+    def ipv6_network(self, link: Link) -> int | None:
+        """Return the even address of the /127 of a link to a node."""
+
+
 @dataclass(frozen=True)
 class Fabric:
     """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
@@ -373,6 +411,11 @@ class Fabric:
     def pod_of(self, host: Host) -> int | None:
         """Return the pod of a GPU node, None in two tiers."""
         return self.switch_of[self.uplinks_of[host.name][0].upper].pod
+
+    def lengths_m_of(self, device: str) -> tuple[int, ...]:
+        """Return the lengths of the cables that a device meets, ascending."""
+        links = self.downlinks_of[device], self.uplinks_of[device]
+        return tuple(sorted({*map(_LENGTH_M, links[0]), *map(_LENGTH_M, links[1])}))
 
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
         """Return a switch's links to other switches; none for a device that is not there."""

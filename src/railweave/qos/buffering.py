@@ -1,7 +1,8 @@
 """The buffer of the switches of one panel and tier: headroom by cable, and how it is divided.
 
-Thresholds follow from the panel and the cable lengths of its tier, never from the ports in use, so that growth changes
-none. What the pools come to on a switch depends on its ports in use: ``BufferPlan.divided``.
+Thresholds follow from the panel and the longest cable that a switch meets, never from how many of its ports are in use
+or from the cables of others, so that growth beside it changes none. What the pools come to on a switch depends on its
+ports in use: ``BufferPlan.divided``.
 """
 
 from collections import Counter
@@ -20,11 +21,11 @@ _QUEUES_IN_USE = 7
 
 
 class BufferPlan(NamedTuple):
-    """The buffer of the switches of one panel and tier.
+    """The buffer of the switches of one panel and tier whose longest cables are alike.
 
     ``headroom`` is by (speed in Gb/s, cable in meters), ``lanes`` by speed. ``groups`` are the lossless priority
     groups, neighbors joined (``3-4``), ``lossy_queues`` the other queues likewise. ``full`` is the division with all
-    ports in use over the longest cables of the tier (``uses``), from which the ``limits`` follow.
+    ports in use over cables as long as the longest (``uses``), from which the ``limits`` follow.
     """
 
     buffers: Buffers
@@ -69,7 +70,7 @@ class BufferPlan(NamedTuple):
 
 
 def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
-    """Return how the switches of a panel and tier divide their buffer; ``lengths_m`` are the tier's cable lengths.
+    """Return how the switches of a panel and tier with cables of ``lengths_m`` divide their buffer.
 
     None where no class is lossless, or the HWSKU ships no buffers to start from.
     """

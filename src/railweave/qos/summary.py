@@ -21,9 +21,9 @@ def switch_buffers(fabric: Fabric) -> tuple[SwitchBuffers, ...]:
         ports = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
         alike.setdefault((id(switch.panel), switch.tier.level, tuple(sorted(ports.items()))), []).append(switch)
     found = []
-    for (_, level, cables), switches in alike.items():
+    for (_, _, cables), switches in alike.items():
         first = switches[0]
-        plan = plan_buffers(first.panel, first.tier, fabric.policies, fabric.cable_lengths_m[level])
+        plan = plan_buffers(first.panel, first.tier, fabric.policies, fabric.lengths_m_of(first.name))
         if plan is not None:
             names = tuple(switch.name for switch in switches)
             found.append(_of_kind(fabric, plan, names, dict(cables)))

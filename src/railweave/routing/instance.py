@@ -8,8 +8,8 @@ on its own links, the pools and the reserve alone, so that a fabric grows withou
 from operator import attrgetter
 from typing import NamedTuple
 
-from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Switch, Tier
-from railweave.fabric.policy import Ipv6Pool, Pool
+from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Graph, Switch, Tier
+from railweave.fabric.policy import Addressing, Ipv6Pool, Pool
 from railweave.qos.mapping import control_dscp
 
 
@@ -29,13 +29,13 @@ def group_name(tier: Tier) -> str:
     return tier.plural.upper()
 
 
-def sessions(fabric: Fabric, switch: Switch) -> tuple[Session, ...]:
+def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[Session, ...]:
     """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes carry none."""
-    name, own, switches = switch.name, switch.panel.ports, fabric.switch_of
-    groups, numbered = [group_name(tier) for tier in fabric.tiers], not fabric.policies.addressing.unnumbered
+    name, own, switches = switch.name, switch.panel.ports, graph.switch_of
+    groups, numbered = [group_name(tier) for tier in graph.tiers], not addressing.unnumbered
     found = []
     # A fabric has a quarter of a million sessions, and a link is unpacked in the time of two of its names.
-    for _, _, _, lower, lower_port, upper, upper_port, network, _, _, _ in fabric.fabric_links_of(name):
+    for _, _, _, lower, lower_port, upper, upper_port, network, _, _, _ in graph.fabric_links_of(name):
         if lower == name:
             far, port, far_port, address = switches[upper], lower_port, upper_port, network
         else:
@@ -155,7 +155,7 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
         bfd=policies.bgp.bfd,
         dscp=control_dscp(policies.classes),
         groups=peer_groups(fabric, switch.tier),
-        sessions=sessions(fabric, switch) if own is None else own,
+        sessions=sessions(fabric, policies.addressing, switch) if own is None else own,
         announced=tuple(sorted(announced, key=lambda one: one.first)),
         host_block=announced[1] if len(announced) > 1 else None,
         accepted=accepted_prefixes(fabric),

@@ -99,7 +99,7 @@ def test_a_tier_meets_the_cables_of_both_its_sides(three: Fabric) -> None:
     assert CABLE_M not in low
     assert set(middle) == {30, CABLE_M}
     assert top == (CABLE_M,)
-    used = attachments(three, three.switch_of["three-spine1"])
+    used = attachments(three, three.policies.addressing, three.switch_of["three-spine1"])
     assert [one.neighbor for one in used] == [
         "three-leaf1", "three-leaf2", *["three-superspine1", "three-superspine2"] * 2,
     ]  # fmt: skip

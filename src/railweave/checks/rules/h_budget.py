@@ -35,7 +35,7 @@ def as_set(switch: SwitchRead) -> Breaches:
     from railweave.sonic.budget import overrun
 
     fabric, one = switch.fabric, switch.fabric.switch_of[switch.name]
-    plan = plan_buffers(one.panel, one.tier, fabric.policies, fabric.cable_lengths_m[one.tier.level])
+    plan = plan_buffers(one.panel, one.tier, fabric.policies, fabric.lengths_m_of(one.name))
     if plan is None or switch.read is switch.design:
         return
     found = overrun(one, fabric.policies.sonic, plan, switch.read)

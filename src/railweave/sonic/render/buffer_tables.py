@@ -21,6 +21,7 @@ from railweave.sonic.resolved import COMPUTED
 from railweave.sonic.rows import Row
 from railweave.wording import natural_key
 
+PROFILES = "BUFFER_PROFILE"
 CABLE_TABLE = "CABLE_LENGTH"
 CABLE_ROW = "AZURE"
 """The row that buffermgrd reads; SONiC's templates have no other."""
@@ -29,7 +30,7 @@ _MBPS_PER_GBPS = 1000
 
 
 def shared_rows(plan: BufferPlan, release: SonicRelease) -> tuple[Row, ...]:
-    """Return the buffer rows of a switch of a release that name no port."""
+    """Return the buffer rows of a switch of a release that follow from none of its ports."""
     rows = [*_pool_rows(plan), *_profile_rows(plan)]
     if plan.model is BufferModel.DYNAMIC:
         rows += _dynamic_rows(release.small_packet_percent)
@@ -57,8 +58,8 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
         return reason
     full = plan.full
     return (
-        f"{reason} With all {plan.limits.ports} ports in use over the tier's longest cables, lossless groups take"
-        f" {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
+        f"{reason} With all {plan.limits.ports} ports in use over cables as long as the longest here, lossless"
+        f" groups take {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
         f"{' that ports share' if full.is_pooled else ''}{_reserved(full)}; left to share:"
         f" {full.shared_bytes} bytes ({full.shared}){plan.limits.slices}."
     )
@@ -71,14 +72,7 @@ def _reserved(full: Division) -> str:
 
 def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
     for profile in plan.buffers.profiles:
-        yield Row("BUFFER_PROFILE", profile.name, _profile_fields(profile), _profile_reason(plan, profile))
-    if plan.model is BufferModel.DYNAMIC:
-        return
-    written = set()
-    for (speed_gbps, _), room in plan.headroom.items():
-        if isinstance(room, Headroom) and (name := lossless_profile(speed_gbps, room)) not in written:
-            written.add(name)
-            yield _lossless_row(name, room)
+        yield Row(PROFILES, profile.name, _profile_fields(profile), _profile_reason(plan, profile))
 
 
 def _profile_reason(plan: BufferPlan, profile: BufferProfile) -> str:
@@ -106,7 +100,12 @@ def lossless_profile(speed_gbps: int, room: Headroom) -> str:
     return f"pg_lossless_{speed_gbps * _MBPS_PER_GBPS}_{room.row_m}m_profile"
 
 
-def _lossless_row(name: str, room: Headroom) -> Row:
+def lossless_row(plan: BufferPlan, port: SwitchPort, length_m: int) -> Row | None:
+    """Return the BUFFER_PROFILE row of the lossless groups of a used port with a cable of ``length_m``; None where the
+    switch computes headroom, and where none is known."""
+    room = plan.headroom.get((port.speed_gbps, length_m))
+    if plan.model is BufferModel.DYNAMIC or not isinstance(room, Headroom):
+        return None
     fields = {
         "dynamic_th": str(room.dynamic_th),
         "pool": INGRESS_LOSSLESS,
@@ -116,7 +115,8 @@ def _lossless_row(name: str, room: Headroom) -> Row:
     }
     if room.xon_offset_bytes is not None:
         fields["xon_offset"] = str(room.xon_offset_bytes)
-    return Row("BUFFER_PROFILE", name, fields, f"Headroom of a lossless group: {room.formula} (check H-headroom).")
+    name = lossless_profile(port.speed_gbps, room)
+    return Row(PROFILES, name, fields, f"Headroom of a lossless group: {room.formula} (check H-headroom).")
 
 
 def _dynamic_rows(small_packet_percent: int) -> tuple[Row, ...]:

@@ -1,44 +1,33 @@
 """A device's configuration as a function of (fabric, device): CONFIG_DB rows with reasons, and the FRR file.
 
-Rows stand in natural order of table and key. Everything about a port follows from the panel and that port's own link,
-so a fabric that grows changes only the switches and ports that the new cables meet.
+Rows stand in natural order of table and key. They follow from three values: what switches share (``PanelRows``), what a
+switch has of its own (``Own``), and its overrides. Who compares two designs compares these, so nothing that is rendered
+can be forgotten there. Everything about a port follows from the panel and that port's own link, so a fabric that grows
+changes only the switches and ports that the new cables meet.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic, Where
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
-from railweave.qos.mapping import notification_dscp
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
-from railweave.sonic.ownership import RENDERED_TABLES, SYSTEM_DEFAULTS
+from railweave.sonic.ownership import RENDERED_TABLES
 from railweave.sonic.render.edge_guard import edge_guard_rows
 from railweave.sonic.render.frr_text import frr_text
-from railweave.sonic.render.metadata import SONIC_TYPE, metadata_row
+from railweave.sonic.render.metadata import metadata_row
 from railweave.sonic.render.overrides import clashes, override_rows, with_overrides
+from railweave.sonic.render.own import Own, Owner, Use, use_of
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
-from railweave.sonic.render.ports import Attachment, attachments, link_rows, loopback_rows, used_port_row
+from railweave.sonic.render.ports import Attachment, link_rows, loopback_rows, used_port_row
 from railweave.sonic.render.secret_rows import resolved
 from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
 from railweave.templates import Templates
-from railweave.units import ipv4_text
-from railweave.wording import natural_key
 
 _USES_KEPT = 64
-"""Sets of used ports, and of neighbors, that are remembered: a sound fabric has a few, a ragged one must not fill the
-memory."""
-
-
-class Own(NamedTuple):
-    """All that the rows of a switch follow from, beside what switches of its panel and tier share, and overrides."""
-
-    metadata: Row
-    used: tuple[Attachment, ...]
-    neighbors: tuple[Row, ...]
-    loopback: int
+"""Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
 
 
 class Configurator:
@@ -53,10 +42,9 @@ class Configurator:
         self._secrets = secrets or {}
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
-        self._panels: dict[tuple[int, int, str], PanelRows] = {}
-        self._uses: dict[tuple[int, tuple[tuple[int, int], ...]], tuple[Block, ...]] = {}
-        self._switch_metadata: dict[str, Row] = {}
-        self._neighborhoods: dict[tuple[str, ...], Block] = {}
+        self._panels: dict[tuple[int, int, str, int], PanelRows] = {}
+        self._uses: dict[tuple[int, Use], tuple[Block, ...]] = {}
+        self._owner = Owner(fabric, fabric.policies.addressing)
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
@@ -114,46 +102,22 @@ class Configurator:
         """Return the rows that the intent's overrides ask for on ``switch``."""
         return override_rows(self.fabric.policies.overrides, switch)
 
-    def guarded(self, switch: Switch) -> tuple[int, ...]:
-        """Return the code points that the ports of nodes on ``switch`` are guarded for."""
-        policies = self.fabric.policies
-        return notification_dscp(policies.classes) if policies.edge_guard and switch.tier.attaches_nodes else ()
-
     def own(self, switch: Switch) -> Own:
         """Return what the rows of ``switch`` follow from, beside what others share with it and overrides."""
-        used = attachments(self.fabric, switch)
-        return Own(
-            metadata_row(switch, self.shared(switch).buffer_model),
-            used,
-            self._neighbors(used).rows,
-            switch.loopback,
-        )
+        return self._owner.own(switch)
 
     def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
-        shared, used = self.shared(switch), attachments(self.fabric, switch)
-        own: dict[str, Iterable[Row]] = {
-            "DEVICE_METADATA": (metadata_row(switch, shared.buffer_model),),
-            "DEVICE_NEIGHBOR": map(neighbor_row, used),
-            "INTERFACE": _interface_table(shared, used),
-            "LOOPBACK_INTERFACE": loopback_rows(switch.loopback),
-            "PORT": _port_table(shared, used),
-        }
-        if self.fabric.policies.bgp.bfd:
-            own[SYSTEM_DEFAULTS] = (BFD_ROW,)
-        if guarded := self.guarded(switch):
-            has_ipv6 = self.fabric.policies.addressing.hosts_ipv6 is not None
-            rows = edge_guard_rows([one.port.name for one in used if one.is_host], guarded, has_ipv6=has_ipv6)
-            own |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
+        shared, own = self.shared(switch), self.own(switch)
         blocks = [
-            *self._of_use(shared, used),
-            self._neighbors(used),
-            *(Block(table, tuple(rows), False) for table, rows in own.items()),
+            *self._of_use(switch, shared, own.used),
+            self._owner.neighbors(own.used),
+            *_blocks_of_one(shared, own),
         ]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
 
-    def _of_use(self, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
+    def _of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
         """Return the tables that follow from which ports are in use, and with which lengths of cable."""
-        place = (id(shared), use_of(used))
+        place = (id(shared), use_of(self.fabric, switch))
         known = self._uses.get(place)
         if known is None:
             if len(self._uses) >= _USES_KEPT:
@@ -162,49 +126,33 @@ class Configurator:
         return known
 
     def shared(self, switch: Switch) -> PanelRows:
-        """Return what the switches of one panel and tier share, the same object for all of them."""
+        """Return what the switches of one panel, tier and longest cable share, the same object for all of them."""
         tier = switch.tier
-        place = (id(switch.panel), tier.level, tier.entry)
+        longest_m = max(self.fabric.lengths_m_of(switch.name), default=0)
+        place = (id(switch.panel), tier.level, tier.entry, longest_m)
         known = self._panels.get(place)
         if known is None:
-            lengths_m = self.fabric.cable_lengths_m[tier.level]
+            lengths_m = [length_m for length_m in self.fabric.cable_lengths_m[tier.level] if length_m <= longest_m]
             known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return known
 
-    def _neighbors(self, used: Iterable[Attachment]) -> Block:
-        """Return the table of a switch's neighbors: one object for the switches that have the same ones, as the leaves
-        of a stripe and the spines of a plane do."""
-        names = tuple(dict.fromkeys(one.neighbor for one in used))
-        known = self._neighborhoods.get(names)
-        if known is None:
-            if len(self._neighborhoods) >= _USES_KEPT:
-                self._neighborhoods.clear()
-            hosts = self.fabric.host_of
-            rows = (
-                host_metadata_row(name) if name in hosts else self._switch_row(name)
-                for name in sorted(names, key=natural_key)
-            )
-            known = self._neighborhoods[names] = Block("DEVICE_NEIGHBOR_METADATA", tuple(rows), True)
-        return known
 
-    def _switch_row(self, name: str) -> Row:
-        known = self._switch_metadata.get(name)
-        if known is None:
-            known = self._switch_metadata[name] = switch_metadata_row(self.fabric.switch_of[name])
-        return known
-
-
-BFD_ROW = Row(
-    SYSTEM_DEFAULTS,
-    "software_bfd",
-    {"status": "enabled"},
-    "BFD watches the BGP sessions (bgp.bfd); with this row bgpcfgd starts FRR's bfdd.",
-)
-
-
-def use_of(used: Iterable[Attachment]) -> tuple[tuple[int, int], ...]:
-    """Return which ports are in use, by their places on the panel, and the lengths of their cables in metres."""
-    return tuple((one.port.index, one.length_m) for one in used)
+def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[Block]:
+    """Yield the tables of a switch that no other one has: a function of what it shares and of its own, of nothing
+    else."""
+    used = own.used
+    tables: dict[str, Iterable[Row]] = {
+        "DEVICE_METADATA": (metadata_row(own.name, own.asn, shared.settings),),
+        "DEVICE_NEIGHBOR": map(neighbor_row, used),
+        "INTERFACE": _interface_table(shared, used),
+        "LOOPBACK_INTERFACE": loopback_rows(own.loopback),
+        "PORT": _port_table(shared, used),
+    }
+    if shared.guarded:
+        ports = [one.port.name for one in used if one.is_host]
+        rows = edge_guard_rows(ports, shared.guarded, has_ipv6=shared.guards_ipv6)
+        tables |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
+    yield from (Block(table, tuple(rows), False) for table, rows in tables.items())
 
 
 _latest: Configurator | None = None
@@ -249,10 +197,6 @@ def _interface_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]
     return rows
 
 
-_HOST_FIELDS: Mapping[str, str] = {"type": "Server"}
-_HOST_REASON = "A GPU node that is cabled to this leaf (nodes); its type tells SONiC that the cable is short."
-
-
 _CABLED = "The cable plan ends at {} (topology); SONiC's QoS templates take the ports named here as the active ones."
 
 
@@ -264,23 +208,4 @@ def neighbor_row(attachment: Attachment) -> Row:
         {"name": attachment.neighbor, "port": attachment.neighbor_lldp_port},
         _CABLED,
         attachment.far,
-    )
-
-
-def host_metadata_row(name: str) -> Row:
-    """Return the DEVICE_NEIGHBOR_METADATA row of a GPU node."""
-    return Row("DEVICE_NEIGHBOR_METADATA", name, _HOST_FIELDS, _HOST_REASON)
-
-
-def switch_metadata_row(switch: Switch) -> Row:
-    """Return the DEVICE_NEIGHBOR_METADATA row of a neighboring switch."""
-    return Row(
-        "DEVICE_NEIGHBOR_METADATA",
-        switch.name,
-        {
-            "hwsku": switch.panel.hwsku,
-            "lo_addr": f"{ipv4_text(switch.loopback)}/32",
-            "type": SONIC_TYPE[switch.tier.name],
-        },
-        f"A {switch.tier.name} that is cabled to this switch (topology), with its own model and address.",
     )

@@ -7,9 +7,9 @@ is the device's own. (BGP's line of that name waits for fpmsyncd, which without 
 
 from collections.abc import Mapping
 
-from railweave.fabric.model import Switch
+from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import BufferModel
-from railweave.sonic.rows import Row
+from railweave.sonic.rows import Fields, Row
 
 SONIC_TYPE: Mapping[str, str] = {"leaf": "ToRRouter", "spine": "LeafRouter", "super-spine": "SpineRouter"}
 """SONiC's word for a tier by its name. It seeds the ECMP hash: 0, 10 and 25 (``hashing.hash_seed``)."""
@@ -21,23 +21,23 @@ _REASON = (
 )
 
 
-def metadata_row(switch: Switch, buffer_model: BufferModel | None = None) -> Row:
-    """Return our fields of ``DEVICE_METADATA|localhost``; without a plan of the buffer its model is the device's."""
+def shared_settings(panel: Panel, tier: Tier, buffer_model: BufferModel | None) -> Fields:
+    """Return our fields of ``DEVICE_METADATA|localhost`` that switches share; without a plan of the buffer its model is
+    the device's."""
     stated = {} if buffer_model is None else {"buffer_model": buffer_model.value}
-    return Row(
-        "DEVICE_METADATA",
-        "localhost",
-        {
-            "bgp_asn": str(switch.asn),
-            **stated,
-            "default_bgp_status": "up",
-            # PFC_WD is written by us; SONiC's own default would overwrite its times at boot.
-            "default_pfcwd_status": "disable",
-            "docker_routing_config_mode": "split-unified",
-            "frr_mgmt_framework_config": "false",
-            "hostname": switch.name,
-            "hwsku": switch.panel.hwsku,
-            "type": SONIC_TYPE[switch.tier.name],
-        },
-        _REASON,
-    )
+    return {
+        **stated,
+        "default_bgp_status": "up",
+        # PFC_WD is written by us; SONiC's own default would overwrite its times at boot.
+        "default_pfcwd_status": "disable",
+        "docker_routing_config_mode": "split-unified",
+        "frr_mgmt_framework_config": "false",
+        "hwsku": panel.hwsku,
+        "type": SONIC_TYPE[tier.name],
+    }
+
+
+def metadata_row(name: str, asn: int, shared: Fields) -> Row:
+    """Return our fields of ``DEVICE_METADATA|localhost``: those of a switch, and those that it shares with others."""
+    fields = {"bgp_asn": str(asn), "hostname": name, **shared}
+    return Row("DEVICE_METADATA", "localhost", dict(sorted(fields.items())), _REASON)

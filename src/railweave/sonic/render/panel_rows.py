@@ -1,6 +1,8 @@
-"""Rows that all switches of one panel and tier share: computed once a fabric, and selected by the ports in use.
+"""Rows that switches of one panel, tier and longest cable share: made once a fabric, and selected by the ports in use.
 
-A fabric of thousands of switches has two or three panels, so most rows of a device are values that exist already.
+A fabric of thousands of switches has two or three such kinds, so most rows of a device are values that exist already.
+What switches have in common of the intent enters rendering here and nowhere else: two values that are equal mean equal
+rows, whatever the intent says.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,14 +14,23 @@ from railweave.fabric.model import Panel, SwitchPort, Tier
 from railweave.fabric.policy import BufferModel, Policies
 from railweave.fabric.releases import RELEASES, nearest
 from railweave.qos.buffering import BufferPlan, plan_buffers
-from railweave.qos.mapping import MapChain, map_chain
+from railweave.qos.mapping import MapChain, map_chain, notification_dscp
 from railweave.qos.scheduling import QueueShare, queue_shares
 from railweave.qos.watchdog import Watchdog, watchdog
 from railweave.sonic.hashing import ENTROPY, HASH_FIELDS, hash_seed
 from railweave.sonic.neutral import SWITCH_HASH
-from railweave.sonic.render.buffer_tables import cable_row, cable_text, group_rows, profile_list_rows, shared_rows
+from railweave.sonic.ownership import SYSTEM_DEFAULTS
+from railweave.sonic.render.buffer_tables import (
+    PROFILES,
+    cable_row,
+    cable_text,
+    group_rows,
+    lossless_row,
+    profile_list_rows,
+    shared_rows,
+)
 from railweave.sonic.render.buffer_tables import queue_rows as buffer_queue_rows
-from railweave.sonic.render.metadata import SONIC_TYPE
+from railweave.sonic.render.metadata import SONIC_TYPE, shared_settings
 from railweave.sonic.render.ports import Attachment, bare_interface_row, breakout_rows, port_fields, reserved_port_row
 from railweave.sonic.render.qos_tables import (
     ecn_rows,
@@ -32,14 +43,16 @@ from railweave.sonic.render.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
-from railweave.sonic.rows import Block, Row
+from railweave.sonic.rows import Block, Fields, Row
+from railweave.wording import natural_key
 
 
 class CabledRows(NamedTuple):
-    """What a port gives with a cable of one length: its priority groups, and the length configured in SONiC (None
-    where no headroom is known)."""
+    """What a port gives with a cable of one length: its priority groups, their profile (None where nobody writes one),
+    and the length configured in SONiC (None where no headroom is known)."""
 
     groups: tuple[Row, ...]
+    profile: Row | None
     cable: str | None
 
 
@@ -77,7 +90,9 @@ class PortRows:
             buffer_queues=buffer_queue_rows(plan, port.name) if plan else (),
             profile_lists=profile_list_rows(plan, port.name) if plan else (),
             cabled={
-                length: CabledRows(group_rows(plan, port, length), cable_text(plan, port, length))
+                length: CabledRows(
+                    group_rows(plan, port, length), lossless_row(plan, port, length), cable_text(plan, port, length)
+                )
                 for length in lengths_m
             }
             if plan
@@ -92,8 +107,10 @@ class PortRows:
 
 
 class PanelRows(NamedTuple):
-    """All shared rows of a panel; ``ports`` is in panel order, ``qos`` holds maps, schedulers, ECN profiles and the
-    buffer's pools and profiles. ``buffer_model`` is None without a plan of the buffer."""
+    """All that switches of one panel, tier and longest cable share; ``ports`` is in panel order, ``qos`` holds maps,
+    schedulers, ECN profiles, the buffer's pools, and profiles of no port. ``settings`` are the shared fields of
+    DEVICE_METADATA; ``guarded`` are the code points that the ports of nodes are guarded for, with IPv6 where
+    ``guards_ipv6``."""
 
     ports: tuple[PortRows, ...]
     breakout: tuple[Row, ...]
@@ -101,10 +118,15 @@ class PanelRows(NamedTuple):
     global_map: Row
     watchdog_poll: tuple[Row, ...]
     buffer_model: BufferModel | None
+    daemons: tuple[Row, ...]
+    settings: Fields
+    guarded: tuple[int, ...]
+    guards_ipv6: bool
 
 
 def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
-    """Return the shared rows of ``panel`` in a tier with cables of ``lengths_m``, under the fabric's policies."""
+    """Return the shared rows of ``panel`` in a tier, on switches with cables of at most the longest of ``lengths_m``,
+    under the fabric's policies. Overrides, which are of single switches, have no say in them."""
     chain, group_map = map_chain(policies.classes), takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
     times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
@@ -126,7 +148,19 @@ def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collecti
         global_map=global_map_row(),
         watchdog_poll=(watchdog_poll_row(times),) if times else (),
         buffer_model=plan.model if plan else None,
+        daemons=(BFD_ROW,) if policies.bgp.bfd else (),
+        settings=shared_settings(panel, tier, plan.model if plan else None),
+        guarded=notification_dscp(policies.classes) if policies.edge_guard and tier.attaches_nodes else (),
+        guards_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
+
+
+BFD_ROW = Row(
+    SYSTEM_DEFAULTS,
+    "software_bfd",
+    {"status": "enabled"},
+    "BFD watches the BGP sessions (bgp.bfd); with this row bgpcfgd starts FRR's bfdd.",
+)
 
 
 def _hash_row(panel: Panel, tier: Tier, policies: Policies) -> Row:
@@ -167,6 +201,8 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ..
     by_table: dict[str, list[Row]] = {}
     for row in shared.qos:
         by_table.setdefault(row.table, []).append(row)
+    for row in shared.daemons:
+        by_table.setdefault(row.table, []).append(row)
     by_table["BREAKOUT_CFG"] = list(shared.breakout)
     by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
     by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
@@ -174,17 +210,22 @@ def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ..
     if shared.buffer_model is not None:
         for row in _buffer_rows(used, ports, shared.buffer_model):
             by_table.setdefault(row.table, []).append(row)
+        by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
     return tuple(Block(table, tuple(rows), True) for table, rows in by_table.items() if rows)
 
 
 def _buffer_rows(used: Iterable[Attachment], ports: Iterable[UsedRows], model: BufferModel) -> Iterable[Row]:
     lengths: dict[str, str] = {}
+    profiles: dict[str, Row] = {}
     for one, port in zip(used, ports, strict=True):
         cabled = port.cabled[one.length_m]
+        if cabled.profile is not None:
+            profiles.setdefault(cabled.profile.key, cabled.profile)
         yield from cabled.groups
         yield from port.buffer_queues
         yield from port.profile_lists
         if cabled.cable is not None:
             lengths[one.port.name] = cabled.cable
+    yield from profiles.values()
     if lengths:
         yield cable_row(lengths, model)

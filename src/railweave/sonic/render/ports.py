@@ -9,7 +9,8 @@ link down.
 
 from typing import NamedTuple
 
-from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Panel, Switch, SwitchPort
+from railweave.fabric.model import IPV6_LINK_LENGTH, Graph, Panel, Switch, SwitchPort
+from railweave.fabric.policy import Addressing
 from railweave.sonic.rows import Fields, Row
 from railweave.units import ipv4_text, ipv6_text
 
@@ -29,23 +30,23 @@ class Attachment(NamedTuple):
     ipv6: int | None = None
 
 
-def attachments(fabric: Fabric, switch: Switch) -> tuple[Attachment, ...]:
+def attachments(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[Attachment, ...]:
     """Return the used ports of ``switch`` in panel order."""
-    own, ports, addressing = switch.panel.ports, fabric.ports_of, fabric.policies.addressing
-    numbered, has_ipv4, has_ipv6 = not addressing.unnumbered, addressing.hosts is not None, bool(fabric.ipv6_blocks)
+    own, ports = switch.panel.ports, graph.ports_of
+    numbered, has_ipv4, has_ipv6 = not addressing.unnumbered, addressing.hosts is not None, bool(graph.ipv6_blocks)
     found = []
     # A fabric has a million ends of links, and a link is unpacked in the time of two of its names.
-    for link in fabric.downlinks_of[switch.name]:
+    for link in graph.downlinks_of[switch.name]:
         level, _, _, lower, lower_port, _, upper_port, network, _, length_m, _ = link
         port = ports[lower][lower_port]
         far, address = f"{lower}:{port.name}", network if (numbered if level else has_ipv4) else None
         if isinstance(port, SwitchPort):
             found.append(Attachment(own[upper_port], lower, far, port.alias, address, False, length_m))
         else:
-            ipv6 = fabric.ipv6_network(link) if has_ipv6 else None
+            ipv6 = graph.ipv6_network(link) if has_ipv6 else None
             found.append(Attachment(own[upper_port], lower, far, port.name, address, True, length_m, ipv6))
-    switches = fabric.switch_of
-    for _, _, _, _, lower_port, upper, upper_port, network, _, length_m, _ in fabric.uplinks_of[switch.name]:
+    switches = graph.switch_of
+    for _, _, _, _, lower_port, upper, upper_port, network, _, length_m, _ in graph.uplinks_of[switch.name]:
         port = switches[upper].panel.ports[upper_port]
         far, address = f"{upper}:{port.name}", network + 1 if numbered else None
         found.append(Attachment(own[lower_port], upper, far, port.alias, address, False, length_m))
