@@ -199,7 +199,7 @@ def test_the_findings_of_check_stay_in_the_comment_beside_the_longest_plan(
                  "MERGE_REQUEST": "7", "RAILWEAVE_IMAGE": "fabric@sha256:0"}  # fmt: skip
     script = script_of(jobs(repository)["plan"], "Plan", "Comment", "Result of the plan")
     assert ran(script, folder, programs, **variables).returncode == 1
-    _, comment = json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))
+    *_, comment = json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))
     assert len(comment["body"]) < LIMIT_CHARS
     assert all(text in comment["body"] for text in (" plan", "finding 1 ", "finding 50 ", "problem 1 ", "problem 50 "))
 
@@ -375,6 +375,36 @@ def test_of_a_hostile_pull_request_only_the_intent_reaches_its_plan(
 
 
 @pytest.mark.parametrize("jobs", [github, gitlab])
+def test_the_models_of_a_request_are_taken_as_they_are_there(
+    jobs: Any, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "catalog").mkdir()
+    (repository / "catalog/nics.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setitem(HOSTILE, "catalog/switches/acme.json", '{"id": "acme"}')
+    monkeypatch.setitem(HOSTILE, "catalog/nics.json", '{"nics": {}}')
+    done = planned_from(jobs, repository, tmp_path, "fabric: proposed\n")
+    assert done.returncode == 0, done.stderr
+    taken = {one: (tmp_path / "job" / one).read_text(encoding="utf-8") for one in HOSTILE if one.startswith("catalog")}
+    assert taken == {one: text for one, text in HOSTILE.items() if one.startswith("catalog")}
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
+def test_models_that_are_no_plain_files_are_not_planned(jobs: Any, repository: Path, tmp_path: Path) -> None:
+    (repository / "catalog").symlink_to("/etc")
+    done = planned_from(jobs, repository, tmp_path, "fabric: proposed\n")
+    assert done.returncode == 1
+    assert "something else than plain files" in done.stderr
+
+
+def test_every_trigger_on_files_names_all_that_a_fabric_is_made_of(repository: Path) -> None:
+    workflow = yaml.safe_load((repository / ".github/workflows/fabric.yml").read_text(encoding="utf-8"))
+    for event in ("pull_request", "pull_request_target", "push"):
+        assert {"intent/**", "catalog/**"} <= set(workflow[True][event]["paths"]), event
+    for event in ("pull_request", "push"):
+        assert {"inventory/**", "templates/**"} <= set(workflow[True][event]["paths"]), event
+
+
+@pytest.mark.parametrize("jobs", [github, gitlab])
 def test_an_intent_that_is_a_link_is_not_planned(jobs: Any, repository: Path, tmp_path: Path) -> None:
     done = planned_from(jobs, repository, tmp_path, None)
     assert done.returncode == 1
@@ -405,21 +435,27 @@ token = os.environ.get("RAILWEAVE_TOKEN", "")
 if token and (any(token in one for one in sys.argv) or token not in sys.stdin.read()):
     sys.exit("401")
 store = pathlib.Path(__file__).with_name("comments.json")
-known = json.loads(store.read_text()) if store.exists() else [{"id": 1, "body": "a question"}]
+writer = {"user": {"login": "github-actions[bot]"}, "author": {"id": 7}}
+others = {"user": {"login": "mallory"}, "author": {"id": 8}}
+questions = ["a question", "<!-- railweave -->\\nan earlier plan, says somebody"]
+known = [{"id": number, "body": body, **others} for number, body in enumerate(questions, start=1)]
+known = json.loads(store.read_text()) if store.exists() else known
 data = next((pathlib.Path(one[1:]).read_text() for one in sys.argv if one.startswith("@")), None)
-if data is None:
+if data is None and sys.argv[-1].endswith("/user"):
+    print(json.dumps(writer["author"]))
+elif data is None:
     print(json.dumps(known))
 elif "--request" in sys.argv:
     number = int(sys.argv[-1].rpartition("/")[2])
     known = [{**one, **(json.loads(data) if one["id"] == number else {})} for one in known]
 else:
-    known.append({"id": len(known) + 1, **json.loads(data)})
+    known.append({"id": len(known) + 1, **writer, **json.loads(data)})
 store.write_text(json.dumps(known))
 """
 
 
 @pytest.mark.parametrize("jobs", [github, gitlab])
-def test_the_comment_of_a_later_plan_takes_the_place_of_the_earlier_one_and_no_argument_is_its_token(
+def test_a_later_plan_replaces_the_own_comment_of_the_earlier_one_and_no_argument_is_its_token(
     jobs: Any, repository: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "job"
@@ -441,4 +477,8 @@ def test_the_comment_of_a_later_plan_takes_the_place_of_the_earlier_one_and_no_a
         )
         assert done.returncode == 0, done.stderr
     comments = json.loads((tmp_path / "bin/comments.json").read_text(encoding="utf-8"))
-    assert [one["body"].splitlines()[-1] for one in comments] == ["a question", "second plan"]
+    assert [one["body"].splitlines()[-1] for one in comments] == [
+        "a question",
+        "an earlier plan, says somebody",
+        "second plan",
+    ]
