@@ -1,8 +1,6 @@
 """The table of the management network: one row a port, with its address and its cable."""
 
-import csv
-import io
-
+from railweave.csv_text import csv_text
 from railweave.fabric.management import Management
 from railweave.units import ipv4_text
 
@@ -14,12 +12,10 @@ def management_csv(planned: Management) -> bytes:
 
     ``address`` has the prefix length of the pool; ``serves`` is where the switch stands, or whom it serves.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[tuple[object, ...]] = [_COLUMNS]
     length, gateway = planned.pool.length, ipv4_text(planned.gateway)
     for one in planned.ports:
         address = f"{ipv4_text(one.address)}/{length}"
         serves = planned.switches[one.switch]
-        writer.writerow((one.device, one.name, address, gateway, one.switch, one.port, serves, planned.length_m))
-    return text.getvalue().encode()
+        rows.append((one.device, one.name, address, gateway, one.switch, one.port, serves, planned.length_m))
+    return csv_text(rows).encode()

@@ -3,11 +3,10 @@
 The ``a`` end is the one nearer to the GPUs (GPU node, leaf or spine), the ``b`` end the other, one tier above.
 """
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
+from railweave.csv_text import csv_text
 from railweave.fabric.model import LINK_KINDS, Fabric, HostPort, Link, SwitchPort
 from railweave.wording import natural_key
 
@@ -61,9 +60,7 @@ def _lines(fabric: Fabric) -> Iterator[str]:
 
 
 def _as_csv(cells: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
+    return csv_text([cells]).rstrip("\n")
 
 
 def _links(fabric: Fabric) -> Iterator[Link]:

@@ -1,7 +1,5 @@
 """The bill of materials as a table, as JSON and as CSV."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +11,7 @@ from rich.text import Text
 from railweave.bom.bill import Bill, Line
 from railweave.bom.phases import BomPhase
 from railweave.bom.trays import RackSummary
+from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 from railweave.jsonable import members
@@ -60,10 +59,8 @@ def amount(price: Decimal | None) -> str | None:
 
 def bom_csv(bill: Bill) -> bytes:
     """Return the lines as CSV: a header, then a line a part; UTF-8, lines end with a line feed."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     money = ("unit_price", "price", "currency") if bill.currency else ()
-    writer.writerow((*_COLUMNS, *_SPACE, *money))
+    rows: list[tuple[object, ...]] = [(*_COLUMNS, *_SPACE, *money)]
     for line in bill.lines:
         length, units, power = (
             "" if one is None else one for one in (line.length_m, line.rack_units, line.max_power_w)
@@ -71,8 +68,8 @@ def bom_csv(bill: Bill) -> bytes:
         where = " ".join(line.where)
         cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, where, units, power)
         prices = (amount(line.unit_price) or "", amount(line.price) or "", bill.currency) if money else ()
-        writer.writerow((*cells, *prices))
-    return text.getvalue().encode()
+        rows.append((*cells, *prices))
+    return csv_text(rows).encode()
 
 
 def write_csv(bill: Bill, path: Path) -> None:

@@ -1,13 +1,12 @@
 """Labels of cables: a page of label sheets to print, and CSV for label printers."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from railweave.bom.labels import Label, LabelEnd
+from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import write_private
 from railweave.wording import counted
@@ -60,14 +59,12 @@ def write_labels(labels: Iterable[Label], fabric: str, path: Path) -> None:
 
 def labels_csv(labels: Iterable[Label]) -> bytes:
     """Return the labels as CSV: a header, then a line a plug; several far ends are separated by ``+``."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[tuple[object, ...]] = [_COLUMNS]
     for one in labels:
         far = zip(*(_cells(end) for end in one.far), strict=True)
         ends = (*_cells(one.near), *("+".join(dict.fromkeys(cells)) for cells in far))
-        writer.writerow((one.cable, *ends, one.part, one.length_m))
-    return text.getvalue().encode()
+        rows.append((one.cable, *ends, one.part, one.length_m))
+    return csv_text(rows).encode()
 
 
 def _cells(end: LabelEnd) -> tuple[str, ...]:
