@@ -6,10 +6,14 @@ own repository holds the objects and says how one logs in; its branches, index a
 """
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
 
 from nornir_railweave.journals.store import StoreError, later_than
 
@@ -23,6 +27,39 @@ _IDENTITY = {
 }
 
 
+_LOGIN_IN_URL = re.compile(r"(?P<scheme>(?:https?|ftps?)://)(?P<user>[^/:@]*)(?::(?P<password>[^/]*))?@(?P<rest>.*)")
+_LOGIN_HELPER = (
+    '!answer() { [ "$1" = get ] && '
+    'printf "username=%s\\npassword=%s\\n" "$RAILWEAVE_GIT_USER" "$RAILWEAVE_GIT_PASSWORD"; }; answer'
+)
+"""A credential helper (git-credential(7)) that names variables: git hands URLs to other programs as arguments."""
+
+
+class _Remote(NamedTuple):
+    """A remote as git's commands name it, and the variables of their environment that log in there."""
+
+    name: str
+    login: Mapping[str, str]
+
+
+def _without_login(remote: str) -> _Remote:
+    """Return a remote without what a URL says of its login, which every process list would show."""
+    found = _LOGIN_IN_URL.fullmatch(remote)
+    if found is None:
+        return _Remote(remote, {})
+    count = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+    login = {
+        "GIT_CONFIG_COUNT": str(count + 2),
+        f"GIT_CONFIG_KEY_{count}": "credential.helper",
+        f"GIT_CONFIG_VALUE_{count}": "",  # no other helper is asked, nor told to store this login
+        f"GIT_CONFIG_KEY_{count + 1}": "credential.helper",
+        f"GIT_CONFIG_VALUE_{count + 1}": _LOGIN_HELPER,
+        "RAILWEAVE_GIT_USER": unquote(found["user"]),
+        "RAILWEAVE_GIT_PASSWORD": unquote(found["password"] or ""),
+    }
+    return _Remote(found["scheme"] + found["rest"], login)
+
+
 class GitBranch:
     """A branch that holds nothing but records; ``remote`` is the name of a remote or its URL."""
 
@@ -30,7 +67,7 @@ class GitBranch:
         """Take the place as named; raises StoreError for what git would take for an option."""
         if not remote or remote.startswith("-"):
             raise StoreError(f"git:{remote} names no remote: `git:origin`, or `git:URL`")
-        self._remote = remote
+        self._named = remote
         self._ref = f"refs/heads/{branch}"
         self._head = ""
 
@@ -69,9 +106,27 @@ class GitBranch:
                 raise StoreError(f"{self._shown} cannot be written: {refused}")
         raise StoreError(f"{self._shown} cannot be written: others write there all the time")
 
+    @cached_property
+    def _remote(self) -> _Remote:
+        """Return the remote without a login; that of a project's own remote may hold one as well."""
+        if ":" in self._named:
+            return _without_login(self._named)
+        try:
+            url = self._git("remote", "get-url", self._named).decode().strip()
+        except StoreError:
+            return _Remote(self._named, {})
+        found = _without_login(url)
+        return found if found.login else _Remote(self._named, {})
+
+    def _reach(self, verb: str, *words: str) -> bytes:
+        """Run a git command that talks to the remote; ``words`` follow its name."""
+        options = [one for one in words if one.startswith("-")]
+        rest = [one for one in words if not one.startswith("-")]
+        return self._git(verb, *options, self._remote.name, *rest, more=self._remote.login)
+
     @property
     def _shown(self) -> str:
-        return f"the branch {self._ref.removeprefix('refs/heads/')} of {self._remote}"
+        return f"the branch {self._ref.removeprefix('refs/heads/')} of {self._named}"
 
     def _names(self) -> list[str]:
         if not self._head:
@@ -79,11 +134,11 @@ class GitBranch:
         return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
 
     def _fetch(self) -> None:
-        told = self._git("ls-remote", "--quiet", self._remote, self._ref).decode().split()
+        told = self._reach("ls-remote", "--quiet", self._ref).decode().split()
         head = told[0] if told else ""
         if head not in ("", self._head):
             # Neither FETCH_HEAD nor a branch is written: several processes of one clone may fetch at once.
-            self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", self._remote, self._ref)
+            self._reach("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", self._ref)
         self._head = head
 
     def _commit(self, name: str, data: bytes, removing: Sequence[str]) -> str:
@@ -100,7 +155,7 @@ class GitBranch:
     def _push(self, commit: str) -> str:
         """Return why the remote did not take a commit, empty where it did."""
         try:
-            self._git("push", "--quiet", "--no-verify", self._remote, f"{commit}:{self._ref}")
+            self._reach("push", "--quiet", "--no-verify", f"{commit}:{self._ref}")
         except StoreError as refused:
             return str(refused)
         return ""
