@@ -14,6 +14,7 @@ from no_skips import pytest_runtest_makereport
 from short_reports import pytest_runtest_protocol
 
 import nornir_railweave  # noqa: F401  so that `import napalm` leaves out the drivers of other vendors
+from railweave.masking import forget_resolved
 
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_protocol"]
 
@@ -59,6 +60,13 @@ def pytest_sessionfinish() -> None:
     """Search for garbage a last time: the end of the process would search all that is left twice more."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def no_secret_of_another_test() -> Iterator[None]:
+    """Forget the secrets that a test resolved: a process masks them for as long as it lives."""
+    yield
+    forget_resolved()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,11 +7,12 @@ none are listed here with the reason. Sources: the names, descriptions and row k
 202505); FRR's manual (docs.frrouting.org: basic, bgp, ospfd, ospf6d, isisd, ripd, nhrpd, ldpd, pathd).
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
+
+from railweave.masking import Mask, masked
 
 T = TypeVar("T")
 
@@ -27,8 +28,11 @@ _NOT_SECRET: Mapping[tuple[str, str], str] = {
 }
 """Fields whose names look like a secret, with the reason why they hold none."""
 
-_SECRET_WORD = re.compile(r"passw|passphrase|passcode|passkey|pwd|secret|psk|credential|token|communit|private|md5")
-_KEY_WORD = re.compile(r"^key|keys?\d*$|^(cak|sak|pw)\d*$")
+_SECRET_WORD = re.compile(
+    r"pass(w|phrase|code|key)|pwd|pswd|secret|psk|credential|token|communit|private|md5|"
+    r"^(?!by|com|tres|sur|over|multi|single|under|bio)\w*pass\d*$|^\w*pw\d*$|^creds?\d*$|^(jwt|otp|totp|hmac|bearer)\d*$"
+)
+_KEY_WORD = re.compile(r"^key|keys?\d*$|^(cak|sak|kek)\d*$")
 _PUBLIC_WORD = re.compile(r"^pub(lic)?(keys?)?$|^key(id|name|type|len|length|size|chain|usage|word|board)s?$")
 _MEASURE = re.compile(
     r"age|alg|algorithms?|bucket|burst|class|cnt|count|days|enabled?|errors?|exception|expiration|expired?|expiry|hours|"
@@ -59,7 +63,7 @@ _FRR_SECRET = re.compile(f"(?:{_FRR_COMMAND}){_REST}", re.MULTILINE | re.IGNOREC
 _FRR_LINE = re.compile(f"(?:{_FRR_COMMAND}{_FRR_LOOKS_LIKE}){_REST}", re.MULTILINE | re.IGNORECASE)
 
 _NAME = re.compile(r"""(?P<quote>["']?)(?P<name>[A-Za-z][\w.-]*)(?P=quote)\s*[:=]\s*""")
-_VALUE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[[^\]]*\]|[^\s,;}\])]+""")
+_VALUE = re.compile(r"""\{secret:[^}\s]*\}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[[^\]]*\]|[^\s,;}\])]+""")
 _ROW = re.compile(r"""(?P<table>[A-Z][A-Z0-9_]+)(?P<bar>[|/])(?P<key>[^\s/|"',;}\])]+)""")
 _LOGIN_IN_URL = re.compile(r"(?P<scheme>\w://[^\s:/@]*:)[^\s/@]+(?=@)")
 _PRIVATE_KEY = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----).)*", re.DOTALL)
@@ -81,6 +85,14 @@ def references(text: str) -> tuple[str, ...]:
 def with_secrets(text: str, values: Mapping[str, str]) -> str:
     """Return a text with the secrets that it refers to; those without a value stay references."""
     return _REFERENCE.sub(lambda match: values.get(match["name"], match[0]), text) if "{secret:" in text else text
+
+
+def refers_openly(line: str) -> bool:
+    """Tell whether a line of FRR refers to a secret elsewhere than behind a command that takes one.
+
+    A word that only looks like one, such as ``token`` in a description, is no such command.
+    """
+    return bool(references(line)) and bool(references(_FRR_SECRET.sub(_kept, line)))
 
 
 @lru_cache(maxsize=65536)
@@ -205,12 +217,10 @@ def shown_text(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the words of a device, or a command, as they may be shown.
 
     What looks like a secret is hidden: FRR's commands, ``name: value`` and ``name=value`` in whatever quotes, rows
-    whose keys are secrets, logins in addresses, private keys. ``secrets`` are those that the words may quote.
+    whose keys are secrets, logins in addresses, private keys. ``secrets`` are those that the words may quote; resolved
+    ones are masked as references to them.
     """
-    forms = {form for one in secrets for form in (one, json.dumps(one)[1:-1]) if form}
-    if forms:
-        alternatives = "|".join(re.escape(one) for one in sorted(forms, key=len, reverse=True))
-        text = re.sub(rf"(?<!\w)(?:{alternatives})(?!\w)", HIDDEN, text)
+    text = Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text))
     text = _FRR_SECRET.sub(_kept, text)
     text = _with_hidden_pairs(text)
     text = _ROW.sub(_shown_place, text)
@@ -222,7 +232,8 @@ def _with_hidden_pairs(text: str) -> str:
     shown, at = "", 0
     for match in _NAME.finditer(text):
         value = _VALUE.match(text, match.end())
-        if match.start() >= at and value and _names_secret(match):
+        is_reference = _REFERENCE.match(text, max(0, match.start() - 1)) or (value and references(value[0]))
+        if match.start() >= at and value and _names_secret(match) and not is_reference:
             quote = value[0][0] if value[0][0] in "\"'" else ""
             shown += f"{text[at : match.end()]}{quote}{HIDDEN}{quote}"
             at = value.end()

@@ -22,7 +22,6 @@ from napalm.base.exceptions import (
 from napalm_sonic.decoding import decodes, parse_json
 from napalm_sonic.reading import status_of
 from railweave.printable import printable
-from railweave.secrets import shown_text
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
 from railweave_switch.state import Stage
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "/usr/local/bin/railweave-switch"
 OTHER_PROGRAM = 70
+_QUOTED_CHARACTERS = 400
 _PARTS = ("status", "config", "frr", "observed", "found")
 """What is an object in every answer that has it."""
 
@@ -157,9 +157,9 @@ class Caller:
         except ValueError as error:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
-            said = printable(shown_text(done.error_text()[:400]))
+            said = printable(self.session.quotes.shown(done.error_text()))[:_QUOTED_CHARACTERS]
             raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
-        return answer
+        return self.session.quotes.shown_answer(answer)
 
 
 def _misshapen(answer: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -101,17 +101,18 @@ def lldp_capabilities(octets: str) -> list[str]:
     return [name for bit, name in enumerate(_LLDP_CAPABILITIES) if first & (0x80 >> bit)]
 
 
-def error_of(answer: Mapping[str, Any]) -> str:
-    """Return why a transaction failed, in the device's own words where it said some."""
+def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:
+    """Return why a transaction failed, in the device's own words where it said some, without ``secrets``."""
     refused = answer.get("refused")
     if refused:
-        return f"{refused['command']}: {error_text(str(refused['said']))}"
-    return error_text(str(answer.get("error") or answer.get("outcome")))
+        command = shown_text(str(refused["command"]), secrets)
+        return f"{command}: {error_text(str(refused['said']), secrets)}"
+    return error_text(str(answer.get("error") or answer.get("outcome")), secrets)
 
 
-def error_text(said: str) -> str:
+def error_text(said: str, secrets: Iterable[str] = ()) -> str:
     """Return the part of an output that tells a person what is wrong (``headline``), without secrets."""
-    told = headline(printable(shown_text(strip_ansi(said))))
+    told = headline(printable(shown_text(strip_ansi(said), secrets)))
     shown = told if len(told) <= _SHOWN_CHARACTERS else f"{told[:_SHOWN_CHARACTERS]} …"
     return shown or "it said nothing"
 

@@ -123,7 +123,7 @@ class Committer:
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
         self._judge(self._with_frr(work, answer, revert_in_s, look), work)
-        complaint = shown_text(error_of(answer), _secrets(work)) if answer.get("refused") else ""
+        complaint = error_of(answer, _secrets(work)) if answer.get("refused") else ""
         applied = Applied(work.commit_id, self.program.known, complaint)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
@@ -296,21 +296,21 @@ class Committer:
         if outcome == "reverted":
             ended = "the earlier configuration is restored"
         elif outcome == "failed" and answer.get("missing"):
-            missing = shown_text(some(list(answer["missing"])), secrets)
+            missing = some([shown_text(str(one), secrets) for one in answer["missing"]])
             ended = f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
         elif status and status_of(status).pending and answer.get("code") == "pending":
             ended = "confirm_commit() keeps it, rollback() undoes it"
-        fault = CommitError(f"{self.hostname}: {shown_text(error_of(answer), secrets)}; {ended}")
+        fault = CommitError(f"{self.hostname}: {error_of(answer, secrets)}; {ended}")
         if said := (answer.get("refused") or {}).get("said"):
             fault.add_note(printable(shown_text(str(said), secrets)))
         raise fault
 
 
 def _secrets(work: Work) -> frozenset[str]:
-    """Return the secrets that a device may quote when it refuses a change: those that come and those that were."""
+    """Return the secrets that a device may quote when it refuses a change: those that come and all that were, since
+    SONiC checks the whole configuration."""
     before = work.before.running
-    touched = {change.table: before.config_db.get(change.table, {}) for change in work.delta}
-    return secret_values(merge_document(work.delta)) | secret_values({**touched, BGPRAW: before.frr or ""})
+    return secret_values(merge_document(work.delta)) | secret_values({**before.config_db, BGPRAW: before.frr or ""})
 
 
 class Changes:

@@ -54,6 +54,7 @@ def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -
     for command in commands:
         done = session.run(command)
         if done.exit_status != 0:
-            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {done.error_text()}")
+            said = session.quotes.shown(done.error_text())
+            raise CommandErrorException(f"{command!r} failed with exit status {done.exit_status}: {said}")
         outputs[command] = done.stdout
     return outputs

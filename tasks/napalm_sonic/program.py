@@ -14,7 +14,6 @@ from napalm_sonic.calling import Caller
 from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
-from railweave.secrets import shown_text
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
 from railweave_switch.reload_check import Rejected
@@ -49,6 +48,7 @@ class SwitchProgram:
         if known is not None and known.frr_digest:
             words += _digests(known)
         self.known = reading_of(self.hostname, self._read(["read", *words]), known)
+        self.caller.session.quotes.running = self.known.running
         return self.known
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
@@ -152,10 +152,8 @@ class SwitchProgram:
         else:
             answer = self._change(words, name)
         found = answer.get("found") or answer["status"]
-        restored, missing = (tuple(map(shown_text, answer.get(part) or ())) for part in ("restored", "missing"))
-        return Recovery(
-            status_of(found), str(answer["outcome"]), restored, missing, shown_text(answer.get("error") or "")
-        )
+        restored, missing = (tuple(map(str, answer.get(part) or ())) for part in ("restored", "missing"))
+        return Recovery(status_of(found), str(answer["outcome"]), restored, missing, str(answer.get("error") or ""))
 
     @decodes("its answer")
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
@@ -181,6 +179,8 @@ class SwitchProgram:
     def _learned(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Take over what the answer to a change says of what runs now."""
         self.known = None if self.known is None else learned_of(self.hostname, answer, self.known)
+        if self.known is not None:
+            self.caller.session.quotes.running = self.known.running
         return answer
 
     def _refuse_unless(self, outcome: str, answer: Mapping[str, Any], what: str = "") -> None:

@@ -29,6 +29,7 @@ from napalm_sonic.host_keys import known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.login import connect, login_errors
 from napalm_sonic.login_key import with_key
+from napalm_sonic.quoting import Quotes
 from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Session:
     sudo: bool = True
     jump: Jump | None = None
     clock: Clock = SYSTEM_CLOCK
+    quotes: Quotes = field(default_factory=Quotes)
     _connection: Any = None
     _heard_s: float = 0.0
 
@@ -161,7 +163,7 @@ class Session:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
         done = self.run(command)
         if done.exit_status != 0:
-            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {done.error_text()}")
+            raise CommandErrorException(f"{self.hostname}: {command!r} failed: {self.quotes.shown(done.error_text())}")
         return done.stdout
 
     def run_root(self, command: str) -> Completed:

@@ -26,7 +26,20 @@ SOURCES = {
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(layer)
     for layer in (
-        {"units", "names", "diagnostics", "errors", "files", "printable", "secrets", "jsonable", "wording", "__init__"},
+        {
+            "units",
+            "names",
+            "diagnostics",
+            "errors",
+            "files",
+            "printable",
+            "masking",
+            "secrets",
+            "csv_text",
+            "jsonable",
+            "wording",
+            "__init__",
+        },
         {"fabric"},
         {"intent", "catalog", "templates"},
         {"cabling"},

@@ -21,6 +21,7 @@ from nornir_railweave.journals.store import StoreError
 from railweave.api.journals import journal_folder, shared_journals
 from railweave.api.project import JOURNALS, STATE
 from railweave.errors import RailweaveError, RefusedError
+from railweave.masking import masked
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
@@ -171,7 +172,7 @@ def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
 
 def _line(record: Mapping[str, Any], before: bytes) -> bytes:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return json.dumps({"at": now, **record, "previous": line_digest(before)}).encode()
+    return json.dumps({"at": now, **masked(record), "previous": line_digest(before)}).encode()
 
 
 _BLOCK_BYTES = 65536

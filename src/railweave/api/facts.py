@@ -16,6 +16,7 @@ from railweave.fabric.model import Host
 from railweave.files import write_private
 from railweave.hosts.facts import node_facts
 from railweave.hosts.values import host_vendor
+from railweave.masking import masked
 from railweave.wording import counted
 
 __all__ = ["collect"]
@@ -71,7 +72,7 @@ def _write(out: Path, one: _Read) -> None:
         if one.error:
             file.unlink(missing_ok=True)
         else:
-            write_private(file, one.text.encode())
+            write_private(file, masked(one.text).encode())
     except OSError as wrong:
         raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
 

@@ -11,6 +11,7 @@ from typing import Any
 from railweave.api.project import STATE
 from railweave.errors import RailweaveError
 from railweave.files import write_private
+from railweave.masking import masked
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.rehearsal import Rehearsal
@@ -23,7 +24,7 @@ _SUFFIXES = (".rehearsal.json", ".rehearsal-with-faults.json")
 
 def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
     """Write a rehearsal into the project, and beside the files of its plan; return where. Raises RailweaveError."""
-    text = (json.dumps(versioned(rehearsal_json(rehearsal)), indent=2) + "\n").encode()
+    text = (json.dumps(masked(versioned(rehearsal_json(rehearsal))), indent=2) + "\n").encode()
     suffix = _SUFFIXES[bool(rehearsal.faults)]
     paths = (_FOLDER / f"{rehearsal.plan_digest}{suffix}", *(plan.with_suffix(suffix) for plan in beside))
     for path in paths:

@@ -27,7 +27,7 @@ from railweave.cli.options import (
     TargetOption,
     Yes,
 )
-from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, write_json
+from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, print_text, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 from railweave.wording import command_line, commands_name
@@ -249,7 +249,7 @@ def drift(
     exceptions = ignore or Path(_EXCEPTIONS)
     found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=exceptions)
     if markdown and not json:
-        print(drift_markdown(found))
+        print_text(drift_markdown(found))
     else:
         print_result(found, drift_json, drift_view, as_json=json)
     if not json:

@@ -30,6 +30,7 @@ from railweave.cli.options import IntentCommand, UsageProblem
 from railweave.cli.terminal import EXIT_INTERRUPTED
 from railweave.cli.usage import show_usage_error
 from railweave.errors import RailweaveError, RefusedError
+from railweave.masking import forget_resolved
 
 EXIT_FAILED = 1
 EXIT_USAGE = 64
@@ -88,6 +89,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. This is the only catch-all handler of the program."""
+    forget_resolved()
     try:
         status = _narrowed(arguments)(list(arguments), standalone_mode=False)
         sys.stdout.flush()
@@ -137,11 +139,13 @@ def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
 
 
 def _show_fault(exc: Exception) -> None:
+    from railweave.cli.show import print_text
+
     if os.environ.get("RAILWEAVE_DEBUG"):
-        traceback.print_exception(exc)
+        print_text("".join(traceback.format_exception(exc)), end="", stderr=True)
         return
-    print(
+    print_text(
         f"railweave: this is a bug in railweave: {type(exc).__name__}: {exc}\n"
         "The command stopped. Run it again with RAILWEAVE_DEBUG=1 and report its output.",
-        file=sys.stderr,
+        stderr=True,
     )

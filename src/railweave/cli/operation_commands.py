@@ -7,7 +7,7 @@ import typer
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes, open_compared
-from railweave.cli.show import print_document, print_result, print_view
+from railweave.cli.show import print_document, print_result, print_text, print_view
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
 
@@ -104,7 +104,7 @@ def replace(
     if json:
         print_document(work_json(title, steps))
     elif markdown:
-        print(work_markdown(title, steps), end="")
+        print_text(work_markdown(title, steps), end="")
     else:
         print_view(work_view(title, steps))
 

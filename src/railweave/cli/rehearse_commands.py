@@ -23,7 +23,7 @@ from railweave.cli.options import (
     SkipUnreachable,
     TargetOption,
 )
-from railweave.cli.show import print_result
+from railweave.cli.show import print_result, print_text
 from railweave.cli.terminal import Terminal
 
 
@@ -91,7 +91,7 @@ def rehearse(
         project, target, options, reviewed=reviewed, running=running, base=base, phase=phase, faults=tuple(fault or ())
     )
     if markdown and not json:
-        print(rehearsal_markdown(found))
+        print_text(rehearsal_markdown(found))
     else:
         print_result(found, rehearsal_json, rehearsal_view, as_json=json)
     return 0 if found.ok else 1

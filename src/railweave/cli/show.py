@@ -1,4 +1,7 @@
-"""Printing for the commands: results on standard output, as JSON or for a person; messages on standard error."""
+"""Printing for the commands: results on standard output, as JSON or for a person; messages on standard error.
+
+All that a command prints goes through here, and resolved secrets are masked before it is wrapped or encoded.
+"""
 
 import json
 import os
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
+from railweave.masking import masked
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -66,10 +70,11 @@ def print_json(value: Mapping[str, Any]) -> None:
 
     from railweave.printable import printable_json
 
+    shown = masked(value)
     try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+        text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
     except TypeError:  # halves of surrogate pairs, integers of more than 64 bits: files of others may hold them
-        text = json.dumps(value, indent=2)
+        text = json.dumps(shown, indent=2)
     sys.stdout.write(printable_json(text) + "\n")
 
 
@@ -87,7 +92,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     from railweave.files import write_private
 
     try:
-        write_private(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_private(path, orjson.dumps(masked(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except OSError as exc:
         instead = ""
         if path.is_dir():
@@ -105,7 +110,7 @@ def print_plan(
     from railweave.report.plan import plan_markdown, plan_view
 
     if as_markdown and not as_json:
-        print(plan_markdown(plan))
+        print_text(plan_markdown(plan))
     else:
         print_result(plan, plan_json, plan_view, as_json=as_json)
     print_diagnostics(problems)
@@ -118,7 +123,7 @@ def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> 
 
     for one in stored(plan, *beside):
         if as_markdown:
-            print(f"\n{stored_line(one, markdown=True)}")
+            print_text(f"\n{stored_line(one, markdown=True)}")
         else:
             print_view(stored_line(one))
 
@@ -136,12 +141,39 @@ class _Printable:
         from railweave.printable import printable
 
         for one in console.render(self._view, options):
-            yield one if one.control else Segment(printable(one.text), one.style)
+            yield one if one.control else Segment(printable(masked(one.text)), one.style)
 
 
 def print_view(view: "RenderableType", *, stderr: bool = False, soft_wrap: bool = False) -> None:
     """Print a view on standard output, or on standard error."""
-    console(stderr=stderr).print(_Printable(view), soft_wrap=soft_wrap)
+    console(stderr=stderr).print(_Printable(_masked_view(view)), soft_wrap=soft_wrap)
+
+
+def _masked_view(view: "RenderableType") -> "RenderableType":
+    """Return a view whose texts are masked before they are wrapped, which may cut a secret in two."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if isinstance(view, str):
+        return masked(view)
+    if isinstance(view, Text):
+        plain = masked(view.plain)
+        return view if plain == view.plain else Text(plain, view.style)
+    if isinstance(view, Group):
+        return Group(*map(_masked_view, view.renderables), fit=view.fit)
+    if isinstance(view, Padding):
+        view.renderable = _masked_view(view.renderable)
+    if isinstance(view, Table):
+        for column in view.columns:
+            column._cells = [*map(_masked_view, column.cells)]
+    return view
+
+
+def print_text(text: str, *, end: str = "\n", stderr: bool = False) -> None:
+    """Print a text as it is, such as markdown."""
+    print(masked(text), end=end, file=sys.stderr if stderr else sys.stdout, flush=stderr)
 
 
 def print_error(text: str) -> None:

@@ -16,10 +16,12 @@ from railweave.cli.show import (
     print_plan,
     print_rehearsals,
     print_result,
+    print_text,
     print_view,
 )
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
+from railweave.masking import masked
 from railweave.wording import command_line, counted, first_few
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Terminal(Operator):
             def listener(name: str, state: HostState) -> None:
                 bars.advance(bar)
                 if state in {HostState.FAILED, HostState.UNREACHABLE}:
-                    screen.print(f"{name}: {state.value}", markup=False)
+                    screen.print(masked(f"{name}: {state.value}"), markup=False)
 
             yield listener
 
@@ -156,7 +158,7 @@ class Terminal(Operator):
         if self.yes:
             return True
         self.require_answer(command, instead)
-        print(f"{question} Type `yes` to confirm: ", end="", file=sys.stderr, flush=True)
+        print_text(f"{question} Type `yes` to confirm: ", end="", stderr=True)
         return sys.stdin.readline().strip() == "yes"
 
 

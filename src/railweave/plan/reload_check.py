@@ -25,10 +25,11 @@ def reload_blockers(
     causes = dict.fromkeys(
         f"{one.table}|{shown_key(one.table, one.key)}" for one in delta if one.method is Method.RELOAD
     )
+    secrets = secret_values(candidate) if rejected else frozenset()
     for table, key, field, said in rejected:
         rows = candidate.get(table, {})
         place = table and (f"{table}|{shown_key(table, key)} {field}".rstrip() if key else f"table {table}")
-        reason = shown_text(said, [*secret_values({table: rows}), *(rows if is_secret_key(table) else ())])
+        reason = shown_text(said, secrets)
         ours = intended.get(table, {}).get(key)
         if not table:
             remedy = "read the words of SONiC"

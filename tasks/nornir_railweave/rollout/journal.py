@@ -30,6 +30,7 @@ from nornir_railweave.journals.shared import HeldError, Lease, SharedJournals, i
 from nornir_railweave.journals.store import StoreError
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError
+from railweave.masking import masked
 from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, Result
@@ -169,7 +170,7 @@ class Journal:
             **event.details,
         }
         try:
-            self._append((json.dumps(line) + "\n").encode())
+            self._append((json.dumps(masked(line)) + "\n").encode())
             os.fsync(self._file)
         except OSError as problem:
             self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"

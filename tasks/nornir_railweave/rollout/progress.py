@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from nornir_railweave.events import Event, Step
+from railweave.masking import masked
 from railweave.plan.outcome import outcome_text
 
 _TITLES = {
@@ -117,7 +118,7 @@ class FabricProgress:
             return
         if event.step is Step.OUTCOME and (told == event.text or with_its_wave):
             text = text.partition(" (")[0]
-        self._console.print(text, markup=False)
+        self._console.print(masked(text), markup=False)
 
     def task_started(self, task: Task) -> None:
         """Begin a bar for all hosts of a task."""

@@ -12,6 +12,8 @@ from nornir_railweave.target.secret_store import SecretStore
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
+from railweave.masking import SHORTEST, mask_from_now_on
+from railweave.secrets import HIDDEN
 from railweave.wording import command_line
 from railweave_hosts.access import SecretName
 
@@ -142,7 +144,10 @@ def _secret(named: SecretName | None, variable: str | None, store: SecretStore) 
         raise RefusedError(
             [error("RW603", f"the environment variable {variable} is not set", fix=f"export {variable}, or use a key")]
         )
-    return store.environ[variable]
+    value = store.environ[variable]
+    if len(value) >= SHORTEST:
+        mask_from_now_on(value, HIDDEN)
+    return value
 
 
 def _jump(jump: JumpLogin, login: Login, store: SecretStore) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from nornir_railweave.target.model import SecretSource, Target
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
+from railweave.masking import SHORTEST, mask_from_now_on
+from railweave.secrets import reference
 
 COMMAND_S = 60.0
 
@@ -22,7 +24,7 @@ class _MissingError(Exception):
 
 @dataclass
 class SecretStore:
-    """Resolves each secret once; ``values`` are those known by now, by name."""
+    """Resolves each secret once; ``values`` are those known by now, by name. Nothing prints them from then on."""
 
     target: Target
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
@@ -53,6 +55,11 @@ class SecretStore:
         value = self._read(source).rstrip("\r\n")
         if not value or "\n" in value or "\0" in value:
             raise _MissingError("what was found is empty, or more than one line")
+        if len(value) < SHORTEST:
+            raise _MissingError(
+                f"its value has fewer than {SHORTEST} characters, too few to be hidden wherever it is quoted"
+            )
+        mask_from_now_on(value, reference(name))
         self.values[name] = value
 
     def _read(self, source: SecretSource) -> str:

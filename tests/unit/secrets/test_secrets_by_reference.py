@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,17 @@ def test_a_secret_comes_from_the_environment_a_file_or_a_command(source: str, tm
         (SecretSource(env="TAC"), "the environment variable TAC is not set"),
         (SecretSource(env="EMPTY"), "what was found is empty, or more than one line"),
         (SecretSource(env="LINES"), "what was found is empty, or more than one line"),
+        (
+            SecretSource(env="SHORT"),
+            "its value has fewer than 6 characters, too few to be hidden wherever it is quoted",
+        ),
         (SecretSource(file=Path("/nowhere/x")), "/nowhere/x: No such file or directory"),
         (SecretSource(command=("/nowhere/sops",)), "`/nowhere/sops` cannot be run (FileNotFoundError)"),
         (SecretSource(command=("sh", "-c", f"echo {VALUE}; echo {VALUE} >&2; exit 3")), "`sh` ended with status 3"),
     ],
 )
 def test_a_missing_secret_says_why_and_nothing_of_it(source: SecretSource | None, why: str) -> None:
-    found = store({"EMPTY": "", "LINES": "a\nb"}, **({"NAME": source} if source else {}))
+    found = store({"EMPTY": "", "LINES": "a\nb", "SHORT": "5char"}, **({"NAME": source} if source else {}))
     (missing,) = found.missing({"NAME": HERE})
     assert (missing.code, missing.where) == ("RW603", HERE)
     assert missing.message == f"secret NAME cannot be resolved: {why}"
@@ -85,9 +90,12 @@ def config() -> DeviceConfig:
 
 def test_a_configuration_is_filled_in_with_what_is_known() -> None:
     found = resolved(config(), {"READ": "public", "TAC": VALUE})
-    assert found.config_db()["SNMP_COMMUNITY"] == {"public": {"TYPE": "RO"}}
+    assert found.config_db()["SNMP_COMMUNITY"] == {reference("READ"): {"TYPE": "RO"}}, "a key would be shown"
     assert found.config_db()["TACPLUS"]["global"] == {"passkey": VALUE, "timeout": "5"}
     assert found.frr == config().frr
+    assert resolved(config(), {"BGP": VALUE}).frr == f"router bgp 1\n neighbor X password {VALUE}\nexit\n"
+    shown = replace(config(), frr=f"router bgp 1\n neighbor X description {reference('BGP')}\nexit\n")
+    assert resolved(shown, {"BGP": VALUE}) == shown
     assert resolved(found, {}) == found
 
 

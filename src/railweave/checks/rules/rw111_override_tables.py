@@ -1,6 +1,7 @@
 """Overrides are rows of CONFIG_DB that railweave does not know. Management access is how a switch is reached, sessions
 are in the FRR file, what SONiC finds on the hardware is its own, and a switch without its core features forwards
-nothing: none of it may be stated (design.md section 5). Who can log in may be, with a warning."""
+nothing: none of it may be stated (design.md section 5). Who can log in may be, with a warning. A reference to a secret
+is the value of a field that is hidden wherever its row is shown; in a name or a key the secret would be shown."""
 
 import re
 from collections.abc import Mapping
@@ -51,7 +52,34 @@ def tables(intent: Intent) -> Breaches:
                 )
                 fix = f"have a console at hand; `{command_line('deploy')}` asks for --allow-lockout"
                 yield Breach(path_text(place), message, fix, Severity.WARNING)
+            yield from _references(place, rows)
             yield from _fields(place, rows)
+
+
+_WHOLE_VALUE = "write the value itself if it is no secret"
+_SNMP = "SNMPv3 has its secrets in fields: use rows of SNMP_USER"
+
+
+def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
+    """Yield the references to secrets where railweave shows what they resolve to."""
+    table = place[-1]
+    if references(table):
+        yield Breach(path_text(place), f"the name of table `{table}` cannot hold a secret", _WHOLE_VALUE)
+    for key, fields in rows.items():
+        if references(key):
+            fix = _SNMP if table == "SNMP_COMMUNITY" else _WHOLE_VALUE
+            message = f"key `{key}` of `{table}` cannot hold a secret: keys of rows are shown"
+            yield Breach(path_text((*place, key)), message, fix)
+        for field, value in fields.items():
+            where = path_text((*place, key, field))
+            if references(field):
+                yield Breach(where, f"the name of field `{field}` of `{table}` cannot hold a secret", _WHOLE_VALUE)
+            elif references(str(value)) and not is_secret(table, field):
+                message = f"field `{field}` of `{table}` cannot hold a secret: railweave shows what is in it"
+                yield Breach(where, message, _WHOLE_VALUE)
+            elif references(str(value)) and not isinstance(value, str):
+                message = f"field `{field}` of `{table}` cannot hold a secret in a list"
+                yield Breach(where, message, "write `{secret: NAME}` as the field's only value")
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
@@ -62,10 +90,7 @@ def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]
         if table == "FEATURE" and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:
             message = f"feature `{key}` cannot be switched off: the switch would forward nothing"
             yield Breach(path_text((*place, key)), message, f"take `{key}` out of `overrides`")
-        for field, value in fields.items():
-            if references(str(value)) and not is_secret(table, field):
-                message = f"field `{field}` of `{table}` cannot hold a secret: railweave shows what is in it"
-                yield Breach(path_text((*place, key, field)), message, "write the value itself, if it is no secret")
+        for field in fields:
             if (table, field) in FOUND_ON_HARDWARE:
                 message = f"field `{field}` of `{table}` cannot be overridden: SONiC finds it on the hardware"
                 yield Breach(path_text((*place, key, field)), message, f"take `{field}` out of `overrides`")

@@ -1,11 +1,15 @@
-"""Secrets in a device's configuration, which stands with references to them until it is compared with what runs."""
+"""Secrets in a device's configuration, which stands with references to them until it is compared with what runs.
+
+A reference is filled in where the value is hidden whenever the configuration is shown: as the value of a secret field,
+and behind a command of FRR that takes a secret. Everywhere else, also in a row's key, it stays a reference.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from railweave.secrets import references, with_secrets
+from railweave.secrets import is_secret, references, refers_openly, with_secrets
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.rows import DeviceConfig, Fields, Row
+from railweave.sonic.rows import DeviceConfig, Fields, Row, Value
 
 
 def resolved(config: DeviceConfig, values: Mapping[str, str]) -> DeviceConfig:
@@ -40,18 +44,24 @@ def _replaced(config: DeviceConfig, value_of: _InPlace) -> DeviceConfig:
     rows = tuple(_row(row, value_of) if _refers(row) else row for row in config.rows)
     frr = config.frr
     if "{secret:" in frr:
-        frr = "".join(value_of(line, ("", "", "")) for line in frr.splitlines(keepends=True))
+        frr = "".join(_line(line, value_of) for line in frr.splitlines(keepends=True))
     return replace(config, rows=rows, frr=frr)
 
 
 def _refers(row: Row) -> bool:
-    return "{secret:" in row.key or any("{secret:" in value for value in row.fields.values() if isinstance(value, str))
+    return any("{secret:" in value for value in row.fields.values() if isinstance(value, str))
 
 
 def _row(row: Row, value_of: _InPlace) -> Row:
-    key = value_of(row.key, (row.table, row.key, ""))
-    fields: Fields = {
-        name: value_of(value, (row.table, key, name)) if isinstance(value, str) else value
-        for name, value in row.fields.items()
-    }
-    return Row(row.table, key, fields, row.why, row.about)
+    fields: Fields = {name: _field(row, name, value, value_of) for name, value in row.fields.items()}
+    return Row(row.table, row.key, fields, row.why, row.about)
+
+
+def _field(row: Row, name: str, value: Value, value_of: _InPlace) -> Value:
+    if not isinstance(value, str) or not is_secret(row.table, name):
+        return value
+    return value_of(value, (row.table, row.key, name))
+
+
+def _line(line: str, value_of: _InPlace) -> str:
+    return line if refers_openly(line) else value_of(line, ("", "", ""))
