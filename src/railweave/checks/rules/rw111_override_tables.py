@@ -10,7 +10,7 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.secrets import is_secret, references
+from railweave.secrets import is_secret, is_secret_key, references
 from railweave.wording import command_line
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -57,7 +57,7 @@ def tables(intent: Intent) -> Breaches:
 
 
 _WHOLE_VALUE = "write the value itself if it is no secret"
-_SNMP = "SNMPv3 has its secrets in fields: use rows of SNMP_USER"
+_OTHER_TABLE = "use a table with the secret in a field, as SNMPv3 has it and SNMP communities have not"
 
 
 def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
@@ -67,7 +67,7 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
         yield Breach(path_text(place), f"the name of table `{table}` cannot hold a secret", _WHOLE_VALUE)
     for key, fields in rows.items():
         if references(key):
-            fix = _SNMP if table == "SNMP_COMMUNITY" else _WHOLE_VALUE
+            fix = _OTHER_TABLE if is_secret_key(table) else _WHOLE_VALUE
             message = f"key `{key}` of `{table}` cannot hold a secret: keys of rows are shown"
             yield Breach(path_text((*place, key)), message, fix)
         for field, value in fields.items():
