@@ -1,14 +1,18 @@
 """Manual drain and undrain: the checks, the question to the operator, the wait, the verification."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.verifying import verify
 from railweave.api.auditing import audited_action
+from railweave.api.journals import holding_capacity
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.model import Fabric
 from railweave.fabric.names import known_switches
 from railweave.plan.expectation import skipping
 from railweave.plan.manual_drain import (
@@ -55,8 +59,17 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
     rollout = live.target.rollout
     wait_s = rollout.drain_timeout_s if request.wait_s is None else request.wait_s
     command = " ".join(["drain", *request.devices, *(["--links", ",".join(request.links)] if request.links else [])])
-    with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
-        results = draining.drain(live.nornir, targets, wait_s=wait_s, packets_per_s=rollout.quiet_packets_per_s)
+    with ExitStack() as stack:
+        stack.enter_context(holding_capacity(fabric.name, target, command, project.operator))
+        record = stack.enter_context(audited_action(command, fabric.name, target, live.designed.intent.sha256))
+        stack.enter_context(live.progress())
+        results = draining.drain(
+            live.nornir,
+            targets,
+            wait_s=wait_s,
+            packets_per_s=rollout.quiet_packets_per_s,
+            forbidden=forbidding(live, targets, several=request.several),
+        )
         record(_outcomes(results, "drained"))
         return results
 
@@ -93,20 +106,43 @@ def undrain(
         return results, VerifyResult(tuple(check for check in seen.checks if check.kind.value in _OF_TRAFFIC))
 
 
+def forbidding(
+    live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool
+) -> Callable[[], tuple[Diagnostic, ...]]:
+    """Return a function that reads the switches around ``targets`` and returns why these must not be drained now."""
+
+    def forbidden() -> tuple[Diagnostic, ...]:
+        return _refused(live.designed.fabric, targets, _around(live, targets), several=several)
+
+    return forbidden
+
+
+def _around(live: LiveFabric, targets: Sequence[DrainTarget]) -> dict[str, DrainResult]:
+    return draining.read(live.nornir, neighborhood(live.designed.fabric, targets))
+
+
+def _refused(
+    fabric: Fabric, targets: Sequence[DrainTarget], found: Mapping[str, DrainResult], *, several: bool
+) -> tuple[Diagnostic, ...]:
+    silent = [name for name, one in found.items() if one.error]
+    return check_drain(fabric, targets, _drained_of(found), silent, several=several)
+
+
+def _drained_of(found: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:
+    return {name: one.away for name, one in found.items() if not one.error}
+
+
 def _drained_around(
     live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError if the remaining paths do not suffice."""
-    fabric = live.designed.fabric
-    found = draining.read(live.nornir, neighborhood(fabric, targets))
+    found = _around(live, targets)
     for target in targets:
         if why := found[target.device].error:
             raise RailweaveError(f"{target.device}: {why}")
-    drained = {name: one.after for name, one in found.items() if not one.error}
-    silent = [name for name, one in found.items() if one.error]
-    if refused := check_drain(fabric, targets, drained, silent, several=several):
+    if refused := _refused(live.designed.fabric, targets, found, several=several):
         raise RefusedError(refused)
-    return drained
+    return _drained_of(found)
 
 
 def _outcomes(results: Sequence[DrainResult], done: str) -> dict[str, dict[str, str]]:

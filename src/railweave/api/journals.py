@@ -5,13 +5,15 @@ Of a store's journals there is a copy in the project, which is brought up to dat
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from nornir_railweave.journals.places import is_store, open_store
 from nornir_railweave.journals.shared import HeldError, SharedJournals
 from nornir_railweave.journals.store import StoreError
-from nornir_railweave.rollout.journal import held_elsewhere, refuse_while_running, shared_place
+from nornir_railweave.rollout.journal import capacity_held, held_elsewhere, refuse_while_running, shared_place
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.rollout.rolling_back import newest_change
 from nornir_railweave.rollout.rollouts import journals, named_rollout
@@ -84,6 +86,17 @@ def refuse_while_rolling_out(fabric: str, target: str, operator: Operator = SILE
     """
     refuse_while_running(fetched_journals(), fabric, target)
     refuse_while_held(fabric, target, operator)
+
+
+@contextmanager
+def holding_capacity(fabric: str, target: str, what: str, operator: Operator = SILENT) -> Iterator[None]:
+    """Keep everybody else away who takes capacity of a fabric and target, here and at other runners, during ``what``.
+
+    Raises RefusedError where somebody does already, RailweaveError where the hold cannot be written.
+    """
+    refuse_while_rolling_out(fabric, target, operator)
+    with capacity_held(journal_folder(), fabric, target, what, shared_journals()):
+        yield
 
 
 def refuse_while_held(fabric: str, target: str, operator: Operator = SILENT) -> None:

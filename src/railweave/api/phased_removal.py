@@ -3,12 +3,14 @@
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api.auditing import audited_action
+from railweave.api.draining import forbidding
+from railweave.api.journals import holding_capacity
 from railweave.api.lifecycle import switch_uses
 from railweave.api.live import LiveFabric
 from railweave.api.phasing import LivePhases
 from railweave.errors import RefusedError
 from railweave.plan.lifecycle import Leaving, Proof, proofs
-from railweave.plan.manual_drain import check_drain, choose
+from railweave.plan.manual_drain import choose
 from railweave.plan.phase_progress import OutOfUse, PhaseStep, Waiting, check_unused
 from railweave.plan.phases import Phase
 from railweave.wording import first_few
@@ -29,7 +31,7 @@ def take_out(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
         command = f"deploy --from {phases.change.base} --phase {phase.number}"
         designed = live.designed
         with audited_action(command, designed.fabric.name, phases.target, designed.intent.sha256) as record:
-            failed = _drain(live, phase)
+            failed = _drain(live, phase, command)
             record({name: {"outcome": "failed", "error": why} for name, why in failed.items()})
         found = (*(Proof(name, "drain", "done", why) for name, why in failed.items()), *_proofs(live, phase))
         drained = all(one.ok for one in found)
@@ -60,7 +62,7 @@ def _proofs(live: LiveFabric, phase: Phase) -> tuple[Proof, ...]:
         return proofs(fabric, gone, switch_uses(live, gone, live.target.rollout.drain_timeout_s))
 
 
-def _drain(live: LiveFabric, phase: Phase) -> dict[str, str]:
+def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
     """Drain what leaves; return why that failed, by device. A switch that does not answer is left to its neighbors."""
     fabric, access, rollout = live.designed.fabric, live.target.hosts, live.target.rollout
     if phase.leaving[0] in fabric.host_of:
@@ -69,14 +71,17 @@ def _drain(live: LiveFabric, phase: Phase) -> dict[str, str]:
         hosts = [fabric.host_of[name] for name in phase.leaving]
         hooks = HookRunner(access.hooks, fabric.name, access.batches.forks)
         return {name: why for name, why in hooks.drain(hosts).items() if why}
-    with live.progress():
-        read = draining.read(live.nornir, [one.name for one in fabric.switches])
-        silent = [name for name, one in read.items() if one.error]
-        targets = choose(fabric, [name for name in phase.leaving if name not in silent])
-        drained = {name: one.after for name, one in read.items() if not one.error}
-        if refused := check_drain(fabric, targets, drained, silent, several=True):
+    with holding_capacity(fabric.name, live.target.name, command), live.progress():
+        read = draining.read(live.nornir, phase.leaving)
+        targets = choose(fabric, [name for name, one in read.items() if not one.error])
+        forbidden = forbidding(live, targets, several=True)
+        if refused := forbidden():
             raise RefusedError(refused)
         done = draining.drain(
-            live.nornir, targets, wait_s=rollout.drain_timeout_s, packets_per_s=rollout.quiet_packets_per_s
+            live.nornir,
+            targets,
+            wait_s=rollout.drain_timeout_s,
+            packets_per_s=rollout.quiet_packets_per_s,
+            forbidden=forbidden,
         )
         return {one.device: one.error for one in done if one.error}

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.fabric.releases import other_release
-from railweave.plan.drain_planner import drains_of_waves, is_disruptive, two_sided_links
+from railweave.plan.away import Away, away_of, withheld
+from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links
 from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
@@ -79,12 +80,14 @@ def build_plan(
 
 def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
     """Return the judge of the waves of ``plan``: the same one for the planner and for the rollout."""
+    away = _away(fabric, plan)
     return WaveGate(
         fabric,
         plan.policy,
         disruptive=plan.disruptive,
         unprovisioned=plan.unprovisioned,
-        out_of_service=plan.out_of_service,
+        out_of_service=plan.out_of_service | away.out,
+        down=away.down,
     )
 
 
@@ -97,8 +100,23 @@ def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
     return _ordered(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
 
 
+def _away(fabric: Fabric, plan: Plan) -> Away:
+    """Return what carried no traffic when the switches were read, by a drain or by SONiC's maintenance mode."""
+    drained = {name: WHOLE if withheld(one.maintenance) else one.drained for name, one in plan.devices.items()}
+    return away_of(fabric, drained)
+
+
 def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
-    drains = drains_of_waves(fabric, plan.deltas, order.waves, plan.unprovisioned, two_sided)
+    away = _away(fabric, plan)
+    drains = drains_of_waves(
+        fabric,
+        plan.deltas,
+        order.waves,
+        plan.unprovisioned,
+        two_sided,
+        out_of_service=away.out,
+        links_down=away.down,
+    )
     devices = {name: replace(device, drain=drains.get(name, ())) for name, device in plan.devices.items()}
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 

@@ -44,11 +44,14 @@ def drains_of_waves(
     waves: Iterable[Sequence[str]],
     unprovisioned: Collection[str] = (),
     two_sided: Iterable[Link] = (),
+    out_of_service: Collection[str] = (),
+    links_down: Collection[Link] = (),
 ) -> dict[str, tuple[str, ...]]:
     """Return what is drained of each device before its change, as its moment among the ``waves`` allows.
 
     ``unprovisioned`` are the devices that are provisioned for the first time, ``two_sided`` the links that are down
-    from the wave of their first end until that of their second.
+    from the wave of their first end until that of their second. ``out_of_service`` and ``links_down`` carry nothing
+    whatever the rollout does.
     """
     of_device: dict[str, set[Link]] = {}
     for link in two_sided:
@@ -56,12 +59,12 @@ def drains_of_waves(
         of_device.setdefault(link.lower, set()).add(link)
     drains: dict[str, tuple[str, ...]] = {}
     down: set[Link] = set()
+    idle = {*unprovisioned, *out_of_service}
     for wave in waves:
         for name in wave:
             switch = fabric.switch_of[name]
             peers = () if name in unprovisioned else drain_of(fabric, switch, changes.get(name, ()))
-            out = {*unprovisioned, *wave}
-            if peers and _has_other_ways(fabric, switch, peers, out, down):
+            if peers and _has_other_ways(fabric, switch, peers, {*idle, *wave}, {*down, *links_down}):
                 drains[name] = peers
         for name in wave:
             # The first end of a two-sided link takes it down, the second brings it back.
@@ -142,6 +145,11 @@ def two_sided_links(
     return {link for name, links in found.items() for link in links if link.upper == name} & {
         link for name, links in found.items() for link in links if link.lower == name
     }
+
+
+def links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
+    """Return the links between switches over which a switch has its BGP sessions with ``peers``."""
+    return tuple(one.link for one in _uplinks(fabric, fabric.switch_of[name]) if one.peer in peers)
 
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:

@@ -11,7 +11,8 @@ from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.fabric.names import known_switches
-from railweave.plan.capacity import capacity
+from railweave.plan.away import away_of
+from railweave.plan.capacity import Capacity, capacity
 from railweave.plan.expectation import ExpectedSession, expect
 from railweave.wording import command_line, first_few
 
@@ -37,7 +38,8 @@ class DrainTarget:
 class DrainResult:
     """The result of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
     done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
-    nothing could be done."""
+    nothing could be done. ``withheld`` says why it carries no traffic though nothing of it is drained, such as TSA;
+    ``unable`` tells that its driver cannot drain."""
 
     device: str
     before: tuple[str, ...] = ()
@@ -46,6 +48,13 @@ class DrainResult:
     waited: bool = False
     flows: str = ""
     error: str = ""
+    withheld: str = ""
+    unable: bool = False
+
+    @property
+    def away(self) -> tuple[str, ...]:
+        """Return the peers over which it carries no traffic, ``("*",)`` for all."""
+        return WHOLE if self.withheld else self.after
 
     @property
     def ok(self) -> bool:
@@ -129,11 +138,7 @@ def check_drain(
     found: list[Diagnostic] = []
     if not several:
         found += _second_of_a_plane(fabric, names, touched, silent)
-    out = {target.device for target in targets if target.whole} | set(silent)
-    out |= {name for name, peers in drained.items() if peers == WHOLE}
-    down = [link for target in targets if not target.whole for link in target.links]
-    down += [link for name, peers in drained.items() if peers != WHOLE for link in _links_of_peers(fabric, name, peers)]
-    left = capacity(fabric, out, down=down)
+    left = _left(fabric, targets, drained, silent)
     if left.least_paths == 0:
         found.append(
             error(
@@ -147,10 +152,17 @@ def check_drain(
     return tuple(found)
 
 
-def _links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
-    switch = fabric.switch_of[name]
-    known = [word for word in peers if word in {one.peer for one in expect(fabric, switch).sessions}]
-    return _target(fabric, switch, known).links if known else ()
+def _left(
+    fabric: Fabric,
+    targets: Sequence[DrainTarget],
+    drained: Mapping[str, tuple[str, ...]],
+    silent: Collection[str] = (),
+) -> Capacity:
+    """Return what is left while the targets are drained beside what is ``drained`` already and the ``silent``."""
+    elsewhere = away_of(fabric, drained)
+    out = {target.device for target in targets if target.whole} | elsewhere.out | set(silent)
+    down = [link for target in targets if not target.whole for link in target.links]
+    return capacity(fabric, out, down=[*down, *elsewhere.down])
 
 
 def _second_of_a_plane(
@@ -187,7 +199,4 @@ def uplinks_left_percent(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]]
 ) -> float:
     """Return the part of its uplinks that the worst switch keeps while all these are drained."""
-    out = {target.device for target in targets if target.whole}
-    out |= {name for name, peers in drained.items() if peers == WHOLE}
-    down = [link for target in targets if not target.whole for link in target.links]
-    return capacity(fabric, out, down=down).least_uplink_percent
+    return _left(fabric, targets, drained).least_uplink_percent

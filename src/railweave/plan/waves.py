@@ -18,6 +18,7 @@ from itertools import groupby
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Link, Switch
+from railweave.plan.away import NOTHING_AWAY, Away
 from railweave.plan.policy import DEFAULT_POLICY, Limits, PolicyViolation, RolloutPolicy
 from railweave.wording import natural_key
 
@@ -30,7 +31,7 @@ class WaveGate:
     """Whether the devices of a wave may be changed together under a policy.
 
     ``disruptive`` are the devices that their change takes out of service for a while, ``unprovisioned`` those that
-    carry no traffic yet, ``out_of_service`` those that forward nothing whatever the rollout does.
+    carry no traffic yet, ``out_of_service`` and the links ``down`` carry none whatever the rollout does.
     """
 
     def __init__(
@@ -41,26 +42,45 @@ class WaveGate:
         disruptive: Collection[str] = (),
         unprovisioned: Collection[str] = (),
         out_of_service: Collection[str] = (),
+        down: Collection[Link] = (),
     ) -> None:
         self.fabric = fabric
         self._limits = Limits(fabric, policy, unprovisioned)
         self.disruptive = frozenset(disruptive) - frozenset(unprovisioned)
         self._out = tuple(sorted(out_of_service, key=natural_key))
+        self._down = tuple(down)
 
-    def violation(self, wave: Collection[str], failed: Collection[str] = ()) -> PolicyViolation | None:
-        """Return the rule that ``wave`` breaks beside the devices that are out of service or ``failed``; else None.
+    def takes_away(self, wave: Iterable[str]) -> tuple[str, ...]:
+        """Return the devices of ``wave`` that their change takes out of service."""
+        return tuple(name for name in wave if name in self.disruptive)
+
+    def neighborhood(self, wave: Iterable[str]) -> tuple[str, ...]:
+        """Return the switches beside those of ``wave`` whose traffic counts with theirs: all others of their planes.
+
+        None for a wave of leaves: the paths of the others do not lead over them.
+        """
+        moving = [self.fabric.switch_of[name] for name in self.takes_away(wave)]
+        planes = {switch.plane for switch in moving if not switch.tier.attaches_nodes}
+        names = {switch.name for switch in moving}
+        return tuple(one.name for one in self.fabric.switches if one.plane in planes and one.name not in names)
+
+    def violation(
+        self, wave: Collection[str], failed: Collection[str] = (), away: Away = NOTHING_AWAY
+    ) -> PolicyViolation | None:
+        """Return the rule that ``wave`` breaks beside what is out of service, ``failed`` or ``away``; else None.
 
         A wave without a disruptive device breaks none.
         """
-        moving = [name for name in wave if name in self.disruptive]
+        moving = self.takes_away(wave)
         if not moving:
             return None
-        found = self._limits.violation(dict.fromkeys((*self._out, *failed, *moving)))
-        return replace(found, beside=self._out) if found is not None else None
+        beside = tuple(dict.fromkeys((*self._out, *sorted(away.out - set(moving), key=natural_key))))
+        found = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), (*self._down, *away.down))
+        return replace(found, beside=beside) if found is not None else None
 
     def floor_crossed(self, wave: Iterable[str], down: Collection[Link]) -> PolicyViolation | None:
         """Return the floor that is crossed while ``wave`` is changed and the links ``down`` are down; else None."""
-        return self._limits.floors({*self._out, *self.disruptive.intersection(wave)}, down)
+        return self._limits.floors({*self._out, *self.disruptive.intersection(wave)}, (*self._down, *down))
 
 
 @dataclass(frozen=True, slots=True)

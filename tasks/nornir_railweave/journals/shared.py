@@ -44,7 +44,7 @@ class Record:
     """One record: whose it is (``token``, ``by``), of which rollout, and the ``lines`` of its journal.
 
     ``held`` is False in the last one of a holder. ``replaces`` is the number of the first record that its lines stand
-    for, 0 for none.
+    for, 0 for none. ``journaled`` is False where the hold is no rollout's and has no journal, such as a drain's.
     """
 
     token: str
@@ -54,11 +54,13 @@ class Record:
     at: str = ""
     replaces: int = 0
     lines: bytes = b""
+    journaled: bool = True
 
     def encoded(self) -> bytes:
         """Return it as it is stored: a heading of JSON, then the lines."""
         heading = {"token": self.token, "by": self.by, "rollout": self.rollout, "held": self.held, "at": self.at}
-        return json.dumps({**heading, "replaces": self.replaces}).encode() + b"\n" + self.lines
+        rest = {"replaces": self.replaces, "journaled": self.journaled}
+        return json.dumps({**heading, **rest}).encode() + b"\n" + self.lines
 
 
 def read_record(data: bytes) -> Record | None:
@@ -68,7 +70,7 @@ def read_record(data: bytes) -> Record | None:
         told = json.loads(heading)
         record = Record(
             str(told["token"]), str(told["by"]), str(told["rollout"]), told["held"] is True, str(told["at"]),
-            int(told["replaces"]), lines,
+            int(told["replaces"]), lines, told.get("journaled") is not False,
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -108,7 +110,10 @@ class SharedJournals:
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder, numbered in folders.items():
             last = numbered[max(numbered)]
+            unjournaled = {record.rollout for record in numbered.values() if not record.journaled}
             for rollout, lines in _texts(numbered).items():
+                if rollout in unjournaled:
+                    continue
                 holder = last.by if _holds(last, rollout) and self._lost.get(folder) != max(numbered) else ""
                 _mirror(self.folder / f"{rollout}.jsonl", lines, holder)
                 self._stored[rollout] = len(lines)
@@ -135,8 +140,8 @@ class SharedJournals:
             self._lost[place] = number
         self.fetch()
 
-    def claim(self, place: str, journal: Path, by: str) -> "Lease":
-        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``.
+    def claim(self, place: str, journal: Path, by: str, *, journaled: bool = True) -> "Lease":
+        """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``; what is not ``journaled`` has no file.
 
         What the file holds beyond the store is stored by the first ``flush``. Raises HeldError where another runner
         holds it, StoreError where one came since the journals were fetched.
@@ -145,7 +150,9 @@ class SharedJournals:
         number, _ = self._last(place)
         if number != self._seen.get(place, 0):
             raise StoreError(f"another rollout of {place} came since this command began: run it again")
-        lease = Lease(self, place, number + 1, Record(secrets.token_hex(8), by, journal.stem, held=True))
+        lease = Lease(
+            self, place, number + 1, Record(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled)
+        )
         if journal.exists():
             lease.add(journal.read_bytes()[self._stored.get(journal.stem, 0) :])
         return lease
@@ -252,7 +259,7 @@ class Lease:
     def _body(self, lines: bytes = b"", *, held: bool = True, replaces: int = 0) -> bytes:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         one = self._record
-        return Record(one.token, one.by, one.rollout, held, now, replaces, lines).encoded()
+        return Record(one.token, one.by, one.rollout, held, now, replaces, lines, one.journaled).encoded()
 
     def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
         name = _name(self._place, self._number)

@@ -11,6 +11,7 @@ from nornir_railweave.device.reading import Comparer, IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
+from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, outcomes_of, roll_out
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
@@ -140,6 +141,7 @@ class _Deployment:
             policy=self._policy,
             settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
             announce=announce,
+            look_away=looking_away(self._nr, self._fabric, self._plan.names(DeviceState.UNREACHABLE)),
             operator=self._operator,
         )
 

@@ -148,17 +148,13 @@ class Journal:
 
     def _hold(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
         """Take the hold of a fabric and target in the store; a file that no rollout began is taken away again."""
-        if shared is None:
-            return
         try:
-            self._lease = shared.claim(shared_place(fabric, target), self.path, _holder()["by"])
-        except (HeldError, StoreError) as refused:
+            self._lease = _lease(shared, fabric, target, self.path, _holder()["by"])
+        except RailweaveError:
             self.close()
             if not self.resumed:
                 self.path.unlink(missing_ok=True)
-            if isinstance(refused, HeldError):
-                raise held_elsewhere(refused, fabric, target) from refused
-            raise RailweaveError(f"the journal cannot be stored: {refused}; {_NOTHING_CHANGED}") from refused
+            raise
 
     def __call__(self, event: Event) -> None:
         """Append ``event`` and wait until it is on the disk."""
@@ -296,6 +292,47 @@ def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
         os.close(_claim(folder, fabric, target, ""))
 
 
+@contextmanager
+def capacity_held(
+    folder: Path, fabric: str, target: str, what: str, shared: SharedJournals | None = None
+) -> Iterator[Lease | None]:
+    """Hold a fabric and target, as a rollout does, while ``what`` takes capacity away: one command at a time.
+
+    Raises RefusedError where another command of this machine, or another runner of the store, holds it, RailweaveError
+    where the hold cannot be written.
+    """
+    begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    name = f"{begun}-{fabric}-{secrets.token_hex(3)}"
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    claim = _claim(folder, fabric, target, "", what)
+    try:
+        by = f"{_holder()['by']}, {what}"
+        lease = _lease(shared, fabric, target, folder / f"{name}{SUFFIX}", by, journaled=False)
+        try:
+            yield lease
+        finally:
+            if lease is not None:
+                with suppress(StoreError):
+                    lease.release()
+    finally:
+        os.close(claim)
+
+
+def _lease(
+    shared: SharedJournals | None, fabric: str, target: str, path: Path, by: str, *, journaled: bool = True
+) -> Lease | None:
+    """Return the hold of a fabric and target in the store, None without one; raises as `capacity_held` does."""
+    if shared is None:
+        return None
+    try:
+        return shared.claim(shared_place(fabric, target), path, by, journaled=journaled)
+    except HeldError as refused:
+        raise held_elsewhere(refused, fabric, target) from refused
+    except StoreError as refused:
+        raise RailweaveError(f"the journal cannot be stored: {refused}; {_NOTHING_CHANGED}") from refused
+
+
 def shared_place(fabric: str, target: str) -> str:
     """Return where the records of a fabric and target lie in a store."""
     return quote(f"{fabric}@{target}", safe="@")
@@ -304,12 +341,15 @@ def shared_place(fabric: str, target: str) -> str:
 def held_elsewhere(held: HeldError, fabric: str, target: str) -> RefusedError:
     """Return that another runner rolls out to a fabric and target."""
     named = f", {held.rollout}: {held.by}" if held.rollout else ""
-    message = f"another rollout of {fabric} on {target} is running at another runner{named}"
+    message = f"another rollout, or a drain, of {fabric} on {target} is running at another runner{named}"
     return RefusedError([error("RW530", message, fix="wait for it to end, or end it there, and retry")])
 
 
-def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:
-    """Return the open file that keeps other rollouts of this fabric and target away until it is closed."""
+def _claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") -> int:
+    """Return the open file that keeps others who take capacity of this fabric and target away until it is closed.
+
+    Whoever finds it locked is shown the ``rollout``, or ``what`` else it is held for.
+    """
     path = folder / f"{fabric}@{target}.lock"
     with _writing(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -318,7 +358,7 @@ def _claim(folder: Path, fabric: str, target: str, rollout: str) -> int:
             locked = _locked(file, fcntl.LOCK_EX)
             if locked:
                 os.ftruncate(file, 0)
-                os.pwrite(file, json.dumps({"rollout": rollout, **_holder()}).encode(), 0)
+                os.pwrite(file, json.dumps({"rollout": rollout, "what": what, **_holder()}).encode(), 0)
         if not locked:
             raise RefusedError([_busy(os.pread(file, 4096, 0), f"{fabric} on {target}")])
     except RailweaveError:
@@ -340,12 +380,16 @@ def _locked(file: int, how: int) -> bool:
 
 
 def _busy(told: bytes, what: str) -> Diagnostic:
-    """Return that another rollout is running, by the name in ``told``, the content of the lock file."""
+    """Return that another rollout is running, by the name in ``told``, the content of the lock file; or what else
+    takes capacity away."""
     try:
         holder = json.loads(told)
         name, who = str(holder["rollout"]), f": process {holder['pid']} of {holder['by']}"
-    except (ValueError, KeyError, TypeError):
-        name, who = "", ""
+        taken = str(holder.get("what") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        name, who, taken = "", "", ""
+    if taken:
+        return error("RW530", f"`{taken}` is running on {what}{who}", fix="wait for it to end, and retry")
     return error(
         "RW530",
         f"another rollout of {what} is running{f', {name}' if name else ''}{who}",

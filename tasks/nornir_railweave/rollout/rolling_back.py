@@ -18,6 +18,7 @@ from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, outcomes_of, roll_out
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
@@ -209,6 +210,7 @@ def _carried_out(
         wave_gate(fabric, plan),
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
         announce=announce,
+        look_away=looking_away(nr, fabric, unreachable),
         operator=OperatorControl(FileControl(control_file(journal.path)), journal.blocker),
     )
     ended = roll_out(nr, planned.jobs, plan.waves, context)

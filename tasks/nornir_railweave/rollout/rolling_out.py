@@ -24,10 +24,12 @@ from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import bounded
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
+from railweave.plan.away import NOTHING_AWAY, Away
 from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
+from railweave.wording import first_few
 
 _POLL_S = 0.5
 _LEAST_MARGIN_S = 3.0
@@ -37,6 +39,12 @@ _INTERRUPTED = "interrupted; the current devices were finished"
 
 def _nothing() -> str:
     return ""
+
+
+def _nobody(names: Collection[str]) -> Away:
+    """Return that nothing is led away by others: the look of a rollout whose driver cannot tell."""
+    del names
+    return NOTHING_AWAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +63,14 @@ class RolloutContext:
     """What a rollout goes by.
 
     ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
-    that already stand in their new state.
+    that already stand in their new state. ``look_away`` reads what others led traffic away from by now.
     """
 
     gate: WaveGate
     policy: Policy
     settled: frozenset[str] = frozenset()
     announce: Events = silent
+    look_away: Callable[[Collection[str]], Away] = _nobody
     operator: OperatorControl = field(default_factory=OperatorControl)
 
 
@@ -179,10 +188,17 @@ class _RollingOut:
             self._say(Step.CONTINUED)
 
     def _refuse_violation(self, number: int, wave: Sequence[str]) -> None:
-        """Raise _StoppedError where the wave, beside the devices that failed, would take too much out of service."""
-        violation = self._context.gate.violation(wave, self._failed)
+        """Raise _StoppedError where the wave would take too much out of service.
+
+        What failed counts with it, and what others drained since the plan was made.
+        """
+        gate = self._context.gate
+        beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
+        away = self._context.look_away(beside) if beside else NOTHING_AWAY
+        violation = gate.violation(wave, self._failed, away)
         if violation is not None:
-            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}")
+            without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""
+            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}{without}")
 
     # A wave
 

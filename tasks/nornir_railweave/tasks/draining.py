@@ -1,15 +1,21 @@
 """Draining by hand: read what is drained, drain one switch after the other, undrain."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
+from napalm_sonic.reading import Reading
 from nornir_railweave.device.drained_traffic import wait_until_drained
+from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import run_on
+from railweave.diagnostics import Diagnostic
+from railweave.plan.away import withheld
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget, undrained
+from railweave.sonic.delta.diff import maintenance
 
 
 def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:
@@ -18,16 +24,50 @@ def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:
 
 
 def drain(
-    nr: Nornir, targets: Sequence[DrainTarget], *, wait_s: float, packets_per_s: float
+    nr: Nornir,
+    targets: Sequence[DrainTarget],
+    *,
+    wait_s: float,
+    packets_per_s: float,
+    forbidden: Callable[[], Sequence[Diagnostic]] = tuple,
 ) -> tuple[DrainResult, ...]:
-    """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it."""
+    """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it.
+
+    ``forbidden`` reads the others anew and returns why the targets must not be drained beside them. It is asked right
+    before each, and again once its lines are there: two who begin at the same moment see each other then, and each
+    that sees the other undrains.
+    """
     results: list[DrainResult] = []
     for target in targets:
-        arguments = {"peers": target.peers, "ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
-        results.append(run_on(nr, (target.device,), drain_device, **arguments)[target.device])
+        if refused := forbidden():
+            results.append(DrainResult(target.device, error=_told(refused)))
+            break
+        drained = run_on(nr, (target.device,), drain_device, peers=target.peers)[target.device]
+        if drained.changed and (refused := forbidden()):
+            results.append(_given_back(nr, target, drained, _told(refused)))
+            break
+        if not drained.error and wait_s > 0:
+            arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
+            quiet = run_on(nr, (target.device,), wait_until_quiet, **arguments)[target.device]
+            drained = replace(drained, waited=True, flows=quiet.flows, error=quiet.error)
+        results.append(drained)
         if not results[-1].ok:
             break
     return tuple(results)
+
+
+def _told(refused: Sequence[Diagnostic]) -> str:
+    return "; ".join(f"{one.message} ({one.code})" for one in refused)
+
+
+def _given_back(nr: Nornir, target: DrainTarget, drained: DrainResult, why: str) -> DrainResult:
+    """Undrain what must not stay drained, and return that; what was drained before is drained again."""
+    back = run_on(nr, (target.device,), undrain_device)[target.device]
+    if drained.before and not back.error:
+        back = run_on(nr, (target.device,), drain_device, peers=drained.before)[target.device]
+    if back.error:
+        return replace(drained, error=f"{why}; and it stays drained: {back.error}")
+    return replace(drained, after=back.after, changed=False, error=why)
 
 
 def undrain(nr: Nornir, names: Sequence[str]) -> tuple[DrainResult, ...]:
@@ -45,13 +85,8 @@ def read_drained(task: Task) -> Result:
     return _attempt(task, lambda driver: _drained(task, driver))
 
 
-def drain_device(
-    task: Task, *, peers: tuple[str, ...], ports: Collection[str], wait_s: float, packets_per_s: float
-) -> Result:
-    """Drain these peers until somebody undrains, and wait until their ports are quiet; a ``DrainResult``.
-
-    ``wait_s`` 0 looks at no counter. What is drained already is left as it is.
-    """
+def drain_device(task: Task, *, peers: tuple[str, ...]) -> Result:
+    """Drain these peers until somebody undrains; a ``DrainResult``. What is drained already is left as it is."""
 
     def work(driver: Any) -> DrainResult:
         before = driver.traffic.drained()
@@ -60,13 +95,18 @@ def drain_device(
         if left := undrained(peers, after):
             missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
             return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
-        flows = ""
-        if wait_s > 0:
-            interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
-            flows = wait_until_drained(
-                driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s
-            )
-        return DrainResult(task.host.name, before, after, before != after, wait_s > 0, flows)
+        return DrainResult(task.host.name, before, after, before != after)
+
+    return _attempt(task, work)
+
+
+def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packets_per_s: float) -> Result:
+    """Wait until these ports are quiet; a ``DrainResult`` with what flows still."""
+
+    def work(driver: Any) -> DrainResult:
+        interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
+        flows = wait_until_drained(driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s)
+        return DrainResult(task.host.name, flows=flows)
 
     return _attempt(task, work)
 
@@ -85,7 +125,15 @@ def undrain_device(task: Task) -> Result:
 
 def _drained(task: Task, driver: Any) -> DrainResult:
     found = driver.traffic.drained()
-    return DrainResult(task.host.name, found, found)
+    known = getattr(switch_program(driver), "known", None)
+    return DrainResult(task.host.name, found, found, withheld="" if known is None else _withheld(known))
+
+
+def _withheld(known: Reading) -> str:
+    """Return why a switch that was read carries no traffic, or soon may carry none, though nothing of it is drained."""
+    if known.status.pending and not known.status.drains:
+        return known.status.waits_for
+    return withheld(maintenance(known.running))
 
 
 def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
@@ -94,7 +142,7 @@ def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
         try:
             driver = opened.driver
             if not hasattr(driver, "traffic"):
-                result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain")
+                result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain", unable=True)
             else:
                 result = work(driver)
         except DEVICE_ERRORS as fault:

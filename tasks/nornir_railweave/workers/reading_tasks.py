@@ -9,8 +9,9 @@ import orjson
 from nornir.core.task import Result
 
 from nornir_railweave.device.reading import Comparer
-from nornir_railweave.events import Event, Events, Step
+from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.planning import read_running
+from nornir_railweave.tasks.draining import read_drained
 from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
@@ -20,6 +21,7 @@ from railweave.fabric.model import Fabric
 from railweave.jsonable import as_json
 from railweave.plan.build import Reading
 from railweave.plan.document import change_json, change_of
+from railweave.plan.manual_drain import DrainResult
 from railweave.plan.verification import EVERYONE, unreachable
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
@@ -170,6 +172,38 @@ class VerifyDevice(LostAsRefused):
         """Return the failing check of a device that could not be read."""
         self.announce(params)(Event(Step.UNREACHABLE, device, why))
         return Result(host=None, result=Judgment((unreachable(device, why),)))
+
+
+class ReadDrained(LostAsRefused):
+    """``read_drained``: what is drained on a device, for the floors of a rollout."""
+
+    name = read_drained.__name__
+    changes = False
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return nothing: the device is all that is asked for."""
+        del device, params
+        return {}
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return nobody: the task tells no step."""
+        del params
+        return silent
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Read the device."""
+        del announce
+        return as_json(bench.perform(read_drained, request.device, {}).result)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``DrainResult``."""
+        del device, params, asked_s
+        return Result(host=None, result=decoded(DrainResult, value))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return that the device does not say."""
+        del params
+        return Result(host=None, result=DrainResult(device, error=why))
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:

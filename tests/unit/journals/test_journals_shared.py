@@ -12,6 +12,8 @@ from driven_clock import DrivenClock
 from nornir_railweave.journals import shared
 from nornir_railweave.journals.shared import LEASE_S, HeldError, Lease, SharedJournals, held_mark, is_held
 from nornir_railweave.journals.store import StoreError, later_than
+from nornir_railweave.rollout.journal import Journal, capacity_held
+from railweave.errors import RefusedError
 
 PLACE = "pod1@sim"
 NAME = "20261122T180000Z-pod1-0123ab"
@@ -63,6 +65,18 @@ def runners(tmp_path: Path, records: dict[str, bytes]) -> tuple[SharedJournals, 
 
 def claimed(journals: SharedJournals, name: str = NAME) -> Lease:
     return journals.claim(PLACE, journals.folder / f"{name}.jsonl", "ada@runner")
+
+
+def keep_renewing(watching: SharedJournals, lease: Lease | None) -> None:
+    """Let the holder of a lease live while another runner watches it."""
+    assert lease is not None
+    sleep = watching.clock.sleep
+
+    def renewing(seconds: float) -> None:
+        sleep(seconds)
+        lease.renew()
+
+    watching.clock.sleep = renewing  # type: ignore[method-assign]
 
 
 def text(journals: SharedJournals, name: str = NAME) -> str:
@@ -126,13 +140,8 @@ def test_while_a_runner_lives_another_one_is_refused_and_told_who(
 ) -> None:
     one, other = runners
     lease = claimed(one)
-    sleep, told = other.clock.sleep, list[str]()
-
-    def renewing(seconds: float) -> None:
-        sleep(seconds)
-        lease.renew()
-
-    other.clock.sleep = renewing  # type: ignore[method-assign]
+    told: list[str] = []
+    keep_renewing(other, lease)
     with pytest.raises(HeldError) as held:
         other.refuse_while_held(PLACE, told.append)
     assert (held.value.by, held.value.rollout) == ("ada@runner", NAME)
@@ -331,3 +340,39 @@ def test_audit_lines_follow_each_other(runners: tuple[SharedJournals, SharedJour
 
     assert not other.append_audit(late)
     assert other.audit_lines() == [b"a", b"ab", b"abc"]
+
+
+def test_a_drain_holds_the_fabric_at_every_runner_and_leaves_no_journal(
+    runners: tuple[SharedJournals, SharedJournals],
+) -> None:
+    one, other = runners
+    with capacity_held(one.folder, "pod1", "sim", "drain pod1-spine1", one) as lease:
+        keep_renewing(other, lease)
+        with pytest.raises(RefusedError, match=r"is running at another runner.*, drain pod1-spine1"):
+            hold_as_rollout(other)
+        other.fetch()
+        assert not [*other.folder.glob("*.jsonl")]
+    hold_as_rollout(other).close()
+
+
+def test_a_drain_holds_the_fabric_on_its_machine(runners: tuple[SharedJournals, SharedJournals]) -> None:
+    folder = runners[0].folder
+    with capacity_held(folder, "pod1", "sim", "drain pod1-spine1"):
+        with pytest.raises(RefusedError, match="`drain pod1-spine1` is running on pod1 on sim: process"):
+            Journal(folder, "pod1", "sim")
+        with (
+            pytest.raises(RefusedError, match="`drain pod1-spine1` is running"),
+            capacity_held(folder, "pod1", "sim", "drain pod1-spine2"),
+        ):
+            pass
+        Journal(folder, "pod2", "sim").close()
+    journal = Journal(folder, "pod1", "sim")
+    with pytest.raises(RefusedError, match="another rollout of"), capacity_held(folder, "pod1", "sim", "drain"):
+        pass
+    journal.close()
+
+
+def hold_as_rollout(journals: SharedJournals) -> Journal:
+    """Begin a rollout, waiting for no lost runner: what a command asks first is left out."""
+    journals.fetch()
+    return Journal(journals.folder, "pod1", "sim", shared=journals)

@@ -106,15 +106,16 @@ def test_a_plan_and_a_verification_warn_of_switches_of_another_release(pod: Coun
 def test_a_change_of_a_bgp_timer_costs_one_login_and_few_commands_and_parses(
     pod: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plan, reading and baseline, change and gate, confirmation, verification; a spine is drained and undrained."""
+    """Plan, reading and baseline, change and gate, confirmation, verification; a spine is drained and undrained. Before
+    each of the four waves of a spine the seven other switches are asked what somebody drained meanwhile."""
     with INTENT.open("a") as file:
         file.write("bgp: {keepalive: 2, hold: 8}\n")
     parses, merges = calls_of(monkeypatch, parse_frr), calls_of(monkeypatch, parse_merge)
     result = deploy(Project(INTENT), "sim")
     assert result is not None
     assert result.ok
-    assert {name: pod.asked[name] for name in LEAVES} == {name: Counter(logins=1, channels=5) for name in LEAVES}
-    assert {name: pod.asked[name] for name in SPINES} == {name: Counter(logins=1, channels=7) for name in SPINES}
+    assert {name: pod.asked[name] for name in LEAVES} == {name: Counter(logins=1, channels=5 + 4) for name in LEAVES}
+    assert {name: pod.asked[name] for name in SPINES} == {name: Counter(logins=1, channels=7 + 3) for name in SPINES}
     assert len(merges) <= 2 * len(SWITCHES)
     # One more, not of a switch: the check of an intent reads one file of FRR.
     assert len(parses) <= 3 * len(SWITCHES) + 1

@@ -1,5 +1,6 @@
 """Draining by hand over several switches: one after the other, and the way back is tried on all."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -7,7 +8,7 @@ from napalm import get_network_driver
 from napalm.base.exceptions import CommitError
 
 from nornir_railweave.tasks import draining
-from railweave.plan.manual_drain import WHOLE, choose
+from railweave.plan.manual_drain import WHOLE, check_drain, choose, neighborhood
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench
@@ -51,3 +52,62 @@ def test_a_driver_that_cannot_drain_says_so(spines: "Bench", monkeypatch: pytest
     monkeypatch.delattr(get_network_driver("railweavefake").__mro__[1], "traffic")
     (done,) = draining.undrain(spines.nornir(), ["lab-spine1"])
     assert done.error == "the driver RailweavefakeDriver cannot drain"
+
+
+def forbidden_by(bench: "Bench", *names: str) -> Callable[[], Any]:
+    """Return what reads the switches around a drain of these, as the command does."""
+    fabric = bench.world.fabric
+    targets = choose(fabric, names)
+
+    def forbidden() -> Any:
+        found = draining.read(bench.nornir(), neighborhood(fabric, targets))
+        return check_drain(fabric, targets, {name: one.away for name, one in found.items()}, ())
+
+    return forbidden
+
+
+def drain(bench: "Bench", name: str) -> Any:
+    targets = choose(bench.world.fabric, [name])
+    (done,) = draining.drain(bench.nornir(), targets, wait_s=0, packets_per_s=100, forbidden=forbidden_by(bench, name))
+    return done
+
+
+def test_a_drain_that_came_after_the_question_is_seen_before_the_act(spines: "Bench") -> None:
+    spines.world.switches["lab-spine2"].drained = WHOLE
+    done = drain(spines, "lab-spine1")
+    assert "would not be the only switch of plane 0 that is out of service (drained already: lab-spine2)" in done.error
+    assert "drain" not in spines.world.switches["lab-spine1"].calls
+
+
+@pytest.mark.parametrize("step", ["drain", "drain-set", "drained"])
+def test_two_drains_at_once_never_leave_both_drained(spines: "Bench", step: str) -> None:
+    """Another operator drains the other spine at any step of ours, and then looks as we do."""
+    first, second = (spines.world.switches[name] for name in ("lab-spine1", "lab-spine2"))
+    others: list[Any] = []
+
+    def meanwhile() -> None:
+        first.faults.pop(step)
+        others.append(drain(spines, "lab-spine2"))
+
+    first.faults[step] = meanwhile
+    done = drain(spines, "lab-spine1")
+    assert not (done.ok and others[0].ok)
+    assert not (first.drained and second.drained)
+    assert {one.ok: one.after for one in (done, *others)}.get(True, WHOLE) == WHOLE
+
+
+def test_what_was_drained_before_stays_so_where_the_rest_must_not_be(spines: "Bench") -> None:
+    one, other = (spines.world.switches[name] for name in ("lab-spine1", "lab-spine2"))
+    one.drained = ("10.0.0.1",)
+    one.faults["drain-set"] = lambda: setattr(other, "drained", WHOLE)
+    done = drain(spines, "lab-spine1")
+    assert not done.ok
+    assert one.drained == ("10.0.0.1",)
+
+
+def test_a_drain_that_cannot_be_undone_is_told(spines: "Bench") -> None:
+    one, other = (spines.world.switches[name] for name in ("lab-spine1", "lab-spine2"))
+    one.faults |= {"drain-set": lambda: setattr(other, "drained", WHOLE), "undrain": CommitError("no")}
+    done = drain(spines, "lab-spine1")
+    assert done.error.endswith("; and it stays drained: no")
+    assert done.after == WHOLE

@@ -22,8 +22,12 @@ from nornir_railweave.device.restore import apply_delta
 from nornir_railweave.events import Step
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.rollouts import rollouts
+from nornir_railweave.target.rollout import Floor, Unavailable
 from nornir_railweave.tasks import apply_change
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave.plan.expectation import expect
+from railweave.plan.policy import Share
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench, Switch
@@ -601,10 +605,47 @@ def test_a_spine_that_never_gets_quiet_is_left_as_it_was(timed: "Bench") -> None
 
 def test_a_spine_that_somebody_drained_is_left_drained(timed: "Bench") -> None:
     drain_by_hand(timed, "lab-spine1")
-    result = timed.deploy()
+    set_rollout(timed, max_unavailable=Unavailable(spines=Share(count=2)), floor=Floor(paths=0))
+    result = timed.deploy(timed.plan(rollout_policy=timed.rollout.policy))
     assert timed.outcomes(result)["lab-spine1"] == "new"
     assert switch(timed, "lab-spine1").drained == ("*",)
     assert "drain" not in switch(timed, "lab-spine1").calls
+    assert "drain" not in switch(timed, "lab-spine2").calls, "its traffic has no other way"
+
+
+def test_a_drained_spine_is_no_path_for_the_traffic_of_another(timed: "Bench") -> None:
+    drain_by_hand(timed, "lab-spine1")
+    with pytest.raises(RefusedError, match="while lab-spine1 is out of service: 2 of the 2 spines") as refused:
+        timed.deploy()
+    assert {one.code for one in refused.value.diagnostics} == {"RW513"}
+
+
+@pytest.mark.parametrize("drained", ["lab-spine1", "lab-spine2"])
+def test_a_spine_that_is_drained_after_the_plan_stops_the_wave_of_another(timed: "Bench", drained: str) -> None:
+    made = timed.plan()
+    drain_by_hand(timed, drained)
+    result = timed.deploy(made)
+    other = {"lab-spine1": "lab-spine2", "lab-spine2": "lab-spine1"}[drained]
+    assert f"({drained} without traffic)" in result.stopped_by
+    assert not {"drain", "commit"} & {*switch(timed, other).calls}
+
+
+def test_links_that_are_drained_after_the_plan_count_as_well(timed: "Bench") -> None:
+    made = timed.plan()
+    leaf = timed.world.fabric.switch_of["lab-leaf1"]
+    peer = next(one.peer for one in expect(timed.world.fabric, leaf).sessions if one.device == "lab-spine2")
+    switch(timed, "lab-leaf1").drained = (peer,)
+    result = timed.deploy(made)
+    assert result.stopped_by.startswith("wave 1 of 4 was not started: two leaves keep no path between them")
+    assert "commit" not in switch(timed, "lab-spine1").calls
+
+
+def test_a_spine_that_stopped_answering_since_the_plan_counts_as_out_of_service(
+    timed: "Bench", unreachable: Exception
+) -> None:
+    made = timed.plan()
+    switch(timed, "lab-spine2").faults["open"] = unreachable
+    assert "(lab-spine2 without traffic)" in timed.deploy(made).stopped_by
 
 
 def test_a_failing_rollback_of_a_drain_is_told_and_the_switch_undrained(timed: "Bench") -> None:

@@ -1,0 +1,45 @@
+"""What carries no traffic because somebody led it away: drained switches and links, and switches in maintenance.
+
+A drain by hand, of this command or of a runner elsewhere, and SONiC's TSA take the same capacity as a rollout does.
+Every floor counts them, when a plan is made and again right before something else is led away.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Link
+from railweave.plan.drain_planner import WHOLE, links_of_peers
+from railweave.sonic.frr.maintenance import Maintenance
+
+_WITHHELD = {
+    Maintenance.ON: "in maintenance by TSA",
+    Maintenance.LEFT: "withholds its routes (TSA)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Switches that carry no traffic, and further links that carry none."""
+
+    out: frozenset[str] = frozenset()
+    down: tuple[Link, ...] = ()
+
+
+NOTHING_AWAY = Away()
+
+
+def withheld(maintenance: Maintenance) -> str:
+    """Return in words that SONiC's maintenance mode keeps all traffic off a switch; empty where it does not."""
+    return _WITHHELD.get(maintenance, "")
+
+
+def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]]) -> Away:
+    """Return what carries no traffic; ``drained`` are the drained BGP peers by switch, ``("*",)`` for a whole one."""
+    out = frozenset(name for name, peers in drained.items() if tuple(peers) == WHOLE)
+    down = [
+        link
+        for name, peers in drained.items()
+        if peers and name not in out
+        for link in links_of_peers(fabric, name, peers)
+    ]
+    return Away(out, tuple(dict.fromkeys(down)))
