@@ -11,6 +11,7 @@ import shlex
 import threading
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
@@ -146,7 +147,7 @@ class Fleet:
         self.attempt_of: dict[str, str] = {}
         self.story: list[str] = []
         for name, world in self.worlds.items():
-            world.on_write = lambda path, data, name=name: self._note(name, path, data)
+            world.on_write = partial(self._note, name)
 
     # Time and turns
 
@@ -476,7 +477,7 @@ class Runner:
         step = [""]
         jobs = {}
         for device in DEVICES:
-            job = self._planned(nr, attempt, device, lambda device=device: self._wrong(device, step[0]))
+            job = self._planned(nr, attempt, device, partial(self._wrong, device, step))
             if job is None:
                 return False
             jobs[device] = job
@@ -514,11 +515,11 @@ class Runner:
         generation = {"was": number, "now": {"digest": attempt.name}} if self.fenced_plan else {}
         return WishJob(attempt.wish, Expectation(device, (), (), (), ()), sha256, generation, wrong)
 
-    def _wrong(self, device: str, step: str) -> bool:
+    def _wrong(self, device: str, step: list[str]) -> bool:
         later = ("soaking", "soaked", "rolling-back")
         if not self.wrong_in or device != DEVICES[1]:
             return False
-        return self.wrong_in == "verifying" or step in later
+        return self.wrong_in == "verifying" or step[0] in later
 
     def _nornir(self) -> Nornir:
         hosts = Hosts({name: RunnerHost(name, hostname=name, username=self.name) for name in DEVICES})

@@ -388,11 +388,17 @@ def test_a_vrf_that_the_intended_file_names_is_ours_line_by_line() -> None:
     ]
 
 
-def test_a_way_back_leaves_the_vrfs_of_others_as_they_are() -> None:
+def test_a_way_back_leaves_every_line_that_its_change_did_not_touch_as_others_left_it() -> None:
     before = running(frr="frr version 10.3\nvrf storage\n ip route 0.0.0.0/0 192.0.2.9\nexit-vrf\n" + FRR)
-    now = running(frr=SONIC_FRR + FRR + " bgp router-id 1.1.1.1\n")
-    found = snapshot_of({}, before, wanted()).difference(now, "back")
-    assert lines(found.delta.changes) == ["remove frr|router bgp 65001|bgp router-id 1.1.1.1"]
+    delta = compare(before, wanted(frr=FRR + " bgp router-id 1.1.1.1\n")).delta
+    back = snapshot_before(delta, before, wanted())
+    now = running(frr=SONIC_FRR + FRR + " bgp router-id 1.1.1.1\n bgp bestpath as-path multipath-relax\n")
+    assert lines(back.difference(now, "back").delta.changes) == ["remove frr|router bgp 65001|bgp router-id 1.1.1.1"]
+    theirs = running(frr=SONIC_FRR + FRR + " bgp bestpath as-path multipath-relax\n")
+    assert not back.difference(theirs, "back").delta
+    assert back.missing(theirs) == (
+        "managed rows or FRR lines that the change does not touch (somebody else changed them)",
+    )
 
 
 def test_the_order_of_changes_is_natural() -> None:

@@ -19,11 +19,11 @@ from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, json_fields
 from railweave.sonic.frr import FrrDocument, FrrEntry, frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
-from railweave.sonic.ownership import frr_scope, is_made_by_sonic
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields
+from railweave.sonic.ownership import is_made_by_sonic
+from railweave.sonic.rows import FRR_TABLE, DeviceConfig, Fields
 
 FRR_UNKNOWN = "FRR (it does not answer)"
-CHANGED_BY_OTHERS = "managed rows that the change does not touch (somebody else changed them)"
+CHANGED_BY_OTHERS = "managed rows or FRR lines that the change does not touch (somebody else changed them)"
 DIGEST = "what its managed rows were (their digest differs)"
 
 
@@ -33,9 +33,9 @@ class Snapshot:
 
     ``rows`` is a merge document of the rows that the change touches. ``frr`` is FRR's whole configuration, because a
     document's lines only say what to do to the configuration that they were made for; where it is None FRR is left
-    alone. ``lines`` are those that the change removes or adds, some of them perhaps unmanaged. ``owned`` tells which
-    rows and lines are ours, ``sha256`` is the digest of all of them (``diff.running_sha256``), empty where nobody knows
-    it. What is neither ours nor touched may be anything.
+    alone. ``lines`` are those that the change removes or adds, some of them perhaps unmanaged; after a reload, which
+    boots a file, all of them. ``owned`` tells which rows and lines are ours, ``sha256`` is the digest of all of them
+    (``diff.running_sha256``), empty where nobody knows it. What is not touched may be anything: somebody else's work.
     """
 
     rows: MergeDocument = field(repr=False)
@@ -51,16 +51,16 @@ class Snapshot:
         """
         now, found = running.frr_document, [*edits(self.rows, running)]
         if now is not None and self.frr is not None:
-            found += frr_edits(*frr_difference(now, self._frr_beside(running.config_db, now, self.frr)))
+            found += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
         delta = judged(sorted(found, key=sort_key), running.config_db, lambda _: reason)
         drained = () if now is None else drained_peers(now)
         return DeviceDiff(delta, unmanaged_rows(running, self.owned), (), False, drained=drained)
 
-    def _frr_beside(self, config_db: ConfigDb, now: FrrDocument, before: FrrDocument) -> FrrDocument:
-        """Return FRR's configuration to restore: what is neither ours nor touched stays as it is ``now``."""
-        held = frozenset(before.entries)
-        ours = frr_scope(config_db, now, self.owned.frr_document).beside(before)
-        return with_lines(ours, tuple(self.lines - held), tuple(one for one in before.entries if one in self.lines))
+    def _frr_beside(self, now: FrrDocument, before: FrrDocument) -> FrrDocument:
+        """Return FRR's configuration to restore: what the change does not touch stays as it is ``now``."""
+        held, there = frozenset(before.entries), frozenset(now.entries)
+        gone = tuple(one for one in before.entries if one in self.lines and one not in there)
+        return with_lines(now, tuple(self.lines - held), gone)
 
     def missing(self, running: RunningConfig) -> tuple[str, ...]:
         """Return what ``running`` lacks of the snapshot, in names; nothing where the switch holds it."""
@@ -68,7 +68,7 @@ class Snapshot:
         if running.frr is None and self.frr is not None:
             missing.append(FRR_UNKNOWN)
         if not missing and self.sha256 and running_sha256(running, self.owned) != self.sha256:
-            return (CHANGED_BY_OTHERS if self.rows else DIGEST,)
+            return (CHANGED_BY_OTHERS if self.rows or self.lines else DIGEST,)
         return tuple(missing)
 
     def is_reached_from(self, running: RunningConfig) -> bool:
@@ -98,6 +98,8 @@ def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -
         before = running.config_db[table][key]
         rows.setdefault(table, {})[key] = _fields(before, before)
     lines = frozenset(chain.from_iterable(lines_of(delta)))
+    if delta.reloads and running.frr_document is not None:
+        lines |= frozenset(running.frr_document.entries)
     return Snapshot(rows, running.frr_document, owned, running_sha256(running, owned), lines)
 
 
