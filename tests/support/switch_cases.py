@@ -179,6 +179,71 @@ def run_case(seed: int) -> Case:
     return case
 
 
+SUCCESSOR = "20261122-000005-bbbb"
+LATE = "20261122-000007-dddd"
+"""The ids of the commit of another client, and of what the first one sends after it."""
+
+NAME = {"PORT": {"Ethernet4": {"description": "the successor's"}}}
+NO_NAME: dict[str, Any] = {"PORT": {"Ethernet4": {"description": None}}}
+OVERTAKEN = ("none", "none", "kill worker", "kill guard", "kill both", "disk", "frr", "clock", "warm reboot", "reboot")
+
+
+def successors_change() -> dict[str, Any]:
+    """Return another client's change: it names a port."""
+    back = [{"kind": "hdel", "key": "PORT|Ethernet4", "fields": ["description"]}]
+    return {
+        "version": 1,
+        "id": SUCCESSOR,
+        "kind": "commit",
+        "by": "successor",
+        "deadline_s": 30.0,
+        "before": NO_NAME,
+        "after": NAME,
+        "steps": [{"kind": "load", "document": NAME}],
+        "rollback": {"steps": back, "rows": NO_NAME},
+    }
+
+
+def run_overtaken(seed: int) -> str:
+    """Let a client sleep after its change, another one commit meanwhile, and the first one go on; return what it did.
+
+    Raises Broken where it undid, or ended in the other one's name, what that had been told is confirmed.
+    """
+    rng = random.Random(f"overtaken {seed}")
+    world = new_world()
+    asked = transaction(deadline_s=rng.choice((30.0, 5.0)))
+    kind = rng.choice(OVERTAKEN)
+    if kind != "none":
+        _arm(world, kind, rng)
+    world.send("apply", asked)
+    if rng.random() < 0.3:
+        world.call("confirm", "--id", str(asked["id"]))
+    slept = world.last()
+    world.advance(rng.choice((0.0, 20.0, 100.0, 500.0)))
+    world.call("status")
+    world.send("apply", successors_change())
+    world.advance(rng.choice((0.0, 10.0)))
+    confirmed = world.call("confirm", "--id", SUCCESSOR).get("outcome") == "confirmed"
+    calls: dict[str, Callable[[], dict[str, Any]]] = {
+        "confirms": lambda: world.call("confirm", "--id", str(asked["id"])),
+        "reverts": lambda: world.call("revert", "--id", str(asked["id"])),
+        "rolls back": lambda: world.call("revert", "--commit", str(asked["id"]), "--last", slept, "--id", LATE),
+        "rolls the last back": lambda: world.call("revert", "--commit", SUCCESSOR, "--last", slept, "--id", LATE),
+        "applies": lambda: world.send("apply", {**asked, "id": LATE, "last": slept, "before": {}}),
+    }
+    what = rng.choice(sorted(calls))
+    answer = calls[what]()
+    where = f"seed {seed} ({kind}): the first client {what}: {answer.get('error')}"
+    if confirmed and answer.get("outcome") in ("applied", "confirmed", "reverted"):
+        raise Broken(f"{where}: it was done")
+    world.full_from_write, world.disk_full = None, False
+    world.advance(4000.0)
+    named = world.rows["PORT|Ethernet4"].get("description")
+    if confirmed and (named is None or world.last() != SUCCESSOR):
+        raise Broken(f"{where}: what was confirmed is gone")
+    return what if confirmed else ""
+
+
 def _watch(world: World, path: str, data: bytes, case: Case) -> None:
     """Hold every word ``reverted`` against what is there when it is written."""
     if path != STATE:

@@ -4,6 +4,7 @@ The cases are seeded (``switch_cases``); ``make faults`` runs ten thousand.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from copy import deepcopy
@@ -11,10 +12,11 @@ from functools import partial
 
 import pytest
 import switch_cases
-from switch_cases import Case, _end, _watch, is_changed, is_restored, new_world, run_case, transaction
+from switch_cases import Case, _end, _watch, is_changed, is_restored, new_world, run_case, run_overtaken, transaction
 from virtual_switch import STATE, Proc, World
 
-from railweave_switch import restart, restoring
+from railweave_switch import confirming, restart, restoring, reverting
+from railweave_switch import transaction as transaction_module
 from railweave_switch.host import Done
 from railweave_switch.steps import StepError, apply_frr
 
@@ -48,6 +50,21 @@ def steps_of_a_commit() -> int:
     world, _ = watched()
     world.send("apply", transaction())
     return world.steps
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(one, marks=[pytest.mark.slow] if one >= FEW else []) for one in range(0, SEEDS, BLOCK)]
+)
+def test_a_client_that_slept_undoes_nothing_of_the_one_that_came_after_it(block: int) -> None:
+    done = Counter(run_overtaken(seed) for seed in range(block, min(block + BLOCK, SEEDS)))
+    assert sum(done.values()) - done[""] > done.total() // 3, "most successors were confirmed"
+
+
+def test_without_the_names_of_transactions_those_cases_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (transaction_module, reverting, confirming):
+        monkeypatch.setattr(module, "refuse_unless_last", lambda state, named: None)
+    with pytest.raises(switch_cases.Broken):
+        list(map(run_overtaken, range(BLOCK)))
 
 
 def test_killed_at_every_step_the_change_is_taken_back_by_the_guard() -> None:
