@@ -143,7 +143,7 @@ SIMULATED = [one for one in ONE_BY_ONE if one[1] in ROWS.get(one[0], {}) and (on
 def test_the_simulator_does_with_a_field_what_the_daemons_did(table: str, field: str, op: Op, did: str) -> None:
     key, after = key_of(table), ROWS[table][field][1]
     row = {name: values[0] for name, values in ROWS[table].items()}
-    others = {"PORT_QOS_MAP|Ethernet0": {"pfcwd_sw_enable": "3"}, "PORT|Ethernet0": {"mtu": "9100"}}
+    others = {"PORT_QOS_MAP|Ethernet0": {"pfcwd_sw_enable": "3"}, "PORT|Ethernet0": {"mtu": "9100"}, **NAMED}
     db = ConfigDb({**others, f"{table}|{key}": {name: row[name] for name in row if op is not Op.ADD or name != field}})
     daemon = Orchagent()
     daemon.start(db)
@@ -155,6 +155,9 @@ def test_the_simulator_does_with_a_field_what_the_daemons_did(table: str, field:
     assert not daemon.follow(db)
     follows = None if op is Op.REMOVE else after
     assert held(daemon, table, field) == (follows if did in ("acts", "flaps") else at_first)
+
+
+NAMED = {f"{table}|{name}": {"size": "9"} for table in ("SCHEDULER", "WRED_PROFILE", "BUFFER_PROFILE") for name in "xy"}
 
 
 def held(daemon: Orchagent, table: str, field: str) -> str | None:

@@ -11,44 +11,57 @@ _XOFF_BYTES = {
     ("10000", "300m"): "39312", ("25000", "300m"): "63024", ("40000", "300m"): "60608", ("50000", "300m"): "70000",
     ("100000", "300m"): "268736", ("200000", "300m"): "330000", ("400000", "300m"): "499618",
 }  # fmt: skip
-"""``pg_profile_lookup.ini``: headroom by speed (Mb/s) and cable length, the values of one 400G platform."""
+"""``pg_profile_lookup.ini``: headroom by speed (Mb/s) and cable length, the values of one 400G platform. A profile that
+is there already is of a line of the file, too."""
 
 
-Seen = dict[str, tuple[Hash, str]]
-"""The row of each port, and the last ``pfc_enable`` that was stated for it, when the buffer manager last looked."""
+Seen = dict[str, tuple[Hash, str, str]]
+"""Of each port its row, the last ``pfc_enable`` that was stated for it and, where that counts, its cable's length, when
+the buffer manager last looked."""
+
+_NO_CABLE = "0m"
+_FOLLOWS_LENGTHS = "202511"
+"""The release from which a new cable length is an event of its own (doCableTask)."""
 
 
-def make_lossless_rows(db: ConfigDb, seen: Seen) -> None:
+def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> None:
     """Write the profile and priority groups of every port whose own row or ``pfc_enable`` is other than ``seen``.
 
-    Like the daemon it wakes only for these, whatever field of the port it is: a new cable length waits, and so does a
-    group that someone deletes. A ``pfc_enable`` that is removed goes on, an empty one does not (sonic-swss
-    cfgmgr/buffermgr.cpp doTask, doPortQosTableTask, doSpeedUpdateTask).
+    Like the daemon it wakes only for these, whatever field of the port it is: a new cable length waits, before 202511,
+    and so does a group that someone deletes. A ``pfc_enable`` that is removed goes on, an empty one does not. A port
+    without a stated ``admin_status`` waits, one with a cable of 0 m gets nothing (sonic-swss cfgmgr/buffermgr.cpp
+    doTask, doPortQosTableTask, doSpeedUpdateTask).
     """
     metadata = db.get("DEVICE_METADATA|localhost")
-    if (
-        metadata.get("buffer_model", "traditional") != "traditional"
-        or "BUFFER_POOL|ingress_lossless_pool" not in db.rows
-    ):
+    pool = db.get("BUFFER_POOL|ingress_lossless_pool")
+    if metadata.get("buffer_model", "traditional") != "traditional" or not pool:
         return
     lengths = db.get("CABLE_LENGTH|AZURE")
     for port, row in db.table("PORT").items():
-        priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", seen.get(port, ({}, ""))[1])
-        if seen.get(port) == (row, priorities):
+        length = lengths.get(port, _NO_CABLE)
+        stated = seen.get(port, ({}, "", ""))[1]
+        priorities = db.get(f"PORT_QOS_MAP|{port}").get("pfc_enable", stated)
+        now = dict(row), priorities, length if release >= _FOLLOWS_LENGTHS else ""
+        if seen.get(port) == now or "admin_status" not in row:
             continue
-        seen[port] = dict(row), priorities
-        length, speed = lengths.get(port, "0m"), row.get("speed", "")
-        headroom = _XOFF_BYTES.get((speed, length))
-        if not priorities or headroom is None:
-            continue
-        profile = f"pg_lossless_{speed}_{length}_profile"
-        if f"BUFFER_PROFILE|{profile}" not in db.rows:
-            fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}
-            db.put(f"BUFFER_PROFILE|{profile}", {**fields, "dynamic_th": _THRESHOLD})
-        for group in groups(priorities):
-            key = f"BUFFER_PG|{port}|{group}"
-            if db.get(key).get("profile") != profile:
-                db.put(key, {"profile": profile})
+        seen[port] = now
+        if priorities and length != _NO_CABLE:
+            _make_groups(db, port, groups(priorities), (row.get("speed", ""), length), pool)
+
+
+def _make_groups(db: ConfigDb, port: str, spans: list[str], by: tuple[str, str], pool: Hash) -> None:
+    """Write the groups of a port; ``by`` are its speed and cable length, by which the profile is looked up."""
+    profile = f"pg_lossless_{by[0]}_{by[1]}_profile"
+    if f"BUFFER_PROFILE|{profile}" not in db.rows:
+        headroom = _XOFF_BYTES.get(by)
+        if headroom is None or "mode" not in pool:
+            return
+        fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}
+        db.put(f"BUFFER_PROFILE|{profile}", {**fields, f"{pool['mode']}_th": _THRESHOLD})
+    for span in spans:
+        key = f"BUFFER_PG|{port}|{span}"
+        if db.get(key).get("profile") != profile:
+            db.put(key, {"profile": profile})
 
 
 def groups(priorities: str) -> list[str]:

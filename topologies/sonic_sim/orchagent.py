@@ -5,8 +5,9 @@ Only what in the ASIC differs from CONFIG_DB is kept here:
 
     held      objects: a removed field stays, create-only fields stay, a row with an unknown field or a value out of its
               range is refused as a whole, and one that is removed while others name it stays until they let go
-    bound     groups and queues: a row that goes clears its whole range, rows that come are taken in the order of keys
-              (since 202411 bufferorch.cpp takes a batch's removals first, which is kinder)
+    bound     groups and queues: a row that goes clears its whole range, whatever other rows say of it; rows of a batch
+              are taken in the order of keys (since 202411 bufferorch.cpp takes those that go first, which is kinder)
+    pending   rows of groups and queues that name an object which is not there: they wait for it, and nothing changes
     watched   the watchdog: its queues and action are those of the moment in which the port's row was taken
     hashed    the ECMP hash as orchagent believes it to be, which a row that it refused half-way leaves behind
 """
@@ -30,6 +31,10 @@ _SPANNED: Mapping[str, tuple[str, ...]] = {
     "QUEUE": ("scheduler", "wred_profile"),
 }
 """Tables whose keys are ranges, with the fields that name what each group or queue gets."""
+_NAMED_IN: Mapping[str, str] = {"profile": "BUFFER_PROFILE", "scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}
+"""The tables of the objects that these fields name."""
+_COMPUTED = "NULL"
+"""What a priority group names in the dynamic model, where buffermgrd makes the profile."""
 _HASH_FIELDS = ("ecmp_hash@", "lag_hash@", "ecmp_hash_algorithm", "lag_hash_algorithm")
 """In the order in which orchagent takes them (switchorch.cpp setSwitchHash)."""
 _KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT", "SWITCH_HASH")
@@ -97,12 +102,17 @@ class Orchagent:
     held: dict[str, Hash] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     bound: dict[str, dict[str, str]] = field(default_factory=dict)
+    pending: dict[str, bool] = field(default_factory=dict)
+    """Whether orchagent had the row before it had to wait."""
+    removes_first: bool = False
+    """Whether it takes the buffer rows of a batch that go before those that come, as from 202411."""
     hashed: Hash = field(default_factory=dict)
     watched: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def start(self, db: ConfigDb) -> None:
         """Start with the rows that are there: nothing is left of what was."""
         self.seen, self.held, self.waiting, self.bound, self.watched = followed_rows(db), {}, [], {}, {}
+        self.pending = {key: False for key, row in self.seen.items() if not _resolves(key, dict(row), self.seen)}
         self.hashed = dict(self.seen.get(ROW, ()))
         self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
 
@@ -122,10 +132,11 @@ class Orchagent:
         for key in [one for one in self.waiting if not _is_named(one, now)]:
             self.waiting.remove(key)
             self.held.pop(key, None)
-        places = sorted({_place(key) for key in changed if key.partition("|")[0] in _SPANNED})
-        had, has = (_by_place(rows) if places else {} for rows in (before, now))
-        for place in places:
-            self._take_ranges(place, had.get(place, {}), has.get(place, {}))
+        ranges = {key for key in changed if key.partition("|")[0] in _SPANNED}
+        ranges.update(key for key in self.pending if key in now and _resolves(key, dict(now[key]), now))
+        had, has = (_by_place(rows) if ranges else {} for rows in (before, now))
+        for place, keys in _placed(ranges).items():
+            self._take_ranges(place, keys, had.get(place, {}), has.get(place, {}), now)
         for port in sorted({key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}):
             self._take_watchdog(port, before, now)
         crashes_now = dies and not self.crashed
@@ -141,8 +152,13 @@ class Orchagent:
         state = self.bound.get(f"{table}|{port}")
         if state is None:
             start = f"{table}|{port}|"
-            state = _ranges({key: row for key, row in self.seen.items() if key.startswith(start)})
+            state = self._ranges({key: row for key, row in self.seen.items() if key.startswith(start)})
         return state.get(f"{number} {name}", "")
+
+    def bindings(self) -> dict[str, dict[str, str]]:
+        """Return what all groups and queues have in the ASIC, by table and port, and then by number and field."""
+        found = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}
+        return {place: state for place, state in {**found, **self.bound}.items() if state}
 
     def watch_of(self, port: str) -> dict[str, str]:
         """Return the queues of a port that the watchdog watches, with its action on each."""
@@ -174,12 +190,33 @@ class Orchagent:
         self.hashed = row
         return asic
 
-    def _take_ranges(self, place: str, before: Rows, now: Rows) -> None:
-        state = self.bound.pop(place, _ranges(before))
-        for key in sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)):
-            state |= _bindings(key, dict(before.get(key, ())), dict(now[key]) if key in now else None)
-        if (left := {one: name for one, name in state.items() if name}) != _ranges(now):
+    def _take_ranges(
+        self, place: str, keys: Iterable[str], before: Mapping[str, Row], now: Mapping[str, Row], rows: Rows
+    ) -> None:
+        """Take the rows ``keys`` of one port and table; ``before`` and ``now`` are those of the port, ``rows`` all."""
+        state = self.bound.pop(place, None)
+        if state is None:
+            state = self._ranges(before)
+        first = self.removes_first and place.startswith("BUFFER_")
+        for key in sorted(keys, key=lambda one: (first and one in now, one)):
+            old, waits = dict(before.get(key, ())), key in self.pending
+            known = self.pending.pop(key, key in before)
+            if key in now and not _resolves(key, dict(now[key]), rows):
+                self.pending[key] = known
+            elif key in now:
+                state |= _bindings(key, {} if waits and not known else old, dict(now[key]))
+            elif known:  # what orchagent never took is deleted without a word to the ASIC
+                state |= _bindings(key, old, None)
+        if (left := {one: name for one, name in state.items() if name}) != self._ranges(now):
             self.bound[place] = left
+
+    def _ranges(self, rows: Mapping[str, Row]) -> dict[str, str]:
+        """Return what each group or queue of a port gets as its rows say it, taken in the order of keys."""
+        found: dict[str, str] = {}
+        for key in sorted(rows):
+            if key not in self.pending:
+                found |= _bindings(key, {}, dict(rows[key]))
+        return {number: name for number, name in found.items() if name}
 
     def _take_watchdog(self, port: str, before: Rows, now: Rows) -> None:
         key = f"PFC_WD|{port}"
@@ -267,6 +304,14 @@ def _place(key: str) -> str:
     return "|".join(key.split("|")[:2])
 
 
+def _placed(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Return keys of groups and queues by table and port, in the order of places."""
+    places: dict[str, list[str]] = {}
+    for key in sorted(keys):
+        places.setdefault(_place(key), []).append(key)
+    return places
+
+
 def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
     """Return the rows of groups and queues by table and port."""
     places: dict[str, dict[str, Row]] = {}
@@ -283,12 +328,13 @@ def _bindings(key: str, old: Hash, row: Hash | None) -> dict[str, str]:
     return {f"{number} {name}": (row or {}).get(name, "") for number in _numbers(key) for name in named}
 
 
-def _ranges(rows: Rows) -> dict[str, str]:
-    """Return what each group or queue of a port gets as its rows say it, taken in the order of keys."""
-    found: dict[str, str] = {}
-    for key in sorted(rows):
-        found |= _bindings(key, {}, dict(rows[key]))
-    return {number: name for number, name in found.items() if name}
+def _resolves(key: str, row: Hash, rows: Rows) -> bool:
+    """Tell whether all objects that a row of groups or queues names are there; True for a row of another table."""
+    return all(
+        f"{_NAMED_IN[name]}|{row[name]}" in rows or row[name] == _COMPUTED
+        for name in _SPANNED.get(key.partition("|")[0], ())
+        if name in row
+    )
 
 
 def _is_watchable(row: Hash) -> bool:
