@@ -24,8 +24,8 @@ class BufferPlan(NamedTuple):
     """The buffer of the switches of one panel and tier whose longest cables are alike.
 
     ``headroom`` is by (speed in Gb/s, cable in meters), ``lanes`` by speed. ``groups`` are the lossless priority
-    groups, neighbors joined (``3-4``), ``lossy_queues`` the other queues likewise. ``full`` is the division with all
-    ports in use over cables as long as the longest (``uses``), from which the ``limits`` follow.
+    groups, ``lossy_queues`` the queues that no lossless class uses. ``full`` is the division with all ports in use over
+    cables as long as the longest (``uses``), from which the ``limits`` follow.
     """
 
     buffers: Buffers
@@ -33,8 +33,8 @@ class BufferPlan(NamedTuple):
     pools: tuple[BufferPool, ...]
     headroom: Mapping[tuple[int, int], Headroom | NoHeadroom]
     lanes: Mapping[int, int]
-    groups: tuple[str, ...]
-    lossy_queues: tuple[str, ...]
+    groups: tuple[int, ...]
+    lossy_queues: tuple[int, ...]
     queues: Queues
     uses: tuple[PortUse, ...]
     full: Division
@@ -100,8 +100,8 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
         pools=pools,
         headroom=rooms,
         lanes=lanes,
-        groups=ranges(lossless),
-        lossy_queues=ranges(set(range(used)) - set(lossless)),
+        groups=tuple(lossless),
+        lossy_queues=tuple(queue for queue in range(used) if queue not in lossless),
         queues=queues,
         uses=each,
         full=full,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from railweave.plan.grouping import ChangeGroup, Provisioning
 from railweave.sonic.delta.change import Change, Op
+from railweave.sonic.delta.spans import spans_of
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 from railweave.wording import compact, counted
@@ -31,7 +32,8 @@ def subject(group: ChangeGroup) -> str:
 
 
 def _rows(keys: Sequence[str]) -> str:
-    """Return the keys of rows; of many ports the first ones, and of each what follows it: ``E0…24 and 9 more|3-4``."""
+    """Return the keys of rows; of many ports the first ones, and of each what follows it, neighboring groups and queues
+    joined: ``E0…24 and 9 more|3-4``."""
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
     tails: dict[str, list[str]] = {}
@@ -39,7 +41,10 @@ def _rows(keys: Sequence[str]) -> str:
         head, _, tail = key.partition("|")
         tails.setdefault(head, []).append(tail)
     common = next(iter(tails.values()))
-    if len(common) > _FEW or any(one != common for one in tails.values()):
+    same = all(one == common for one in tails.values())
+    if all(tail.isdecimal() for tail in common):
+        common = list(spans_of(map(int, common)))
+    if len(common) > _FEW or not same:
         return f"{keys[0]} and {len(keys) - 1:,} more"
     heads = compact(tails, _FEW if len(tails) <= _FEW else 1)
     return f"{heads}|{', '.join(common)}" if any(common) else heads

@@ -64,7 +64,7 @@ def test_every_used_port_has_its_groups_queues_and_cable_length(model: str) -> N
     found = tables(model)
     ports = list(found["DEVICE_NEIGHBOR"])
     assert [key.split("|")[0] for key in found["BUFFER_PG"]] == [port for port in ports for _ in range(2)]
-    assert list(found["BUFFER_QUEUE"]) == [f"{port}|{queues}" for port in ports for queues in ("0-2", "3", "4-6")]
+    assert list(found["BUFFER_QUEUE"]) == [f"{port}|{queue}" for port in ports for queue in range(7)]
     assert list(found["CABLE_LENGTH"]["AZURE"]) == ports
     assert found["DEVICE_METADATA"]["localhost"]["buffer_model"] in {"traditional", "dynamic"}
 
@@ -137,20 +137,21 @@ def test_an_intent_may_ask_for_the_table_on_a_switch_that_computes() -> None:
     }
 
 
-def test_two_lossless_classes_share_one_row_of_neighboring_groups() -> None:
-    found = tables("nokia-ixr7220-h4-64d", "preset: microsoft\n")
+@pytest.mark.parametrize("model", SPEEDS)
+def test_neighboring_groups_and_queues_have_rows_of_their_own(model: str) -> None:
+    found = tables(model, "preset: microsoft\n")
     assert found["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3,4"
-    assert [key for key in found["BUFFER_PG"] if key.startswith("Ethernet0|")] == ["Ethernet0|0", "Ethernet0|3-4"]
-    assert [key for key in found["BUFFER_QUEUE"] if key.startswith("Ethernet0|")] == [
-        "Ethernet0|0-2",
-        "Ethernet0|3-4",
-        "Ethernet0|5-6",
+    assert not [key for table in ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE") for key in found[table] if "-" in key]
+    assert [key for key in found["BUFFER_PG"] if key.startswith("Ethernet0|")] == [
+        f"Ethernet0|{group}" for group in (0, 3, 4)
     ]
 
 
 def test_a_class_on_the_highest_queue_gives_it_a_profile() -> None:
     found = tables("nokia-ixr7220-h4-64d", "preset: cisco\n")
-    assert "Ethernet0|4-7" in found["BUFFER_QUEUE"]
+    assert [key for key in found["BUFFER_QUEUE"] if key.startswith("Ethernet0|")] == [
+        f"Ethernet0|{queue}" for queue in range(8)
+    ]
 
 
 def test_without_buffer_facts_or_lossless_classes_the_devices_buffers_stay() -> None:

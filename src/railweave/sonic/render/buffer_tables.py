@@ -4,6 +4,9 @@ In the traditional model buffermgrd looks up headroom by speed and cable length 
 of fixed names itself (swss, cfgmgr/buffermgr.cpp). The rows here have exactly these names and values, so that it finds
 them there; its configured cable length is that of the published row. In the dynamic model the switch computes
 headroom, marked by the profile ``NULL``, and keeps it to itself.
+
+Every group and every queue has a row of its own. A row of several, such as ``3-4``, would have to go when one of them
+changes, and takes the buffer of all of them with it (swss, orchagent/bufferorch.cpp processPriorityGroup).
 """
 
 from collections.abc import Iterable, Mapping
@@ -147,7 +150,7 @@ def _pauses(limits: PauseLimits) -> str:
 
 
 def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, ...]:
-    """Return the BUFFER_PG rows of a used port with a cable of ``length_m``."""
+    """Return the BUFFER_PG rows of a used port with a cable of ``length_m``, one a group."""
     lossy = Row(
         "BUFFER_PG",
         f"{port.name}|0",
@@ -165,7 +168,7 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
 
 
 def queue_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
-    """Return the BUFFER_QUEUE rows of a used port, by queue."""
+    """Return the BUFFER_QUEUE rows of a used port, one a queue."""
     rows = [
         *(_queue_row(port, one, plan.buffers.lossless_queue, _lossless_queue(plan)) for one in plan.groups),
         *(_queue_row(port, one, plan.buffers.lossy_queue, _LOSSY_QUEUE) for one in plan.lossy_queues),
@@ -185,8 +188,8 @@ def _lossless_queue(plan: BufferPlan) -> str:
 _LOSSY_QUEUE = "Not lossless: the queue takes its part of the egress pool, and drops beyond it (traffic_classes)."
 
 
-def _queue_row(port: str, queues: str, profile: str, reason: str) -> Row:
-    return Row("BUFFER_QUEUE", f"{port}|{queues}", {"profile": profile}, reason)
+def _queue_row(port: str, queue: int, profile: str, reason: str) -> Row:
+    return Row("BUFFER_QUEUE", f"{port}|{queue}", {"profile": profile}, reason)
 
 
 _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
