@@ -1,5 +1,5 @@
-"""Whether switches and NICs can serve two markings at once: buffers of the phases between (H-budget), groups that have
-to be written anew under traffic, and NICs that serve one lossless priority only."""
+"""Whether switches and NICs can serve two markings at once: buffers of the phases between (H-budget), groups that lose
+their buffer under traffic, and NICs that serve one lossless priority only."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -7,9 +7,11 @@ from railweave.catalog.load import load_catalog
 from railweave.checks.buffers import buffer_findings
 from railweave.diagnostics import Diagnostic, Severity, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
+from railweave.fabric.policy import BufferModel
 from railweave.hosts.values import host_vendor
 from railweave.plan.phases import Phase, PhaseKind
 from railweave.qos.buffering import ranges
+from railweave.qos.mmu.headroom import buffer_model
 
 _FIX = (
     "change one class at a time, use shorter cables, or accept the loss: stop what uses the class and deploy with"
@@ -73,16 +75,21 @@ def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagn
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning where priority groups that stay get another row: SONiC keeps neighbors in one (``3-4``)."""
+    """Yield a warning where priority groups that stay lose their buffer for a moment: SONiC's buffer manager joins
+    neighbors in a row of its own, which goes with the first of them (``sonic.delta.daemon_rows``)."""
     before = base
     for fabric in fabrics:
-        stay = _lossless(before) & _lossless(fabric)
-        gone = [one for one in _groups(before) if one not in _groups(fabric) and stay & set(_numbers(one))]
-        if gone and any(switch.panel.buffers for switch in fabric.switches):
+        stay, joined = _lossless(before) & _lossless(fabric), ranges(_lossless(before))
+        gone = [
+            span for span in joined if stay & set(_numbers(span)) and not _lossless(fabric).issuperset(_numbers(span))
+        ]
+        if gone and _looks_headroom_up(fabric):
+            kept = sorted(stay & {number for span in gone for number in _numbers(span)})
             yield warning(
                 "RW516",
-                f"on every port, under traffic, BUFFER_PG {', '.join(gone)} is written anew as"
-                f" {', '.join(_groups(fabric))}: for that moment lossless packets have no headroom",
+                f"BUFFER_PG {', '.join(gone)}, which SONiC's buffer manager makes of neighboring lossless priorities,"
+                f" goes from one port after the other: for a moment lossless packets on priority"
+                f" {', '.join(map(str, kept))} have no headroom there",
                 place,
                 fix="choose a priority that is no neighbor of another lossless one, or run these phases while little"
                 " uses the class",
@@ -91,12 +98,17 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
         before = fabric
 
 
+def _looks_headroom_up(fabric: Fabric) -> bool:
+    """Tell whether a switch has the traditional buffer model, in which SONiC makes groups too."""
+    policy = fabric.policies.sonic
+    return any(
+        switch.panel.buffers is not None and buffer_model(switch.panel.buffers, policy) is BufferModel.TRADITIONAL
+        for switch in fabric.switches
+    )
+
+
 def _lossless(fabric: Fabric) -> set[int]:
     return {one.priority for one in fabric.policies.classes if one.lossless}
-
-
-def _groups(fabric: Fabric) -> tuple[str, ...]:
-    return ranges(_lossless(fabric))
 
 
 def _numbers(group: str) -> range:

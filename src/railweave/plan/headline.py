@@ -11,7 +11,7 @@ from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
-from railweave.sonic.delta.methods import lowers_mtu
+from railweave.sonic.delta.methods import lowers_mtu, sets_queues_anew
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.wording import compact, counted, listed
@@ -27,8 +27,11 @@ WORDS = {
 
 def impact(worst: Disruption, changes: Iterable[Change]) -> str:
     """Return what the worst disruption among ``changes`` means to a person."""
-    if worst is Disruption.SESSION and all(lowers_mtu(one) for one in changes if one.disruption is worst):
+    disturbing = [one for one in changes if one.disruption is worst]
+    if worst is Disruption.SESSION and all(map(lowers_mtu, disturbing)):
         return "larger packets dropped"
+    if worst is Disruption.FLAP and all(map(sets_queues_anew, disturbing)):
+        return "queues lose their buffer or scheduler for a moment"
     return WORDS[worst]
 
 

@@ -189,14 +189,11 @@ def _numbers(text: str) -> range:
     return range(int(first), int(last) + 1) if first.isdigit() and last.isdigit() else range(0)
 
 
-def is_left_by_sonic(table: str, key: str, rows: Mapping[str, Fields]) -> bool:
-    """Tell whether a row of a port's ``rows`` is one that buffermgrd wrote from ``pfc_enable`` beside others and leaves
-    behind: it holds the groups of another row, whose profile its removal would take away (run on 202505; sonic-swss
-    cfgmgr/buffermgr.cpp)."""
-    if table != PRIORITY_GROUPS or not is_made_by_sonic(table, key, rows[key]):
-        return False
+def stands_over_others(key: str, rows: Mapping[str, Fields]) -> bool:
+    """Tell whether a row of several groups or queues stands beside others of ``rows``, the table's rows of its port,
+    that name some of them, as those do that buffermgrd writes beside ours (sonic-swss cfgmgr/buffermgr.cpp)."""
     own = set(numbers_of(key))
-    return any(set() < set(numbers_of(other)) < own for other in rows)
+    return len(own) > 1 and any(set() < set(numbers_of(other)) < own for other in rows)
 
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:

@@ -14,7 +14,7 @@ from railweave.fabric.buffers import BufferPool
 from railweave.fabric.policy import BufferModel, Marking
 from railweave.qos.mapping import DSCP_COUNT
 from railweave.qos.mmu.pools import INGRESS_LOSSLESS
-from railweave.sonic.ownership import CABLE_LENGTH, OWNED, PRIORITY_GROUPS, is_left_by_sonic, numbers_of
+from railweave.sonic.ownership import CABLE_LENGTH, OWNED, PRIORITY_GROUPS, numbers_of, port_of
 from railweave.sonic.rows import ConfigDb, Fields, Table, Value, number
 
 COMPUTED = "NULL"
@@ -269,18 +269,15 @@ class ResolvedTables:
         }
 
     def _by_port(self, table: str) -> dict[str, dict[int, Fields]]:
-        """Return the rows of a table by port and number, without those that buffermgrd left behind: groups that only
-        such a row names have headroom until the next class change, and no traffic."""
-        rows_of: dict[str, dict[str, Fields]] = {}
-        for key, fields in self.table(table).items():
-            rows_of.setdefault(key.partition("|")[0], {})[key] = fields
+        """Return the rows of a table by port and number; a row that buffermgrd wrote and left behind counts too, for
+        its groups have headroom."""
         found: dict[str, dict[int, Fields]] = {}
-        for port, rows in rows_of.items():
+        for key, fields in self.table(table).items():
+            port = port_of(key)
             by_number = found.setdefault(port, {})
-            for key, fields in rows.items():
-                for index in () if is_left_by_sonic(table, key, rows) else numbers_of(key)[:_MOST_NUMBERS]:
-                    if by_number.setdefault(index, fields) != fields:
-                        self.conflicts.append((table, f"{port}|{index}"))
+            for index in numbers_of(key)[:_MOST_NUMBERS]:
+                if by_number.setdefault(index, fields) != fields:
+                    self.conflicts.append((table, f"{port}|{index}"))
         return found
 
     def _of(self, table: str, port: str) -> ByNumber:

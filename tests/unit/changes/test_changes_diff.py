@@ -470,8 +470,12 @@ def test_profiles_that_sonic_made_stay_and_their_pool_with_them() -> None:
         (["3-4"], ["3", "4"], []),
         (["3-4"], ["3"], ["remove 3-4", "add 3"]),
         (["2-3", "4"], ["3-4"], ["remove 2-3", "add 3"]),
-        (["3", "3-4", "4"], ["4"], ["remove 3"]),  # buffermgrd's own row beside ours
-        (["3-4", "4"], ["3-4"], ["add 3"]),  # of which nobody knows what the ASIC has
+        (["3", "3-4", "4"], ["3", "4"], []),  # buffermgrd's own row beside ours
+        (["3", "3-4", "4"], ["4"], ["remove 3", "remove 3-4"]),
+        (["3", "3-4", "4"], ["5"], ["remove 3", "remove 3-4", "remove 4", "add 5"]),
+        (["3-4", "4"], ["3", "4"], ["add 3"]),  # of which nobody knows what the ASIC has
+        (["3-5"], ["3", "5"], ["remove 3-5", "add 3", "add 5"]),
+        ([], ["3-4"], ["add 3", "add 4"]),
     ],
 )
 def test_what_each_group_gets_is_compared_and_not_how_its_rows_are_cut(
@@ -483,31 +487,32 @@ def test_what_each_group_gets_is_compared_and_not_how_its_rows_are_cut(
     assert sorted(found) == sorted(changes)
 
 
-def test_what_buffermgrd_left_behind_follows_the_groups_that_stay_and_goes_with_the_last() -> None:
+def test_what_buffermgrd_wrote_beside_ours_follows_their_profile() -> None:
     groups = {f"Ethernet0|{one}": LOSSLESS for one in ("3", "3-4", "4")}
     device = running({"BUFFER_POOL": POOLS, "BUFFER_PG": groups})
     other = {"profile": "pg_lossless_100000_5m_profile"}
-    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": other}})
-    assert sorted(lines(compare(device, intent).delta.changes)) == [
-        "remove BUFFER_PG|Ethernet0|4",
-        "update BUFFER_PG|Ethernet0|3-4|profile",
-        "update BUFFER_PG|Ethernet0|3|profile",
-    ]
-    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|5": LOSSLESS}})
-    assert sorted(lines(compare(device, intent).delta.changes)) == [
-        "add BUFFER_PG|Ethernet0|5",
-        "remove BUFFER_PG|Ethernet0|3",
-        "remove BUFFER_PG|Ethernet0|3-4",
-        "remove BUFFER_PG|Ethernet0|4",
-    ]
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": other, "Ethernet0|4": other}})
+    found = compare(device, intent).delta
+    updates = {f"update BUFFER_PG|Ethernet0|{one}|profile" for one in ("3", "3-4", "4")}
+    assert set(lines(found.changes)) == updates
+    assert found.disruptions == {Disruption.NONE}
+
+
+def test_what_buffermgrd_wrote_beside_ours_is_no_part_of_the_digest() -> None:
+    intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_PG": {"Ethernet0|3": LOSSLESS, "Ethernet0|4": LOSSLESS}})
+    groups = {f"Ethernet0|{one}": LOSSLESS for one in ("3", "4")}
+    before = running({"BUFFER_POOL": POOLS, "BUFFER_PG": groups})
+    after = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {**groups, "Ethernet0|3-4": LOSSLESS}})
+    assert running_sha256(before, intent) == running_sha256(after, intent)
+    other = running({"BUFFER_POOL": POOLS, "BUFFER_PG": {**groups, "Ethernet0|3-4": {"profile": "somebody's"}}})
+    assert running_sha256(before, intent) != running_sha256(other, intent)
 
 
 def test_a_range_that_all_gets_another_profile_is_changed_in_place() -> None:
     device = running({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|3-4": {"profile": "lossless"}}})
     intent = wanted({"BUFFER_POOL": POOLS, "BUFFER_QUEUE": {"Ethernet0|0-6": {"profile": "lossy"}}})
     assert sorted(lines(compare(device, intent).delta.changes)) == [
-        "add BUFFER_QUEUE|Ethernet0|0-2",
-        "add BUFFER_QUEUE|Ethernet0|5-6",
+        *(f"add BUFFER_QUEUE|Ethernet0|{queue}" for queue in (0, 1, 2, 5, 6)),
         "update BUFFER_QUEUE|Ethernet0|3-4|profile",
     ]
 

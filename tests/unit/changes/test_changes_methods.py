@@ -68,6 +68,7 @@ TREATED = [
     (row(Op.ADD, "BUFFER_QUEUE", "Ethernet0|3"), NONE, WRITE),
     (row(Op.ADD, "BUFFER_PORT_INGRESS_PROFILE_LIST"), NONE, WRITE),
     (field("CABLE_LENGTH", "Ethernet0", key="AZURE"), NONE, WRITE),
+    (Edit(Op.REMOVE, "SCHEDULER", "cnp", "cir", "1000", None), FLAP, WRITE),
     (field("DEVICE_METADATA", "buffer_model", key="localhost"), RELOAD, Method.RELOAD),
     (row(Op.ADD, "SOMETHING_NEW", "x"), RELOAD, Method.RELOAD),
     (frr(Op.UPDATE, "", "ip prefix-list A seq 5 permit any"), NONE, Method.FRR),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from engine_tools import apply_steps, rollback_steps
 
+from railweave.sonic.delta.change import Disruption
+from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.steps import (
     HdelStep,
     LoadStep,
@@ -182,6 +184,91 @@ def test_a_range_that_is_split_is_deleted_and_set_again() -> None:
         (("BUFFER_PG|Ethernet0|4", ()), ("BUFFER_PG|Ethernet0|3-4", ())), {"BUFFER_PG": {"Ethernet0|3-4": profile}}
     )
     assert back in rollback_steps(merge, device)
+
+
+GROUP = {"profile": "pg_lossless_100000_40m_profile"}
+
+
+def paused(port: str, priorities: str, *groups: str, **tables: Any) -> RunningConfig:
+    """Return a port of a switch with the traditional buffer model, which pauses ``priorities``."""
+    return running(
+        PORT={port: {"lanes": "1", "speed": "100000", "admin_status": "up"}},
+        CABLE_LENGTH={"AZURE": {port: "40m"}},
+        PORT_QOS_MAP={port: {"pfc_enable": priorities}},
+        BUFFER_PG={f"{port}|{group}": GROUP for group in groups},
+        **tables,
+    )
+
+
+def test_a_group_that_goes_takes_what_buffermgrd_made_of_it_along_port_by_port() -> None:
+    ports = ("Ethernet4", "Ethernet0", "Ethernet120")
+    device = running(BUFFER_PG={f"{port}|{span}": GROUP for port in ports for span in ("3", "4", "3-4")})
+    gone = {f"{port}|{span}": None for port in ports for span in ("4", "3-4")}
+    steps = apply_steps({"BUFFER_PG": gone}, device)
+    assert steps[:3] == tuple(
+        RecreateStep(((f"BUFFER_PG|{port}|3-4", ()), (f"BUFFER_PG|{port}|3", ())), {"BUFFER_PG": {f"{port}|3": GROUP}})
+        for port in ("Ethernet0", "Ethernet4", "Ethernet120")
+    )
+    assert steps[3] == LoadStep(
+        {"BUFFER_PG": {f"{port}|4": None for port in ("Ethernet0", "Ethernet4", "Ethernet120")}}
+    )
+    delta = delta_of({"BUFFER_PG": gone}, device)
+    assert {change.key for change in delta if change.disruption is Disruption.FLAP} == {f"{one}|3-4" for one in ports}
+
+
+def test_what_buffermgrd_makes_in_the_middle_of_a_change_goes_with_it() -> None:
+    device = paused("Ethernet0", "3", "3")
+    merge = {
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4"}},
+        "BUFFER_PG": {"Ethernet0|3": None, "Ethernet0|4": GROUP},
+    }
+    last = RecreateStep(
+        (("BUFFER_PG|Ethernet0|3-4", ()), ("BUFFER_PG|Ethernet0|4", ())), {"BUFFER_PG": {"Ethernet0|4": GROUP}}
+    )
+    assert last in apply_steps(merge, device)
+    (claim,) = [change for change in delta_of(merge, device) if change.disruption is Disruption.FLAP]
+    assert (claim.table, claim.field) == ("PORT_QOS_MAP", "pfc_enable")
+    # Priorities that are no neighbors stay apart, and the dynamic model has no such rows.
+    merge["PORT_QOS_MAP"] = {"Ethernet0": {"pfc_enable": "5"}}
+    merge["BUFFER_PG"] = {"Ethernet0|3": None, "Ethernet0|5": GROUP}
+    assert not [step for step in apply_steps(merge, device) if isinstance(step, RecreateStep)]
+
+
+def test_a_change_that_is_taken_back_leaves_nothing_that_buffermgrd_made_of_it() -> None:
+    device = paused("Ethernet0", "3", "3")
+    merge = {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}, "BUFFER_PG": {"Ethernet0|4": GROUP}}
+    assert delta_of(merge, device).disruptions == {Disruption.NONE}
+    assert not [step for step in apply_steps(merge, device) if isinstance(step, RecreateStep)]
+    assert rollback_steps(merge, device)[-1] == RecreateStep(
+        (("BUFFER_PG|Ethernet0|3-4", ()), ("BUFFER_PG|Ethernet0|3", ())), {"BUFFER_PG": {"Ethernet0|3": GROUP}}
+    )
+
+
+def test_a_row_that_covers_a_queue_without_a_change_claims_its_moment_whatever_the_queue_carries() -> None:
+    device = running(BUFFER_QUEUE={"Ethernet0|4-6": {"profile": "lossy"}}, QUEUE={"Ethernet0|0-2": {"scheduler": "x"}})
+    merge = {
+        "BUFFER_QUEUE": {
+            "Ethernet0|4-6": None,
+            "Ethernet0|4": {"profile": "lossless"},
+            "Ethernet0|5": {"profile": "lossy"},
+            "Ethernet0|6": {"profile": "lossy"},
+        },
+        "QUEUE": {"Ethernet0|0-2": None, "Ethernet0|1": {"scheduler": "x"}},
+    }
+    claims = {change.key for change in delta_of(merge, device) if change.disruption is Disruption.FLAP}
+    assert claims == {"Ethernet0|4-6", "Ethernet0|0-2"}
+
+
+def test_a_cable_s_length_comes_before_the_priorities_of_its_port() -> None:
+    device = paused("Ethernet0", "3", "3")
+    other = {"profile": "pg_lossless_100000_5m_profile"}
+    merge = {
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}},
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}},
+        "BUFFER_PG": {"Ethernet0|3": other, "Ethernet0|4": other},
+    }
+    first, *_ = apply_steps(merge, device)
+    assert first == LoadStep({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}}})
 
 
 def test_a_watchdog_is_set_again_where_its_action_or_the_lossless_priorities_change() -> None:

@@ -133,6 +133,14 @@ def test_only_part_of_what_is_touched_may_be_disturbed(
     assert "touches 2 leaves (ports flap on 1)" in headline(replace(plan, devices=devices))
 
 
+def test_queues_that_are_set_anew_are_not_called_ports_that_flap(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    plan = plan_of(change(table="BUFFER_PG", key="Ethernet0|3-4", field=None, disruption=Disruption.FLAP))
+    devices = {name: replace(one, disruptive=True) for name, one in plan.devices.items()}
+    assert "(queues lose their buffer or scheduler for a moment" in headline(replace(plan, devices=devices))
+
+
 def test_a_first_deployment_says_only_what_it_adds(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
     assert headline(plan_of(change(), leaf1=fresh)) == "pod1: adds 1 leaf."

@@ -259,12 +259,17 @@ def test_a_chip_without_room_for_both_is_refused_with_the_numbers() -> None:
 
 
 @pytest.mark.parametrize(("priority", "codes"), [(3, []), (4, ["RW516"]), (5, [])])
-def test_a_neighboring_priority_rewrites_a_group_under_traffic_and_that_is_said(
+def test_a_neighboring_priority_takes_a_group_s_buffer_under_traffic_and_that_is_said(
     priority: int, codes: list[str]
 ) -> None:
     found = check_phases(weave(), phases(weave(), weave(2, CLASSES % (24, priority))), unplaced)
     assert [one.code for one in found] == codes
-    assert all("BUFFER_PG 3 is written anew as 3-4" in one.message for one in found)
+    assert all(
+        one.message
+        == "BUFFER_PG 3-4, which SONiC's buffer manager makes of neighboring lossless priorities, goes from one port"
+        " after the other: for a moment lossless packets on priority 4 have no headroom there"
+        for one in found
+    )
 
 
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:

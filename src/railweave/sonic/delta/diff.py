@@ -17,7 +17,7 @@ from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_c
 from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
-from railweave.sonic.delta.spans import SPANNED, span_edits
+from railweave.sonic.delta.spans import SPANNED, rows_by_port, span_edits
 from railweave.sonic.document import RunningConfig, canonical, same_value
 from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
@@ -26,12 +26,15 @@ from railweave.sonic.frr.ownership import FrrScope
 from railweave.sonic.neutral import has_permanent_rows, is_as_good_as_none, is_permanent, neutral_fields
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
+    PRIORITY_GROUPS,
     Scope,
     frr_scope,
     is_fieldwise,
     is_made_by_sonic,
     is_ours,
+    port_of,
     scope_of,
+    stands_over_others,
 )
 from railweave.sonic.reasons import field_reason, frr_reason
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig, Fields, Table, Value
@@ -307,14 +310,24 @@ def _digested(value: object) -> bytes:
 def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterator[tuple[str, str, Fields]]:
     """Yield our rows of a table with what counts of their fields; ``stated`` are the intended ones."""
     fieldwise, held, neutral = is_fieldwise(table), has_permanent_rows(table), neutral_fields(table)
+    beside = _beside_others(rows) if table == PRIORITY_GROUPS else frozenset()
     for key, fields in rows.items():
-        if key not in stated and not is_ours(scope, table, key):
+        if key not in stated and (key in beside or not is_ours(scope, table, key)):
             continue
         if held:
             if is_as_good_as_none(table, key, fields):
                 continue
             neutral = neutral_fields(table, key)
         yield table, key, _hashed(fields, stated.get(key) if fieldwise else None, neutral)
+
+
+def _beside_others(rows: Table) -> frozenset[str]:
+    """Return the priority groups that buffermgrd wrote beside those of their port, whenever it did so."""
+    ranges = [key for key, fields in rows.items() if "-" in key and is_made_by_sonic(PRIORITY_GROUPS, key, fields)]
+    if not ranges:
+        return frozenset()
+    ports = rows_by_port(rows)
+    return frozenset(key for key in ranges if stands_over_others(key, ports[port_of(key)]))
 
 
 _TEXT_ONLY = frozenset({str})

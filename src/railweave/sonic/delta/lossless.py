@@ -3,16 +3,17 @@
 In order: groups, queues, maps and PFC of what becomes lossless; then the code points; then what is lossless no more.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from railweave.sonic.delta.change import Edit, Op
-from railweave.sonic.delta.spans import SPANNED, overlap
+from railweave.sonic.delta.spans import SPANNED
 from railweave.sonic.ownership import numbers_of
 from railweave.sonic.rows import ConfigDb, Fields, Value, number
 
-PFC_FIELDS = ("pfc_enable", "pfcwd_sw_enable")
+PFC_ENABLE = "pfc_enable"
+PFC_FIELDS = (PFC_ENABLE, "pfcwd_sw_enable")
 _BY_PRIORITY = frozenset(
     {
         "TC_TO_PRIORITY_GROUP_MAP",
@@ -41,11 +42,6 @@ class LosslessChange:
         """Return the priorities that are lossless no more."""
         return self.before - self.after
 
-    @cached_property
-    def kept(self) -> frozenset[int]:
-        """Return the priorities that stay lossless."""
-        return self.before & self.after
-
     def takes_away(self, edit: Edit) -> bool:
         """Tell whether an edit takes from a priority that is lossless no more what makes it so."""
         if edit.op is Op.ADD or not self.lost:
@@ -54,13 +50,6 @@ class LosslessChange:
             return number(edit.field) in self.lost
         return edit.table in SPANNED and not self.lost.isdisjoint(numbers_of(edit.key))
 
-    def splits(self, edit: Edit, rows: Collection[str]) -> bool:
-        """Tell whether a row goes whose lossless groups or queues go on in others of ``rows``, its table afterwards."""
-        if edit.table not in ("BUFFER_PG", "BUFFER_QUEUE") or edit.op is not Op.REMOVE or edit.field is not None:
-            return False
-        in_use = self.kept & set(numbers_of(edit.key))
-        return bool(in_use) and any(overlap(edit.key, key) and in_use & set(numbers_of(key)) for key in rows)
-
 
 def lossless_change(before: ConfigDb, after: ConfigDb) -> LosslessChange:
     """Return what becomes of the lossless priorities of a device's ports."""
@@ -68,7 +57,7 @@ def lossless_change(before: ConfigDb, after: ConfigDb) -> LosslessChange:
 
 
 def _enabled(tables: ConfigDb) -> frozenset[int]:
-    values = {row.get("pfc_enable", "") for row in tables.get("PORT_QOS_MAP", {}).values()}
+    values = {row.get(PFC_ENABLE, "") for row in tables.get("PORT_QOS_MAP", {}).values()}
     return frozenset().union(*map(priorities, values))
 
 

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from railweave.sonic.delta.change import Disruption, Edit, Method, Op
+from railweave.sonic.delta.daemon_rows import made_between
 from railweave.sonic.delta.frr_methods import line_disruption
-from railweave.sonic.delta.lossless import lossless_change
-from railweave.sonic.delta.spans import SPANNED
+from railweave.sonic.delta.lossless import PFC_ENABLE
+from railweave.sonic.delta.spans import SPANNED, cleared_rows
 from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr.delta import owner
 from railweave.sonic.frr.lines import defined_neighbor
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
+from railweave.sonic.ownership import PRIORITY_GROUPS, port_of
 from railweave.sonic.qos_maps import QOS_MAPS
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
@@ -135,7 +137,7 @@ RULES: tuple[Rule, ...] = (
          "read only by config interface breakout; a real breakout changes PORT rows too"),
     Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
          "bgpcfgd removes the neighbor from FRR (BI sonic-bgpcfgd)"),
-    Rule(("SCHEDULER",), RATES, _GOES, _NONE, _WRITE,
+    Rule(("SCHEDULER",), RATES, _GOES, _FLAP, _WRITE,
          "orchagent keeps a rate whose field is removed, and the model refuses 0: its queues let go of the scheduler"
          " for the moment in which it is made anew (run on 202505; SW orchagent/qosorch.cpp)", recreates="SCHEDULER"),
     Rule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
@@ -173,7 +175,7 @@ RULES: tuple[Rule, ...] = (
     Rule(("CABLE_LENGTH",), (), _ANY, _NONE, _WRITE,
          "dynamic: headroom is computed anew on the running port (SW cfgmgr/buffermgrdyn.cpp); static: the length is"
          " kept for the port's next event, and the group's own row names the new profile (run on 202505; SW"
-         " cfgmgr/buffermgr.cpp doCableTask)"),
+         " cfgmgr/buffermgr.cpp doCableTask); from 202511 buffermgrd writes that row at once"),
     Rule(("DEFAULT_LOSSLESS_BUFFER_PARAMETER",), ("over_subscribe_ratio",), _COMES, _NONE, _WRITE,
          "the shared headroom pool is computed anew (run on 202505; SW cfgmgr/buffermgrdyn.cpp)"),
     Rule(("LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _RELOAD, Method.RELOAD,
@@ -250,11 +252,11 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
 
     One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
     edits are written. A neighbor that is new has no session to lose. A watchdog's row of a port that is not there is
-    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp). A range that is split
-    while lossless classes use it costs them their buffer for a moment.
+    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp). A row that goes although
+    others name some of its groups or queues costs these their buffer or scheduler for a moment.
     """
-    new, split = _new_neighbors(edits), _splits(edits, config_db)
-    alone = [SPLIT if number in split else _with_new_neighbors(edit, new) for number, edit in enumerate(edits)]
+    new, clearing = _new_neighbors(edits), _clearing(edits, config_db)
+    alone = [CLEARS if number in clearing else _with_new_neighbors(edit, new) for number, edit in enumerate(edits)]
     if any(one.method is Method.RELOAD for one in alone) or any(_watches_no_port(one, config_db) for one in edits):
         return (RELOADED,) * len(alone)
     patched = sum(treatment.method is _PATCH for treatment in alone)
@@ -264,18 +266,40 @@ def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
 
 
 RELOADED = Treatment(_RELOAD, Method.RELOAD)
-SPLIT = Treatment(_FLAP, _WRITE)
-"""A range that goes while lossless groups or queues of it go on in others: they have no profile for a moment, whatever
-the order (SW orchagent/bufferorch.cpp processPriorityGroup, processQueue: a deletion clears the whole range)."""
+CLEARS = Treatment(_FLAP, _WRITE)
+"""A row that goes while others name some of its groups or queues: these have no buffer or scheduler for a moment,
+whatever the order (SW orchagent/bufferorch.cpp processPriorityGroup, processQueue, qosorch.cpp handleQueueTable: a
+deletion clears the whole range)."""
 
 
-def _splits(edits: Sequence[Edit], config_db: ConfigDb) -> frozenset[int]:
-    """Return the places of the edits that split a range which lossless classes use."""
-    if not any(edit.op is Op.REMOVE and edit.field is None and edit.table in SPANNED for edit in edits):
+def sets_queues_anew(change: Edit) -> bool:
+    """Tell whether what a change disturbs are groups and queues that are deleted and set again, and not a port."""
+    return change.table in SPANNED or change.table in ("PORT_QOS_MAP", "SCHEDULER")
+
+
+def _clearing(edits: Sequence[Edit], config_db: ConfigDb) -> frozenset[int]:
+    """Return the places of the edits that clear groups or queues which go on; of a row that buffermgrd makes while they
+    are carried out, that of the edit which makes it do so."""
+    spanned = SPANNED & {edit.table for edit in edits if edit.op is Op.REMOVE and edit.field is None}
+    widens = any(edit.field == PFC_ENABLE and edit.op is Op.UPDATE for edit in edits)
+    if not spanned and not widens:
         return frozenset()
     after = tables_after(edits, config_db)
-    change = lossless_change(config_db, after)
-    return frozenset(number for number, edit in enumerate(edits) if change.splits(edit, after.get(edit.table, {})))
+    cleared = {
+        (table, key)
+        for table in spanned
+        for key in cleared_rows((edit for edit in edits if edit.table == table), after.get(table, {}))
+    }
+    made = made_between(edits, config_db, after) if widens else ()
+    cleared |= {(_PORT_MAP, port_of(key)) for key in cleared_rows(made, after.get(PRIORITY_GROUPS, {}))}
+    return frozenset(
+        number
+        for number, edit in enumerate(edits)
+        if (edit.table, edit.key) in cleared and edit.field == (PFC_ENABLE if edit.table == _PORT_MAP else None)
+    )
+
+
+_PORT_MAP = "PORT_QOS_MAP"
 
 
 @lru_cache(maxsize=64)

@@ -39,13 +39,15 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ),
     ("ACL_TABLE_TYPE", "BUFFER_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN"),
     ("BREAKOUT_CFG", "PORT"),
-    ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS, "CABLE_LENGTH"),
+    ("CABLE_LENGTH",),
+    ("PORT_QOS_MAP", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS),
     (MARKING,),
     ("ACL_TABLE", "PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )
 """Tables in the order in which their rows come; rows go in the opposite order.
 
+A cable's length comes before the priorities of its port, of which buffermgrd makes groups by the length that it has.
 Code points move to a priority once its groups, queues and PFC are there (``lossless``); a map that is new comes before
 the ports that use it. A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later. It comes
 after the PORT_QOS_MAP row: of a row that has gone, orchagent keeps the priorities to watch.

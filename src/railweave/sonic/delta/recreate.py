@@ -1,18 +1,22 @@
 """Rows that are deleted and set again, because orchagent takes no change of them, or clears what another row says.
 
 Between the two the switch waits until the deletion was taken: a deletion and a setting that arrive together are one
-setting (run on 202505; sonic-swss-common common/consumerstatetable, subscriberstatetable).
+setting (run on 202505; sonic-swss-common common/consumerstatetable, subscriberstatetable). What loses its buffer or
+scheduler meanwhile is the queues of one port at a time.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from railweave.sonic.delta.change import Edit, Op
+from railweave.sonic.delta.change import Edit
+from railweave.sonic.delta.daemon_rows import made_between
 from railweave.sonic.delta.lossless import LosslessChange, lossless_change
 from railweave.sonic.delta.methods import RULES, find_rule
 from railweave.sonic.delta.order import Phase
-from railweave.sonic.delta.spans import SPANNED, overlap
+from railweave.sonic.delta.spans import SPANNED, cleared_rows
+from railweave.sonic.ownership import PRIORITY_GROUPS, port_of
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
+from railweave.wording import natural_key
 
 RowName = tuple[str, str]
 _RECREATING = frozenset(table for rule in RULES if rule.recreates for table in rule.tables)
@@ -30,11 +34,11 @@ class Recreation:
     unbound: tuple[tuple[RowName, str], ...] = ()
     rows: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict, repr=False)
 
-    def covers(self, edit: Edit) -> bool:
-        """Tell whether the recreation carries an edit out."""
-        if edit.table != self.table:
-            return False
-        return edit.key in self.deleted or edit.key in self.rows.get(self.table, {})
+    @property
+    def covered(self) -> Iterator[RowName]:
+        """Yield the rows whose edits the recreation carries out."""
+        for key in (*self.deleted, *self.rows.get(self.table, ())):
+            yield self.table, key
 
 
 def recreated_rows(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> dict[str, list[str]]:
@@ -71,7 +75,10 @@ def recreations(
         phase = Phase.RESTORE if table == "PFC_WD" else Phase.CONFIGURE
         yield Recreation(table, phase, tuple(keys), unbound, rows)
     for table in sorted(SPANNED):
-        yield from _split_ranges(table, [edit for edit in edits if edit.table == table], after, change)
+        own = [edit for edit in edits if edit.table == table]
+        if table == PRIORITY_GROUPS:
+            own += made_between(edits, before, after)
+        yield from _split_ranges(table, own, after.get(table, {}), change)
 
 
 def _bindings(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[tuple[RowName, str]]:
@@ -81,24 +88,24 @@ def _bindings(tables: ConfigDb, schedulers: Collection[Value]) -> Iterator[tuple
                 yield (table, key), "scheduler"
 
 
-def _split_ranges(table: str, edits: Collection[Edit], after: ConfigDb, change: LosslessChange) -> Iterator[Recreation]:
-    """Yield the rows whose removal clears groups or queues that other rows name, with those rows."""
-    intended = after.get(table, {})
-    ports: dict[str, list[str]] = {}
-    for key in intended:
-        ports.setdefault(key.partition("|")[0], []).append(key)
-    split: dict[str, list[str]] = {}
-    for edit in edits:
-        if edit.op is Op.REMOVE and edit.field is None:
-            others = [key for key in ports.get(edit.key.partition("|")[0], ()) if overlap(edit.key, key)]
-            split.update({edit.key: others} if others else {})
-    late = _with_neighbors({edit.key for edit in edits if change.takes_away(edit)} & split.keys(), split)
-    for phase, keys in ((Phase.CONFIGURE, split.keys() - late), (Phase.REMOVE, late)):
-        if keys:
-            others = [key for one in split if one in keys for key in split[one]]
-            # buffermgrd may have written a row that comes: it would be taken for one that does not change.
-            deleted = dict.fromkeys([*(one for one in split if one in keys), *others])
-            yield Recreation(table, phase, tuple(deleted), (), {table: {key: intended[key] for key in others}})
+def _split_ranges(
+    table: str, edits: Collection[Edit], intended: Mapping[str, Fields], change: LosslessChange
+) -> Iterator[Recreation]:
+    """Yield port by port the rows whose removal clears groups or queues that other rows name, with those rows."""
+    cleared = cleared_rows(edits, intended)
+    if not cleared:
+        return
+    late = _with_neighbors({edit.key for edit in edits if change.takes_away(edit)} & cleared.keys(), cleared)
+    ports: dict[tuple[Phase, str], dict[str, None]] = {}
+    for key in cleared:
+        phase = Phase.REMOVE if key in late else Phase.CONFIGURE
+        ports.setdefault((phase, port_of(key)), {})[key] = None
+    for phase, port in sorted(ports, key=lambda place: (place[0], natural_key(place[1]))):
+        gone = ports[phase, port]
+        others = dict.fromkeys(other for key in gone for other in cleared[key])
+        # orchagent takes a row that it has already for one that does not change, so those that stay go as well.
+        deleted = (*gone, *others)
+        yield Recreation(table, phase, deleted, (), {table: {key: intended[key] for key in others}})
 
 
 def _with_neighbors(keys: set[str], split: Mapping[str, list[str]]) -> set[str]:

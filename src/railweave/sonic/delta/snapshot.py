@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from railweave.sonic.delta.change import Delta, Edit
+from railweave.sonic.delta.daemon_rows import left_behind
 from railweave.sonic.delta.delta import applied, judged, lines_of
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256, sort_key, unmanaged_rows
 from railweave.sonic.delta.edits import frr_edits
@@ -50,6 +51,7 @@ class Snapshot:
         Where FRR's configuration is unknown its lines are left out. Raises DocumentError where the rows are none.
         """
         now, found = running.frr_document, [*edits(self.rows, running)]
+        found += left_behind(found, running.config_db)
         if now is not None and self.frr is not None:
             found += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
         delta = judged(sorted(found, key=sort_key), running.config_db, lambda _: reason)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
-from railweave.sonic.delta.delta import applied, inverse, lines_of
+from railweave.sonic.delta.daemon_rows import left_behind, with_daemon_rows
+from railweave.sonic.delta.delta import applied, inverse, judged, lines_of
 from railweave.sonic.delta.lossless import lossless_change
 from railweave.sonic.delta.order import Phase, order_key, schedule, stage_of
 from railweave.sonic.delta.recreate import Recreation, recreations
@@ -99,7 +100,10 @@ def undo_steps_of(delta: Delta, running: RunningConfig, back: Delta | None = Non
     """
     if delta.reloads:
         return (_reload(running),)
-    return _steps(back or inverse(delta), applied(delta, running))
+    changed, back = applied(delta, running), back or inverse(delta)
+    made = with_daemon_rows(changed.config_db)
+    left = judged(tuple(left_behind(back, made)), made)
+    return _steps(Delta((*left, *back)), changed.with_tables(made))
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
@@ -128,10 +132,11 @@ def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     before, after = running.config_db, tables_after(rows, running.config_db)
     lossless = lossless_change(before, after)
     again = tuple(recreations(rows, before, after, lossless))
+    covered = {row for one in again for row in one.covered}
     planned = [
         (when, edit)
         for when, edit in schedule(rows, lossless)
-        if isinstance(edit, Change) and not any(one.covers(edit) for one in again)
+        if isinstance(edit, Change) and (edit.table, edit.key) not in covered
     ]
     state = Tables(before)
     steps: list[Step] = []
