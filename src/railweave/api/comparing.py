@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from railweave.api.designing import Designed, designed_at, project_templates
+from railweave.api.designing import Designed, designed_at
 from railweave.api.project import Project
 from railweave.checks.phases import check_phases
 from railweave.diagnostics import has_errors
@@ -16,12 +16,17 @@ from railweave.plan.phases import Phase
 
 @dataclass(frozen=True, slots=True)
 class PhasedChange:
-    """The phases from the running intent, which the command calls ``base``, to that of ``designed``."""
+    """The phases from the running intent ``running``, which the command calls ``base``, to that of ``designed``."""
 
     base: str
-    before: Fabric
+    running: Designed
     designed: Designed
     phases: tuple[Phase, ...]
+
+    @property
+    def before(self) -> Fabric:
+        """Return the fabric that runs."""
+        return self.running.fabric
 
     def phase(self, number: int) -> Phase:
         """Return a phase by its number from 1; raises UsageError for any other."""
@@ -38,7 +43,7 @@ def diff(project: Project, base: str, head: str = "", *, renumber: bool = False)
     would be renumbered and ``renumber`` does not allow it.
     """
     before, after = designed_at(base, project.intent), designed_at(head, project.intent)
-    plan = plan_offline(before.fabric, after.fabric, project_templates(), renumber=renumber)
+    plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
 
 
@@ -53,10 +58,10 @@ def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:
 
 def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
     """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
-    before, designed = designed_at(base, project.intent), designed_at(head, project.intent)
-    found = planning.phases(before.fabric, designed.fabric)
-    diagnostics = check_phases(before.fabric, found, designed.intent.where)
+    running, designed = designed_at(base, project.intent), designed_at(head, project.intent)
+    found = planning.phases(running.fabric, designed.fabric)
+    diagnostics = check_phases(running.fabric, found, designed.intent.where)
     if has_errors(diagnostics):
         raise RefusedError(diagnostics)
     project.operator.warn(diagnostics)
-    return PhasedChange(base, before.fabric, designed, found)
+    return PhasedChange(base, running, designed, found)

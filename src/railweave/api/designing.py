@@ -5,6 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from railweave.api.revision_templates import templates_at
 from railweave.catalog.load import load_catalog
 from railweave.checks.config import check_design, check_own
 from railweave.checks.intent import check_intent
@@ -23,11 +24,14 @@ from railweave.wording import first_few
 
 @dataclass(frozen=True, slots=True)
 class Designed:
-    """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most."""
+    """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most.
+
+    ``templates`` are those that its files are made with: of the same revision."""
 
     intent: Intent
     fabric: Fabric
     diagnostics: tuple[Diagnostic, ...]
+    templates: Templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,8 @@ class Gathered:
     fabric: Fabric | None
     sizing: Sizing | None
     diagnostics: tuple[Diagnostic, ...]
-    of_own: tuple[Diagnostic, ...] = ()
+    of_own: tuple[Diagnostic, ...]
+    templates: Templates
 
     @property
     def of_design(self) -> tuple[Diagnostic, ...]:
@@ -83,15 +88,22 @@ def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
     return _demand(_gather(load_intent_text(text, name, beside)))
 
 
+def _design_revision(text: str, name: str, revision: str, beside: Beside) -> Designed:
+    templates = templates_at(revision) if revision else project_templates()
+    return _demand(_gather(load_intent_text(text, name, beside), templates))
+
+
 def design_intent(intent: Intent) -> Designed:
     """Return the designed fabric of an intent; raises RefusedError with every error."""
     return _demand(_gather(intent))
 
 
 def designed_at(revision: str, path: Path) -> Designed:
-    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty.
+    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty,
+    with the templates of that revision.
 
-    ``revision`` may also name a file, which takes precedence over a revision of that name. Raises RailweaveError with
+    ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates of
+    the working tree. Raises RailweaveError with
     git's own message, and RefusedError with every error of the intent. Of several fabrics the one that ``path`` names
     is meant, in a file that ``revision`` names too unless that names its own.
     """
@@ -100,7 +112,7 @@ def designed_at(revision: str, path: Path) -> Designed:
         named = Path(revision) if other != Path(revision) else reference(other, split_reference(str(path))[1])
         return design_text(_text_at("", other), str(named), files_beside(other))
     name = f"{revision}:{path}" if revision else str(path)
-    return design_text(_text_at(revision, file), name, _beside(revision, file))
+    return _design_revision(_text_at(revision, file), name, revision, _beside(revision, file))
 
 
 def _beside(revision: str, path: Path) -> Beside:
@@ -120,14 +132,15 @@ def project_templates() -> Templates:
     return find_templates(Path.cwd())
 
 
-def _gather(intent: Intent) -> Gathered:
+def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
+    templates = templates or project_templates()
     found = check_intent(intent)
     outcome = design(intent, load_catalog())
     fabric = outcome.fabric
     of_config = () if fabric is None else check_design(fabric, intent.where)
-    of_own = () if fabric is None else check_own(fabric, intent.where, project_templates())
+    of_own = () if fabric is None else check_own(fabric, intent.where, templates)
     every = in_order((*found, *outcome.diagnostics, *of_config, *of_own))
-    return Gathered(intent, fabric, outcome.sizing, every, of_own)
+    return Gathered(intent, fabric, outcome.sizing, every, of_own, templates)
 
 
 def _demand(gathered: Gathered) -> Designed:
@@ -137,7 +150,7 @@ def _demand(gathered: Gathered) -> Designed:
         raise RailweaveError(
             f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
         )
-    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics)
+    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics, gathered.templates)
 
 
 def _text_at(revision: str, path: Path) -> str:

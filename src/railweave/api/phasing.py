@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.api.comparing import PhasedChange, phased_change
-from railweave.api.designing import project_templates
 from railweave.api.journals import refuse_while_rolling_out
 from railweave.api.live import LiveFabric, connect, live_fabric, pending_wait_s
 from railweave.api.project import Project
@@ -60,7 +59,11 @@ class LivePhases:
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
         everyone = connect(self.project, inventory, self.target)
         with everyone.progress():
-            stages = [Configurator(fabric, project_templates(), everyone.secrets) for fabric in fabrics]
+            own = (self.change.running.templates, *(self.change.designed.templates for _ in self.change.phases))
+            stages = [
+                Configurator(fabric, templates, everyone.secrets)
+                for fabric, templates in zip(fabrics, own, strict=True)
+            ]
             wait_s = pending_wait_s(everyone.target) if settle else 0
             return find_phase_progress(everyone.nornir, stages, pending_wait_s=wait_s, events=everyone.shown)
 

@@ -14,7 +14,7 @@ from nornir_railweave.target.model import Target
 from nornir_railweave.target.target_file import load_target
 from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, read_plan
-from railweave.api.designing import Designed, load_configurable, project_templates
+from railweave.api.designing import Designed, load_configurable
 from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.phased import agreed_for
 from railweave.api.phasing import live_phases
@@ -163,7 +163,13 @@ def _offline(project: Project, target: str, options: DeployOptions, running: str
     states = states_of(project, designed, running)
     digest = ""
     if states.base is not None:
-        compared = plan_offline(states.base, designed.fabric, project_templates(), renumber=options.renumber)
+        compared = plan_offline(
+            states.base.fabric,
+            designed.fabric,
+            designed.templates,
+            before=states.base.templates,
+            renumber=options.renumber,
+        )
         digest = plan_digest(replace(compared, intent_sha256=designed.intent.sha256))
     return _Task(designed, load_target(find_target(target)), states.recorded, states.source, digest=digest)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nornir_railweave.tasks.recording import RecordedSwitch
-from railweave.api.designing import Designed, designed_at, project_templates
+from railweave.api.designing import Designed, designed_at
 from railweave.api.project import Project
 from railweave.api.sim import simulator_spec
 from railweave.catalog.load import load_catalog
@@ -20,11 +20,11 @@ from railweave.wording import compact, first_few
 
 @dataclass(frozen=True, slots=True)
 class RunningStates:
-    """What switches hold, by name, and in words where that is from; ``base`` is the fabric that is taken to run."""
+    """What switches hold, by name, and in words where that is from; ``base`` is the intent that is taken to run."""
 
     recorded: Mapping[str, RecordedSwitch]
     source: str
-    base: Fabric | None = None
+    base: Designed | None = None
 
 
 def states_of(project: Project, designed: Designed, source: str) -> RunningStates:
@@ -39,7 +39,7 @@ def states_of(project: Project, designed: Designed, source: str) -> RunningState
     if folder.is_dir():
         found = _recorded(designed.fabric, folder)
         return RunningStates(found, f"documents in {folder} of {compact(found)}")
-    before = designed_at(source, project.intent).fabric
+    before = designed_at(source, project.intent)
     return RunningStates(_deployed(before), f"the intent at {source}, taken to be deployed", before)
 
 
@@ -61,9 +61,10 @@ def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
     return found
 
 
-def _deployed(fabric: Fabric) -> dict[str, RecordedSwitch]:
-    """Return what switches hold once ``fabric`` is deployed on them as the factory left them."""
-    configurator = Configurator(fabric, project_templates())
+def _deployed(designed: Designed) -> dict[str, RecordedSwitch]:
+    """Return what switches hold once an intent is deployed on them as the factory left them."""
+    fabric = designed.fabric
+    configurator = Configurator(fabric, designed.templates)
     found = {}
     for device in simulator_spec(fabric, load_catalog()).devices:
         intended = configurator.device(fabric.switch_of[device.name])

@@ -48,7 +48,7 @@ def headline(plan: Plan) -> str:
     tail += [f"an unconfirmed commit waits on {compact(plan.waiting)}"] if plan.waiting else []
     if not plan.deltas:
         leaving = _first(_taken_out(plan))
-        return f"{plan.fabric}: {'; '.join([*leaving, f'no changes, {_all_fine(plan)}', *tail])}."
+        return f"{plan.fabric}: {'; '.join([*leaving, *_unchanged(plan), *tail])}."
     running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].unprovisioned]
     clauses = [
         *_first(_added(plan)),
@@ -69,9 +69,16 @@ def _first(clause: str) -> Sequence[str]:
     return (clause,) if clause else ()
 
 
-def _all_fine(plan: Plan) -> str:
+def _unchanged(plan: Plan) -> Iterable[str]:
+    """Yield that nothing changes, with what is known of the devices: of none that was not read that it is as
+    intended."""
     count = len(plan.names(DeviceState.UNCHANGED))
-    return f"{counted(count, 'device')} {'is' if count == 1 else 'are'} as intended"
+    if plan.is_offline:
+        yield f"no changes: both intents configure {counted(count, 'device')} alike"
+    elif count:
+        yield f"no changes, {counted(count, 'device')} {'is' if count == 1 else 'are'} as intended"
+    else:
+        yield "nothing is known of what runs"
 
 
 def _added(plan: Plan) -> str:

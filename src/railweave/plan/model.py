@@ -182,6 +182,11 @@ class Plan:
     version: int = PLAN_VERSION
 
     @property
+    def is_offline(self) -> bool:
+        """Tell whether it compares two intents, and nothing was read of any device."""
+        return not self.target
+
+    @property
     def summary(self) -> Summary:
         """Return the number of changes of each kind."""
         counts: Counter[Op] = Counter()

@@ -76,13 +76,23 @@ def _headline(result: DeployResult) -> Text:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     standing = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
-        return verdict(True, f"no changes: every device is {standing}")
+        return verdict(True, f"no changes: {_unchanged(result, standing)}")
     done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {standing}"
     if result.progress.saved:
         done += f"; saved the running configuration of {compact(result.progress.saved)}"
     if result.progress.failed:
         return verdict(False, f"{done}, {len(result.progress.failed)} failed")
     return verdict(True, done)
+
+
+def _unchanged(result: DeployResult, standing: str) -> str:
+    """Return how the devices are, without a word on those that were not read."""
+    read = len(result.names(Outcome.NEW))
+    unread = len(result.devices) - read
+    if not unread:
+        return f"every device is {standing}"
+    what = f"{counted(read, 'device')} {standing}" if read else "nothing is known of what runs"
+    return f"{what}, {unread} not read"
 
 
 def _how_far(progress: Progress) -> str:

@@ -57,6 +57,8 @@ def headline(drift: Drift) -> str:
     tail += f"; an unconfirmed commit waits on {compact(plan.waiting)}" if plan.waiting else ""
     if not drift.found:
         count = len(plan.names(DeviceState.UNCHANGED))
+        if not count:
+            return f"{plan.fabric}: nothing is known of what runs{tail}."
         verb = "runs" if count == 1 else "run"
         return f"{plan.fabric}: no drift, {counted(count, 'device')} {verb} as intended{tail}."
     count = plan.summary.total + sum(len(one.conflicts) + len(one.unapplied) for one in plan.devices.values())

@@ -21,6 +21,15 @@ def find_templates(project: Path | None = None) -> Templates:
     return _templates_of(project.resolve() if project else None)
 
 
+def files_of(templates: Templates) -> dict[str, bytes]:
+    """Return what templates consist of: every file that may be filled in, by its name, as the first folder has it."""
+    found: dict[str, bytes] = {}
+    for folder in templates.folders:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            found.setdefault(path.relative_to(folder).as_posix(), path.read_bytes())
+    return found
+
+
 @cache
 def _templates_of(project: Path | None) -> Templates:
     shipped = [folder for folder in _SHIPPED if folder.is_dir()]

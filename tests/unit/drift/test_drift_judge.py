@@ -100,6 +100,12 @@ def test_no_drift_is_one_sentence() -> None:
     assert drift_markdown(judge(plan_of(), [], TODAY)) == "### pod1: no drift, 3 devices run as intended.\n"
 
 
+def test_of_switches_that_were_not_read_nobody_says_that_they_run_as_intended() -> None:
+    lost = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route")
+    told = drift_markdown(judge(plan_of(leaf1=lost, leaf2=lost, spine1=lost), [], TODAY)).splitlines()[0]
+    assert told == "### pod1: nothing is known of what runs; leaf1, leaf2, spine1 could not be read."
+
+
 def test_json_says_what_drifts_what_is_ignored_and_which_rules_are_over() -> None:
     rules = [rule(device="leaf1"), rule(until=date(2026, 1, 1)), rule(table="VLAN")]
     shown = drift_json(judge(plan_of(differs("leaf1"), differs("spine1")), rules, TODAY))

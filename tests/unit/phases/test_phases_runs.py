@@ -134,7 +134,7 @@ def run(
         remove_live: bool = False,
     ) -> tuple[int, Any]:
         base, wanted = designed(WEAVE % 2), designed(head)
-        change = PhasedChange("main", base.fabric, wanted, phases(base.fabric, wanted.fabric))
+        change = PhasedChange("main", base, wanted, phases(base.fabric, wanted.fabric))
         of_nodes = [phase for phase in change.phases if phase.is_of_nodes]
         stage.values = {phase.number: phase.node_values for phase in of_nodes}
         if of_nodes:

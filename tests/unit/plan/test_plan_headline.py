@@ -30,7 +30,7 @@ def between(lab: Fabric, redesign: Callable[..., Fabric]) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        ((), (), "lab: no changes, 4 devices are as intended."),
+        ((), (), "lab: no changes: both intents configure 4 devices alike."),
         (
             (),
             GROWN,
@@ -155,3 +155,9 @@ def test_the_document_carries_the_sentence_beside_the_counts(growth: Plan) -> No
     document = plan_json(growth)
     assert document["headline"] == headline(growth)
     assert set(document["summary"]) == {"add", "update", "remove"}
+
+
+def test_of_devices_that_were_not_read_nobody_says_that_they_are_as_intended(plan_of: Callable[..., Plan]) -> None:
+    lost = DevicePlan(DeviceState.UNREACHABLE, "leaf", error="no route")
+    plan = replace(plan_of(), target="sim", devices={"leaf1": lost, "leaf2": lost})
+    assert headline(plan) == "pod1: nothing is known of what runs; 2 devices could not be read."

@@ -223,6 +223,8 @@ def test_a_stopped_deployment_names_its_reason_and_every_device() -> None:
 def test_an_unchanged_deployment_says_that_nothing_was_changed() -> None:
     result = DeployResult(Result.UNCHANGED, {"leaf1": DeviceOutcome(Outcome.NEW)}, verification=VerifyResult((GOOD,)))
     assert "no changes: every device is as intended" in shown(deploy_view(result))
+    unread = {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.NOT_ATTEMPTED)}
+    assert "no changes: 1 device as intended, 1 not read" in shown(deploy_view(replace(result, devices=unread)))
     assert deploy_json(result)["result"] == "unchanged"
 
 

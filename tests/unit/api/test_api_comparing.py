@@ -1,0 +1,101 @@
+"""Two revisions compared: each is rendered with its own templates, and nobody says what runs where nothing was read."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railweave import api
+from railweave.api.comparing import phased_change
+from railweave.api.designing import designed_at
+from railweave.api.project import Project
+from railweave.errors import RailweaveError
+from railweave.plan.headline import headline
+from railweave.sonic.delta.change import Op
+from railweave.templates import TemplateFaultError, _templates_of
+
+ROOT = Path(__file__).resolve().parents[3]
+GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "init.defaultBranch=main")
+INTENT = Path("intent/lab.yml")
+TEMPLATE = Path("templates/frr/frr.conf.j2")
+LOGGED = " bgp log-neighbor-changes\n"
+
+
+def git(*words: str) -> None:
+    subprocess.run([*GIT, *words], check=True, capture_output=True)
+
+
+def commit() -> None:
+    git("add", "-A")
+    git("commit", "-q", "-m", "as it is", "--allow-empty")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    INTENT.parent.mkdir()
+    shutil.copy(ROOT / "intent/lab-4.yml", INTENT)
+    git("init", "-q")
+    commit()
+    return Project(INTENT)
+
+
+def with_own_template() -> None:
+    TEMPLATE.parent.mkdir(parents=True)
+    text = (ROOT / TEMPLATE).read_text(encoding="utf-8")
+    assert LOGGED in text
+    TEMPLATE.write_text(text.replace(LOGGED, ""), encoding="utf-8")
+    _templates_of.cache_clear()
+
+
+def without_template() -> None:
+    TEMPLATE.unlink()
+    _templates_of.cache_clear()
+
+
+def test_a_template_of_the_head_alone_changes_every_switch(project: Project) -> None:
+    assert not api.diff(project, "main").deltas
+    with_own_template()
+    plan = api.diff(project, "main")
+    assert len(plan.deltas) == 4
+    assert {(change.op, change.field) for _, change in plan.changes()} == {(Op.REMOVE, LOGGED.strip())}
+
+
+def test_a_template_of_both_revisions_changes_nothing_and_its_removal_does(project: Project) -> None:
+    with_own_template()
+    commit()
+    assert not api.diff(project, "main").deltas
+    without_template()
+    assert {(change.op, change.field) for _, change in api.diff(project, "main").changes()} == {
+        (Op.ADD, LOGGED.strip())
+    }
+    commit()
+    assert len(api.diff(project, "main~1", "main").deltas) == 4, "two revisions, and not the working tree"
+
+
+def test_phases_begin_with_the_templates_of_the_base(project: Project) -> None:
+    with_own_template()
+    change = phased_change(project, "main")
+    assert change.running.templates.folders != change.designed.templates.folders
+
+
+def test_a_fault_of_a_template_names_its_revision(project: Project) -> None:
+    TEMPLATE.parent.mkdir(parents=True)
+    TEMPLATE.write_text("{{ nothing }}\n", encoding="utf-8")
+    commit()
+    without_template()
+    with pytest.raises(RailweaveError, match=r"main:templates/frr/frr\.conf\.j2:1: 'nothing' is undefined"):
+        api.diff(project, "main")
+
+
+def test_a_link_is_no_template(project: Project) -> None:
+    TEMPLATE.parent.mkdir(parents=True)
+    TEMPLATE.symlink_to("/etc/hostname")
+    commit()
+    with pytest.raises(TemplateFaultError, match=r"main:templates/frr/frr\.conf\.j2 is a link"):
+        designed_at("main", INTENT)
+
+
+def test_a_diff_says_nothing_of_what_runs(project: Project) -> None:
+    assert headline(api.diff(project, "main")) == "lab: no changes: both intents configure 4 devices alike."
