@@ -51,6 +51,10 @@ UNATTENDED_S = 300.0
 """A commit that is kept at once still runs under the switch's timer, so long beside the time of a reload."""
 
 
+AMENDMENTS = 3
+"""How often the lines of FRR are sent after a reload, at most."""
+
+
 @dataclass(frozen=True)
 class Work:
     """One commit: what changes, from what, by which steps."""
@@ -263,15 +267,20 @@ class Committer:
     def _with_frr(
         self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
     ) -> dict[str, Any]:
-        """Hold FRR's lines against our model, once; a reload boots FRR's file, which is brought to the lines first."""
+        """Hold FRR's lines against our model; a reload boots FRR's file, which is brought to the lines first.
+
+        A daemon that still loads what it boots may undo some of them, so they are sent again while lines are missing.
+        """
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
         wanted, now = work.after.frr_document, self._frr_of(answer)
-        if work.delta.reloads and wanted is not None and now is not None:
+        sent = 0
+        while work.delta.reloads and sent < AMENDMENTS and wanted is not None and now is not None:
             text = delta_text(*_left(work.delta, now, wanted))
-            if text:
-                answer = self.program.amend(self._amendment(work, text, revert_in_s), look)
-                now = self._frr_of(answer)
+            if not text or answer.get("outcome") != "applied":
+                break
+            answer, sent = self.program.amend(self._amendment(work, text, revert_in_s), look), sent + 1
+            now = self._frr_of(answer)
         unmet = frr_unmet(work.delta, now, wanted) if answer.get("outcome") == "applied" else []
         if not unmet:
             return answer

@@ -23,7 +23,7 @@ from railweave_switch.state import (
     read_document,
     write,
 )
-from railweave_switch.steps import StepError, frr_text, run_step
+from railweave_switch.steps import StepError, frr_lines, frr_text, run_step
 
 DRAIN_S = 600.0
 READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
@@ -116,10 +116,13 @@ def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
 
 def frr_lines_changed(host: Host, document: Document) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
     """Return the lines of FRR that came and those that went since the text of a rollback document."""
-    text = frr_text(host)
-    if text is None or document.frr is None:
+    if document.frr is None:
         return None, None
-    before, now = (frr.lines_of(one, document.frr_ignored) for one in (document.frr, text))
+    before = frr.lines_of(document.frr, document.frr_ignored)
+    try:
+        now = frr_lines(host, document.frr_ignored, before)
+    except StepError:
+        return None, None
     return [line for line in now if line not in before], [line for line in before if line not in now]
 
 

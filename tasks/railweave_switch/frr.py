@@ -42,6 +42,55 @@ def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
+_OWNERS = (
+    (re.compile(r"router bgp |bgp |rpki$|bmp "), "bgpd"),
+    (re.compile(r"bfd$"), "bfdd"),
+    (re.compile(r"segment-routing$"), "pathd"),
+    (re.compile(r"router ospf6( |$)"), "ospf6d"),
+    (re.compile(r"router ospf( |$)"), "ospfd"),
+    (re.compile(r"router isis "), "isisd"),
+    (re.compile(r"router pim( |$)|ip (pim|igmp|msdp) "), "pimd"),
+)
+"""Which daemon keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h)."""
+
+_STATIC_ROUTE = re.compile(r"(ip|ipv6) route ")
+_STATIC_ROUTES_BY_MGMTD = 10
+"""From this version on mgmtd takes static routes for staticd (FRR, mgmtd/mgmt_vty.c)."""
+
+_VERSION = re.compile(r"^frr version (\d+)", re.MULTILINE)
+_SHARED = re.compile(r"route-map |(ip|ipv6) (prefix-list|access-list) |access-list ")
+"""What every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it."""
+
+
+def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:
+    """Return the daemons of FRR that keep these lines; ``version`` is FRR's major one, 0 where it is not known."""
+    tops = {_top(line) for line in lines}
+    return frozenset(name for top in tops for name in _daemons(top, version))
+
+
+def _top(line: Line) -> str:
+    """Return the line that tells the daemon: the block, but inside a VRF the line itself."""
+    top = line[-1] if line[0].startswith("vrf ") else line[0]
+    return top[3:] if top.startswith("no ") else top
+
+
+def _daemons(top: str, version: int) -> tuple[str, ...]:
+    if _STATIC_ROUTE.match(top):
+        return ("mgmtd", "staticd") if version >= _STATIC_ROUTES_BY_MGMTD else ("staticd",)
+    return tuple(name for pattern, name in _OWNERS if pattern.match(top)) or ("zebra",)
+
+
+def version_of(text: str) -> int:
+    """Return the major version of FRR that a ``show running-config`` names, 0 where it names none."""
+    named = _VERSION.search(text)
+    return int(named[1]) if named else 0
+
+
+def shared_lines(text: str) -> dict[Line, None]:
+    """Return the lines that several daemons keep, each for itself, in order."""
+    return {line: None for line in lines_of(text, "") if _SHARED.match(line[0])}
+
+
 _OF_TSA = re.compile(
     r"^route-map (\S*V[46]\S*) (permit 20|permit 30|deny 40)\n((?: .*\n)*)(?:exit\n)?(?:!\n)?", re.MULTILINE
 )

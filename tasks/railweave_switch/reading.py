@@ -15,7 +15,7 @@ from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.state import path, read_document, report
 from railweave_switch.state_forms import DamagedError
-from railweave_switch.steps import READ_S, frr_text
+from railweave_switch.steps import READ_S, frr_lost, frr_text
 
 ADDRESSES = ("ip", "-j", "addr", "show")
 BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
@@ -92,7 +92,7 @@ def _config(rows: Mapping[str, Hash], known: str) -> dict[str, Any]:
 
 def _frr(host: Host, known: str) -> dict[str, Any]:
     text = frr_text(host)
-    if text is None:
+    if text is None or frr_lost(host, text):
         return {"digest": "", "text": None}
     found = hashlib.sha256(text.encode()).hexdigest()
     return {"digest": found} if found == known else {"digest": found, "text": text}

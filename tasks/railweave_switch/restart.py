@@ -17,7 +17,7 @@ from railweave_switch.rows import remains, unmet
 from railweave_switch.saving import JOURNAL, finish, install, journal_of, replaced, startup_digests, startup_files
 from railweave_switch.state import ENDED, OPEN, Document, Kind, Stage, State, read_document, read_state, remove
 from railweave_switch.state_forms import DamagedError, VersionError
-from railweave_switch.steps import StepError, frr_text
+from railweave_switch.steps import StepError, frr_away, frr_lines, frr_text
 
 _NONE = State("", "", Stage.NONE)
 RESTARTED = "the switch restarted and booted its startup configuration"
@@ -86,8 +86,8 @@ def _saved_alone(host: Host, state: State, journal: dict[str, Any]) -> bool:
 
 def _runs_saved_frr(host: Host, state: State, text: str, ignored: str) -> bool:
     """Bring FRR to what its startup file is to be: it booted the one before. Raises StepError while FRR is silent."""
-    if frr_text(host) is None:
-        raise StepError("vtysh", "FRR does not answer")
+    if away := frr_away(host, frr.lines_of(text, ignored), frr_text(host)):
+        raise StepError("FRR", ", ".join(away))
     missing = restore(host, Document(state.id, [], {}, {}, frr=text, frr_ignored=ignored), None).missing
     if missing and state.id:
         state.write(host, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
@@ -140,7 +140,8 @@ def _runs_whole(host: Host, state: State, document: Document) -> bool:
     """Tell whether all that a transaction is to leave is there."""
     if state.kind == Kind.ROLLBACK:
         return not missing_of(host, document, state.frr_added)
-    lines = frr.lines_of(frr_text(host) or "", document.frr_ignored)
+    changed = (*(state.frr_added or ()), *(state.frr_removed or ()))
+    lines = frr_lines(host, document.frr_ignored, map(tuple, changed)) if changed else {}
     there = [tuple(line) in lines for line in state.frr_added or ()]
     gone = [tuple(line) not in lines for line in state.frr_removed or ()]
     return all(there) and all(gone) and not unmet(document.after, host.rows("CONFIG_DB"))

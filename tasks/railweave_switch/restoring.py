@@ -13,7 +13,7 @@ from railweave_switch import frr
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.rows import repairs, unmet
 from railweave_switch.state import Document, Step
-from railweave_switch.steps import StepError, apply_frr, frr_text, run_step
+from railweave_switch.steps import StepError, apply_frr, equip_bgpd, frr_away, frr_lines, frr_text, run_step
 
 ATTEMPTS, STEP_ATTEMPTS = 6, 2
 PAUSE_S = 2.0
@@ -21,7 +21,7 @@ PATIENCE_S = 300.0
 """How long a database or FRR that does not answer is waited for, in all."""
 STEP_LIMIT_S = 3600.0
 FRR_STARTS_S = 180.0
-"""How long FRR may take to answer after a reload."""
+"""How long FRR's daemons may take to answer after a reload; they start one after the other."""
 
 FAULTS = (StepError, CommandError, DatabaseError, OSError, AttributeError, KeyError, TypeError, ValueError)
 
@@ -57,7 +57,7 @@ def restore(host: Host, document: Document, added: Added | None) -> Restored:
         _await_databases(host, waited_until)
         reloads = any(step["kind"] == "reload" for step in steps.values())
         if attempt < STEP_ATTEMPTS or reloads:
-            steps = _run(host, steps, notes)
+            steps = _run(host, document, steps, notes)
         reloads = any(step["kind"] == "reload" for step in steps.values())
         if missing and not reloads:
             _write_missing(host, document, added, notes)
@@ -69,18 +69,25 @@ def restore(host: Host, document: Document, added: Added | None) -> Restored:
     return Restored([one for one in first if one not in missing], missing, notes)
 
 
-def _run(host: Host, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
+def _run(host: Host, document: Document, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
     """Run the steps, all of them whatever fails, and return those that failed."""
     failed: dict[int, Step] = {}
     for number, step in steps.items():
         try:
             run_step(host, step, STEP_LIMIT_S, f"revert-{number}.json", back=True)
             if step["kind"] == "reload":
-                settled(host, lambda: [] if frr_text(host) is not None else ["FRR"], FRR_STARTS_S, PAUSE_S)
+                _await_frr(host, document)
         except FAULTS as error:
             failed[number] = step
             notes.append(str(error) or repr(error))
     return failed
+
+
+def _await_frr(host: Host, document: Document) -> None:
+    """Wait until the daemons run whose lines are to be there: vtysh drops those of a daemon that still starts."""
+    wanted = _wanted_of_frr(document)
+    settled(host, lambda: frr_away(host, wanted, frr_text(host)), FRR_STARTS_S, PAUSE_S)
+    equip_bgpd(host)
 
 
 def _write_missing(host: Host, document: Document, added: Added | None, notes: list[str]) -> None:
@@ -115,17 +122,17 @@ def frr_difference(host: Host, document: Document, added: Added | None) -> tuple
     """Return the lines of FRR that are missing and those that are left over; raises StepError where FRR is silent."""
     if document.frr is None and document.frr_lines is None:
         return [], []
-    text = frr_text(host)
-    if text is None:
-        raise StepError("FRR", "it does not answer")
-    if document.frr_lines is None:
-        had = frr.lines_of(str(document.frr), document.frr_ignored)
-    else:
-        had = dict.fromkeys(tuple(line) for line in document.frr_lines)
-    has = frr.lines_of(text, document.frr_ignored)
+    had = _wanted_of_frr(document)
+    has = frr_lines(host, document.frr_ignored, had)
     ours = None if added is None else {tuple(line) for line in added}
     surplus = [line for line in has if line not in had and (ours is None or line in ours)]
     return [line for line in had if line not in has], surplus
+
+
+def _wanted_of_frr(document: Document) -> dict[frr.Line, None]:
+    if document.frr_lines is None:
+        return frr.lines_of(str(document.frr or ""), document.frr_ignored)
+    return dict.fromkeys(tuple(line) for line in document.frr_lines)
 
 
 def _missing_after_wait(host: Host, document: Document, added: Added | None, until_s: float) -> list[str]:

@@ -26,7 +26,7 @@ from railweave_switch.state import (
     write,
 )
 from railweave_switch.state_forms import DamagedError
-from railweave_switch.steps import StepError, frr_text
+from railweave_switch.steps import StepError, frr_lines
 
 GUARD_REVERTS_S = 1800.0
 ATTEMPTS = 3
@@ -158,7 +158,5 @@ def _frr_goal(host: Host, document: Document) -> list[frr.Line] | None:
     added, removed = ([tuple(line) for line in lines or ()] for lines in (document.frr_added, document.frr_removed))
     if not added and not removed:
         return None
-    text = frr_text(host)
-    if text is None:
-        raise StepError("FRR", "it does not answer")
-    return [*(line for line in frr.lines_of(text, document.frr_ignored) if line not in added), *removed]
+    runs = frr_lines(host, document.frr_ignored, (*added, *removed))
+    return [*(line for line in runs if line not in added), *removed]

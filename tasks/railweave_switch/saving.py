@@ -17,11 +17,13 @@ from railweave_switch.frr import without_tsa
 from railweave_switch.host import CommandError, DatabaseError, Host
 from railweave_switch.state import ENDED, Kind, Stage, State, path, read_document, remove
 from railweave_switch.state_forms import DamagedError
-from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_text, run_command
+from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_lost, frr_text, run_command
 
 SAVE_S = 600.0
 RECORD_S = 30.0
 """How long the end of a transaction is tried to be written where the disk refuses."""
+FRR_BACK_S, FRR_BACK_PAUSE_S = 60.0, 2.0
+"""How long a daemon of FRR that went away is waited for: SONiC then starts its container anew."""
 METADATA = "DEVICE_METADATA|localhost"
 JOURNAL = "save.json"
 FRR_FILES = ("frr", "zebra", "bgpd", "staticd", "mgmtd", "bfdd")
@@ -115,7 +117,7 @@ def _prepare(host: Host, state: State, **more: Any) -> None:
             host.remove_file(where)
         if not json.loads(config_db).get("DEVICE_METADATA"):
             raise StepError("config save", "it wrote no DEVICE_METADATA")
-    text = frr_text(host)
+    text = _settled_frr(host)
     if text is None and (config_db is None or state.has_frr):
         raise StepError("vtysh", "FRR does not answer")
     own_file = host.rows("CONFIG_DB", METADATA).get(METADATA, {}).get(MODE) == OWN_FRR_FILE
@@ -127,6 +129,20 @@ def _prepare(host: Host, state: State, **more: Any) -> None:
         **more,
     }
     host.write_file(path(host, JOURNAL), json.dumps(journal).encode())
+
+
+def _settled_frr(host: Host) -> str | None:
+    """Return FRR's text with the lines of every daemon that the startup file has lines of, None while FRR is silent;
+    raises StepError where such a daemon stays away: a file without them would boot a switch without routing."""
+    ends_s = host.now_s() + FRR_BACK_S
+    while (text := frr_text(host)) is not None:
+        away = frr_lost(host, text)
+        if not away:
+            return text
+        if host.now_s() >= ends_s:
+            raise StepError("FRR", ", ".join(away))
+        host.sleep(FRR_BACK_PAUSE_S)
+    return None
 
 
 def _file_of(text: str) -> str:

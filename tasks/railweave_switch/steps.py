@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from railweave_switch import frr
 from railweave_switch.daemons import still_there, tells_of
+from railweave_switch.frr import Line
 from railweave_switch.host import CommandError, Done, Host
 from railweave_switch.rows import repairs
 from railweave_switch.state import path
@@ -27,6 +29,8 @@ FRR_IN_CONTAINER = "/etc/frr"
 NEEDED_BY_RELOAD = ("hwsku", "mac", "platform")
 MODE, OWN_FRR_FILE = "docker_routing_config_mode", "split-unified"
 SHOW_FRR = ("vtysh", "-c", "show running-config")
+SHOW_BGPD = ("vtysh", "-c", "show running-config bgpd")
+SHOW_DAEMONS = ("vtysh", "-c", "show daemons")
 READ_S = 60.0
 TAKEN_S, TAKEN_PAUSE_S = 20.0, 0.05
 """How long daemons may take for the removal of a row, and the pause between two looks: the row is missing meanwhile."""
@@ -169,11 +173,72 @@ def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None
 
 def frr_text(host: Host) -> str | None:
     """Return FRR's running configuration; None where FRR does not answer."""
+    return _shown(host, SHOW_FRR)
+
+
+def _shown(host: Host, words: Sequence[str]) -> str | None:
     try:
-        done = host.run(SHOW_FRR, READ_S)
+        done = host.run(words, READ_S)
     except CommandError:
         return None
     return done.out if done.exit_status == 0 and done.out.strip() else None
+
+
+def frr_lines(host: Host, ignored: str, wanted: Iterable[Line]) -> dict[Line, None]:
+    """Return the lines that FRR runs, as ``frr.lines_of``; raises StepError where it, or a daemon whose lines are
+    wanted, does not answer."""
+    text = frr_text(host)
+    if away := frr_away(host, wanted, text):
+        raise StepError("FRR", ", ".join(away))
+    return frr.lines_of(text or "", ignored)
+
+
+def frr_away(host: Host, wanted: Iterable[Line], text: str | None) -> list[str]:
+    """Return the daemons of FRR whose lines are wanted but that do not run, in words; empty where all do.
+
+    vtysh drops the lines of a daemon that is not there, with exit status 0, and shows the lines of the others. Only
+    where ``text``, what it shows, has no line of such a daemon it is asked which of them run.
+    """
+    if text is None:
+        return ["it does not answer"]
+    version = frr.version_of(text)
+    silent = frr.daemons_of(wanted, version) - frr.daemons_of(frr.lines_of(text, ""), version)
+    if not silent - {"zebra"}:
+        return []
+    try:
+        running = host.run(SHOW_DAEMONS, READ_S).out.split()
+    except CommandError:
+        running = []
+    return [f"its {name} does not answer" for name in sorted(silent - {*running, "zebra"})]
+
+
+def frr_lost(host: Host, text: str) -> list[str]:
+    """Return the daemons of FRR that do not run although the startup file has lines of them, in words.
+
+    A text without any router is looked at alone: bgpd's lines are what a switch boots FRR for.
+    """
+    if "\nrouter " in text:
+        return []
+    try:
+        boots = host.read_file(frr_file(host)).decode(errors="replace")
+    except OSError:
+        return []
+    return frr_away(host, frr.lines_of(boots, ""), text)
+
+
+def equip_bgpd(host: Host) -> None:
+    """Give bgpd the lists and route-maps that other daemons have and it lacks; raises StepError.
+
+    A daemon that starts while the boot configuration is loaded misses its lines. What several daemons keep vtysh then
+    shows all the same, from the others.
+    """
+    text, own = frr_text(host), _shown(host, SHOW_BGPD)
+    if text is None or own is None:
+        return
+    has = frr.shared_lines(own)
+    lacks = [line for line in frr.shared_lines(text) if line not in has]
+    if lacks:
+        apply_frr(host, frr.text_of(lacks), READ_S, lenient=True)
 
 
 def refuse_hanging_reload(step: Step) -> None:
@@ -222,7 +287,7 @@ def run_command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
     """Run a command of the switch; raises StepError where it fails."""
     done = _attempt(host, words, timeout_s)
     if done.exit_status != 0:
-        raise StepError(_shown(words), f"{done.err}\n{done.out}".strip() or done.words())
+        raise StepError(_command(words), f"{done.err}\n{done.out}".strip() or done.words())
     return done
 
 
@@ -230,9 +295,9 @@ def _attempt(host: Host, words: Sequence[str], timeout_s: float, stdin: str = ""
     try:
         return host.run(words, timeout_s, stdin)
     except CommandError as error:
-        raise StepError(_shown(words), str(error)) from error
+        raise StepError(_command(words), str(error)) from error
 
 
-def _shown(words: Sequence[str]) -> str:
+def _command(words: Sequence[str]) -> str:
     """Return a command without the path of its file."""
     return " ".join(word for word in words[:3] if not word.startswith("/"))

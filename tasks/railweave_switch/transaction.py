@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from railweave_switch import frr
 from railweave_switch.answers import (
     DEVICE_ERRORS,
     Answer,
@@ -51,6 +52,8 @@ from railweave_switch.steps import (
     KINDS,
     StepError,
     content_of,
+    equip_bgpd,
+    frr_away,
     frr_text,
     refuse_hanging_reload,
     refuse_losing_mode,
@@ -60,7 +63,9 @@ from railweave_switch.steps import (
 GUARD_STARTS_S = 60.0
 """A guard that starts slowly costs time only, a refusal the whole change."""
 READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
-RELOAD_SETTLES_S = 60.0
+RELOAD_SETTLES_S, FRR_LOADS_S = 180.0, 2.0
+"""How long services may take after a reload, and the pause between two looks at FRR, which must show the same: its
+boot configuration is loaded once its daemons run."""
 Rows = Mapping[str, Hash]
 TOO_LATE = "the time until the revert passed while the change was applied"
 
@@ -112,7 +117,19 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
         document = read_document(host)
         rows = host.rows("CONFIG_DB")
         state.write(host, status=Stage.APPLYING, worker=host.me())
+        _await_daemons(host, asked, state)
         return _carry_out(host, asked, state, document, rows)
+
+
+def _await_daemons(host: Host, asked: Mapping[str, Any], state: State) -> None:
+    """Wait until the daemons run that the lines are for: vtysh drops the lines of the others, and says nothing."""
+    lines = [line for step in asked["steps"] if step["kind"] == "vtysh" for line in frr.lines_of(step["text"], "")]
+    settled(host, lambda: frr_away(host, lines, frr_text(host)), _time_left_s(host, state), FRR_LOADS_S)
+
+
+def _time_left_s(host: Host, state: State) -> float:
+    """Return for how long services are waited for, at most: never beyond the revert."""
+    return RELOAD_SETTLES_S if state.ends_s is None else min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
 
 
 def _earlier(host: Host, asked: Mapping[str, Any]) -> State:
@@ -268,21 +285,48 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tup
         if failure and (step["kind"] == "vtysh" or number < len(steps) - 1):
             return failure, {}
     reloads = any(step["kind"] == "reload" for step in steps)
-    within_s = 0.0 if failure else RELOAD_SETTLES_S if reloads else READ_BACK_S
-    left = settled(host, lambda: _unmet(host, asked, reloads=reloads), within_s, READ_BACK_PAUSE_S)
+    if failure:
+        left = _unmet(host, asked)
+    elif reloads:
+        left = _settled_after_reload(host, asked, state)
+    else:
+        left = settled(host, lambda: _unmet(host, asked), READ_BACK_S, READ_BACK_PAUSE_S)
     if not left:
         return {}, {"refused": failure["refused"]} if reloads and "refused" in failure else {}
     why = failure.get("error") or f"not as intended when read back: {listed(left)}"
     return {**failure, "error": why, "unmet": left}, {}
 
 
-def _unmet(host: Host, asked: Mapping[str, Any], *, reloads: bool) -> list[str]:
+def _unmet(host: Host, asked: Mapping[str, Any]) -> list[str]:
     try:
-        left = unmet(asked["after"], host.rows("CONFIG_DB"))
+        return unmet(asked["after"], host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
         return [f"CONFIG_DB ({error})"]
-    if not left and reloads and frr_text(host) is None:
-        return ["FRR (it does not answer)"]
+
+
+def _settled_after_reload(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
+    """Wait until the rows are there and FRR's daemons are up and have loaded what they boot; return what is not so.
+
+    The daemons that matter are those of the lines that the reload is to leave; the client sends the missing lines then.
+    """
+    text = next(step.get("frr") or "" for step in asked["steps"] if step["kind"] == "reload")
+    wanted = frr.lines_of(text, asked.get("frr_ignored") or "")
+    last: list[str | None] = [None]
+
+    def holds() -> list[str]:
+        left = _unmet(host, asked)
+        if left:
+            return left
+        before, now = last[0], frr_text(host)
+        last[0] = now
+        away = frr_away(host, wanted, now)
+        if not away and before != now and any(line not in frr.lines_of(now or "", "") for line in wanted):
+            away = ["it still loads its configuration"]
+        return [f"FRR ({one})" for one in away]
+
+    left = settled(host, holds, _time_left_s(host, state), FRR_LOADS_S)
+    if not left:
+        equip_bgpd(host)
     return left
 
 

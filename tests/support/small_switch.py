@@ -130,6 +130,8 @@ class SmallSwitch:
             "vtysh -f ": self._vtysh_file,
             "vtysh -c 'write memory'": lambda _: (0, "", ""),
             "vtysh -c 'show running-config'": lambda _: (0, self.frr, "") if self.frr else (1, "", "no FRR\n"),
+            "vtysh -c 'show running-config bgpd'": lambda _: (0, self.frr, ""),
+            "vtysh -c 'show daemons'": lambda _: (0, " mgmtd zebra bgpd staticd\n", ""),
             "config reload -y -f ": self._reload,
             "echo ": lambda text: (0, text + "\n", ""),
             "sleep ": self._sleep,

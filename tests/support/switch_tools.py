@@ -91,5 +91,7 @@ elif name == "vtysh" and words[0] == "-f":
     with open(ROOT + "/modes.log", "a") as log:
         log.write(f"{os.stat(path).st_mode & 0o777:o}\n")
     vtysh(content(path))
-elif name == "vtysh" and words[1] == "show running-config":
+elif name == "vtysh" and words[1] == "show daemons":
+    print(" mgmtd zebra bgpd staticd")
+elif name == "vtysh" and words[1].startswith("show running-config"):
     print("frr version 10.3\n!\n" + content(ROOT + "/frr.txt") + "end")

@@ -28,6 +28,7 @@ from railweave_switch.rows import decoded, tables_of
 STATE = "/var/lib/railweave/transaction.json"
 STARTUP_CONFIG_DB, STARTUP_FRR = "/etc/sonic/config_db.json", "/etc/sonic/frr/frr.conf"
 COMMAND_S = 0.3
+FRR_DAEMONS = ("mgmtd", "zebra", "bgpd", "staticd")
 Rows = dict[str, dict[str, str]]
 
 
@@ -63,6 +64,9 @@ class World:
     steps: int = 0
     redis_up_at: float = 0.0
     frr_up_at: float = 0.0
+    away: dict[str, float] = field(default_factory=dict)
+    late: dict[str, float] = field(default_factory=dict)
+    lacks: set[frr.Line] = field(default_factory=set)
     disk_full: bool = False
     spare_bytes: int = 0
     reserve_helps: bool = True
@@ -73,6 +77,7 @@ class World:
     at_step: dict[int, Callable[[], None]] = field(default_factory=dict)
     on_write: Callable[[str, bytes], None] = lambda path, data: None
     commands: list[str] = field(default_factory=list)
+    timed: list[tuple[float, str]] = field(default_factory=list)
 
     # Time and processes
 
@@ -103,6 +108,7 @@ class World:
         self.holder = None
         rows, self.lines = self.startup()
         self.rows = self.rows if warm else rows
+        self.start_late(loads=True)
 
     def startup(self) -> tuple[Rows, list[frr.Line]]:
         """Return what the switch would boot."""
@@ -175,6 +181,7 @@ class World:
 
     def execute(self, words: Sequence[str], stdin: str) -> Done:
         self.commands.append(" ".join(words))
+        self.timed.append((self.now, " ".join(words)))
         refused = self.refuse(words)
         if refused is not None:
             return refused
@@ -195,6 +202,7 @@ class World:
         else:
             self._replace(data)
             self.lines = self.startup()[1]
+            self.start_late()
         return Done(0, "", "")
 
     def _merge(self, document: Mapping[str, Any]) -> None:
@@ -220,6 +228,11 @@ class World:
     def _vtysh(self, words: Sequence[str], stdin: str) -> Done:
         if self.now < self.frr_up_at:
             return Done(1, "", "Exiting: failed to connect to any daemons.\n")
+        if list(words[1:]) == ["-c", "show daemons"]:
+            running = (one for one in FRR_DAEMONS if self.now >= self.away.get(one, 0.0))
+            return Done(0, f" {' '.join(running)}\n", "")
+        if list(words[1:]) == ["-c", "show running-config bgpd"]:
+            return Done(0, "frr version 10.3\n" + frr.text_of(one for one in self.lines if one not in self.lacks), "")
         if list(words[1:]) == ["-c", "show running-config"]:
             heading = "Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.3\n"
             return Done(0, heading + frr.text_of(self.lines) + "end\n", "")
@@ -229,7 +242,34 @@ class World:
             self.frr_line(line)
         return Done(0, "", "")
 
+    def stop_daemon(self, name: str, seconds: float, *, loads: bool = True) -> None:
+        """Let one of FRR's daemons be away with its lines for so long; ``loads`` what it boots when it is back."""
+        self.away[name] = self.now + seconds
+        self.lines = [line for line in self.lines if name not in frr.daemons_of([line])]
+        if name == "bgpd":
+            self.lacks = set(frr.shared_lines(frr.text_of(self.lines)))
+        if loads:
+            self.at(self.now + seconds, self.load_boot_file)
+
+    def is_loading(self) -> bool:
+        """Tell whether a daemon is away that will load what it boots."""
+        return any(self.now < until for until in self.away.values())
+
+    def load_boot_file(self) -> None:
+        """Load what FRR boots, as ``vtysh -b`` does: the lines of daemons that are away are dropped."""
+        for line in self.startup()[1]:
+            self.frr_line(line)
+
+    def start_late(self, *, loads: bool = False) -> None:
+        """Let the daemons of ``late`` start after the others, when the boot file was loaded already."""
+        for name, seconds in self.late.items():
+            self.stop_daemon(name, seconds, loads=loads)
+
     def frr_line(self, line: frr.Line) -> None:
+        if any(self.now < self.away.get(name, 0.0) for name in frr.daemons_of([line])):
+            return
+        if self.now >= self.away.get("bgpd", 0.0):
+            self.lacks.discard(line)
         if line[-1].startswith("no "):
             gone = (*line[:-1], line[-1][3:])
             self.lines = [one for one in self.lines if one[: len(gone)] != gone]

@@ -83,8 +83,12 @@ newer ones the plain form of both lines always, in the block of every VRF too (s
 _VERSION_NUMBER = re.compile(r"(\d+)\.(\d+)")
 _VRF_BLOCK = re.compile(r"vrf \S+")
 
-IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty)( |$)")
-"""Contexts that are there whether or not anything stands in them."""
+IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty|segment-routing|traffic-eng)( |$)|bfd$")
+"""Contexts that are there whether or not anything stands in them.
+
+pathd prints ``segment-routing`` with ``traffic-eng`` in it as soon as it runs, and is the only daemon that prints
+something without being told (all daemons of FRR 8.4 and 10.3 run with an empty configuration).
+"""
 
 _OPENER = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing)( |$)")
 _EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
