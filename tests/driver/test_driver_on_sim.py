@@ -624,3 +624,50 @@ def test_rollback_of_a_reload_brings_the_factory_back(fabric: tuple[Path, Open])
         assert after["DEVICE_METADATA"] == before["DEVICE_METADATA"]
         assert after["INTERFACE"] == before["INTERFACE"]
         assert after["bgpraw"] == before["bgpraw"]
+
+
+def replaced(driver: SonicDriver, frr: str = LEAF_FRR) -> dict[str, Any]:
+    """Return the whole configuration that a reload puts on the third switch."""
+    return whole(driver, "leaf9", "10.192.0.1", "10.255.0.1", frr)
+
+
+@pytest.mark.parametrize(
+    ("daemon", "seconds"),
+    [("bgpd", 1.0), ("bgpd", 30.0), ("bgpd", 120.0), ("staticd", 30.0), ("zebra", 20.0), ("", 60.0)],
+)
+def test_a_reload_waits_for_daemons_that_start_late(fabric: tuple[Path, Open], daemon: str, seconds: float) -> None:
+    """What FRR boots and what is sent before the daemon listens is dropped; its lists come from other daemons alone."""
+    folder, make = fabric
+    control.fault(folder, "leaf9", "late-daemon", daemon=daemon, seconds=seconds)
+    frr = f"ip route 10.9.0.0/24 blackhole 250\n{LEAF_FRR}"
+    with make("leaf9") as driver:
+        driver.load_replace_candidate(config=json.dumps(replaced(driver, frr)))
+        driver.commit_config(revert_in=600)
+        there = parse_frr(bgpraw(driver)).entries
+        assert set(parse_frr(frr).entries) <= set(there)
+        (own,) = driver.cli(["sudo vtysh -c 'show running-config bgpd'"]).values()
+        assert {one for one in parse_frr(frr).entries if "ip route" not in one.line} <= set(parse_frr(own).entries)
+        driver.rollback()
+    control.clear_fault(folder, "leaf9")
+
+
+def test_what_pathd_prints_by_itself_is_nobodys(fabric: tuple[Path, Open]) -> None:
+    """A factory with SONiC's management framework runs pathd; the wanted configuration does not."""
+    _, make = fabric
+    with make("leaf9") as driver:
+        framework = replaced(driver, "")
+        framework["DEVICE_METADATA"]["localhost"]["frr_mgmt_framework_config"] = "true"
+        driver.load_replace_candidate(config=json.dumps(framework))
+        driver.commit_config()
+        assert "segment-routing" in bgpraw(driver)
+        wanted = replaced(driver)
+        del wanted["DEVICE_METADATA"]["localhost"]["frr_mgmt_framework_config"]
+        driver.load_replace_candidate(config=json.dumps(wanted))
+        assert "segment-routing" not in driver.compare_config()
+        driver.commit_config()
+        assert "segment-routing" not in bgpraw(driver)
+
+
+def bgpraw(driver: SonicDriver) -> str:
+    """Return FRR's text."""
+    return str(json.loads(driver.get_config(retrieve="running")["running"])["bgpraw"])

@@ -115,6 +115,7 @@ def _boot(device: Device, running: RunningConfig) -> None:
     device.files.write(FRR_FILE, (running.frr or "").encode(), now=now)
     device.boot()
     device.times.management_up = device.times.frr_up = now
+    device.frr.all_up()
 
 
 @contextmanager

@@ -124,6 +124,8 @@ def _follow_stand_ins(device: Device) -> None:
     now = device.clock.now()
     starting = device.files.exists(f"{_STUB}/is-system-running")
     device.times.frr_up = now + 100 if starting else now
+    if not starting:
+        device.frr.all_up()
     device.times.swss_up = now + 1 if device.files.exists(f"{_STUB}/swss-ts") else 0.0
 
 

@@ -49,8 +49,8 @@ class RealLocks(Locks):
 class RealFrr(Frr):
     """FRR's daemons of this container."""
 
-    def start(self, text: str, hostname: str) -> None:
-        """Start the daemons with a boot configuration."""
+    def start(self, text: str, hostname: str, **when: object) -> None:
+        """Start the daemons with a boot configuration; they take the time that they take."""
         frr.start(text)
         self.running = True
 
@@ -62,9 +62,9 @@ class RealFrr(Frr):
     def rename(self, hostname: str) -> None:
         """FRR reads the host's name itself."""
 
-    def show(self) -> str:
+    def show(self, daemon: str = "") -> str:
         """Return the text of ``show running-config``."""
-        return frr.vtysh("show running-config").stdout
+        return frr.vtysh(f"show running-config {daemon}".strip()).stdout
 
 
 class Databases(dict[int, dict[str, Hash]]):
@@ -164,9 +164,9 @@ class NodeDevice(Device):
             wait_for_addresses(self.db.rows)
         self.start_frr()
 
-    def start_frr(self) -> None:
+    def start_frr(self, after_s: float = 0.0) -> None:
         """Start FRR, and bfdd after its configuration is loaded, as bgpcfgd does."""
-        super().start_frr()
+        super().start_frr(after_s)
         if self.bfdd:
             supervisor.start("bfdd")
 

@@ -13,6 +13,7 @@ from sonic_sim.configdb import ConfigDb, Hash, to_json
 from sonic_sim.faults import FaultKind, Faults
 from sonic_sim.files import Files
 from sonic_sim.frr.boot import boot_configuration
+from sonic_sim.frr.daemons import LISTENS_S, LOADS_S
 from sonic_sim.frr.running import DAEMONS, Frr
 from sonic_sim.frr.show import SONIC_202505, Build
 from sonic_sim.network import Address, Network
@@ -182,7 +183,10 @@ class Device:
     def routing(self) -> Frr:
         """Return the routing daemons, which do not run yet."""
         daemons = tuple(name for name in DAEMONS if name not in self.spec.without)
-        return Frr(self.image().frr, daemons, vrfs=self._kernel_vrfs)
+        return Frr(self.image().frr, daemons, vrfs=self._kernel_vrfs, beside=self.more_daemons, age_s=self._frr_age_s)
+
+    def _frr_age_s(self) -> float:
+        return self.clock.now() - self.times.frr_up
 
     @property
     def platform(self) -> str:
@@ -212,6 +216,7 @@ class Device:
         self.boot()
         self.times.swss_up = now - SWSS_READY_S
         self.times.management_up = self.times.frr_up = now
+        self.frr.all_up()
 
     def take_over(self, state: SimState) -> None:
         """Hold what a switch held when it was read, as if it had done so for long."""
@@ -297,21 +302,34 @@ class Device:
         self.orchagent.start(self.db)
         self.times.swss_up = now
         self.times.management_up = now + self.clock.real_s(_MANAGEMENT_GONE_S)
-        self.times.frr_up = now + self.clock.real_s(_FRR_STARTS_S)
         self.react()
         self.start_frr()
 
-    def start_frr(self) -> None:
-        """Start the bgp container."""
+    def start_frr(self, after_s: float = _FRR_STARTS_S) -> None:
+        """Start the bgp container: zebra listens ``after_s`` seconds of the switch later, the other daemons follow."""
         now = self.clock.now()
+        self.times.frr_up = now + self.clock.real_s(after_s)
         # bgpcfgd starts it, from 202505 (sonic-bgpcfgd managers_bfd.py)
         self.bfdd = self.db.get("SYSTEM_DEFAULTS|software_bfd").get("status") == "enabled"
         text, keep_file = boot_configuration(self.routing_mode(), self.db, self.files, self.hostname, now)
         if not keep_file and self.files.exists(FRR_FILE):
             self.files.remove(FRR_FILE)
-        self.frr.start(text, self.hostname)
+        listens = {name: LISTENS_S.get(name, 0.0) for name in self.frr.daemons}
+        for name in self.frr.daemons:
+            fault = self.faults.strike(FaultKind.LATE_DAEMON, name)
+            if fault is not None:
+                listens[name] += LOADS_S + fault.seconds
+        starting = {name: self.clock.real_s(seconds) for name, seconds in listens.items() if seconds}
+        self.frr.start(text, self.hostname, starting=starting, loads_s=self.clock.real_s(LOADS_S))
         self._shifted = "false"
         self._shift_traffic()
+
+    def more_daemons(self) -> tuple[str, ...]:
+        """Return the daemons that run beside the usual ones, as the container's supervisord starts them."""
+        framework = self.db.get("DEVICE_METADATA|localhost").get("frr_mgmt_framework_config") == "true"
+        if framework:
+            return ("ospfd", "pimd", "bfdd", "pathd")
+        return ("bfdd",) if self.bfdd else ()
 
     def frr_answers(self) -> bool:
         """Tell whether vtysh reaches the daemons now."""

@@ -21,15 +21,18 @@ class FaultKind(StrEnum):
     ERRORS = "errors"
     LINK_DOWN = "link-down"
     NO_RETURN = "no-return"
+    LATE_DAEMON = "late-daemon"
+    DAEMON_DIES = "daemon-dies"
 
 
-AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE})
+AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
 """Faults that happen when they are asked for and leave nothing armed."""
 OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN})
 """Faults that can be of one port."""
 OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT
 """Faults of a whole switch alone."""
-AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN})
+AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN,
+                          FaultKind.LATE_DAEMON})  # fmt: skip
 """Faults that show only once the switch does something; all others are there as soon as they are armed."""
 
 
@@ -43,6 +46,8 @@ class Fault:
     ``port``: of errors and link-down, the port (empty: all); ``rate``: of errors, how many errors and discards a port
     counts a second; ``since``: when it was armed, in seconds since 1970; ``struck``: how often it struck so far.
     ``no-return`` strikes at the next reload or restart: the switch is unreachable from then on, and its links are down.
+    ``late-daemon`` strikes when FRR starts next: the daemon named by ``daemon`` listens ``seconds`` of the switch after
+    the others, when the boot configuration was loaded without it.
     """
 
     kind: FaultKind
@@ -53,11 +58,17 @@ class Fault:
     moment: str = "after"
     port: str = ""
     rate: float = 100.0
+    daemon: str = ""
     since: float = 0.0
     struck: int = 0
 
 
-_DEFAULT_TIMES = {FaultKind.REFUSE_COMMIT: 1, FaultKind.DROP_SESSION: 1, FaultKind.NO_RETURN: 1}
+_DEFAULT_TIMES = {
+    FaultKind.REFUSE_COMMIT: 1,
+    FaultKind.DROP_SESSION: 1,
+    FaultKind.NO_RETURN: 1,
+    FaultKind.LATE_DAEMON: 1,
+}
 _MOMENTS = ("before", "during", "after")
 
 
@@ -109,7 +120,7 @@ class Faults:
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""
         for fault in self.armed:
-            if fault.kind is not kind or fault.command not in command:
+            if fault.kind is not kind or fault.command not in command or fault.daemon not in ("", command):
                 continue
             self.version += 1
             if fault.after > 0:
@@ -129,7 +140,7 @@ class Faults:
 
 
 def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str]:
-    return fault.kind, fault.command, fault.port
+    return fault.kind, fault.command, fault.port or fault.daemon
 
 
 def faults_from_json(values: list[Mapping[str, Any]]) -> Faults:

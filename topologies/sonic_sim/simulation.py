@@ -26,6 +26,8 @@ from sonic_sim.switch_host import take_over_transactions
 from sonic_sim.watching import Watch
 
 _LISTENS_AT_ONCE = 50
+_CONTAINER_RESTARTS_S = 40
+"""A critical process that exits ends the bgp container, which systemd starts again after 30 s (RestartSec)."""
 _RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
 
 
@@ -233,7 +235,12 @@ class Simulation:
             if kind in OF_A_SWITCH:
                 raise SimulatorError(f"{kind} is a fault of the whole switch: omit the port")
             self._check_port(device, str(details["port"]))
-        if kind in AT_ONCE:
+        if details.get("daemon") and details["daemon"] not in device.frr.daemons:
+            names = ", ".join(device.frr.daemons)
+            raise SimulatorError(f"{name} has no daemon {details['daemon']}; there are: {names}")
+        if kind == FaultKind.DAEMON_DIES:
+            device.start_frr(_CONTAINER_RESTARTS_S)
+        elif kind in AT_ONCE:
             device.lose_power(
                 with_configuration=kind == FaultKind.LOSE_CONFIG, unanswered=int(details.get("unanswered", 0))
             )

@@ -66,6 +66,7 @@ class SimulatedHost(Host):
         pass_seconds(self.device, seconds)
         times, now = self.device.times, self.device.clock.now()
         times.frr_up = min(times.frr_up, now)
+        self.device.frr.hasten(self.device.clock.real_s(seconds))
 
     def read_file(self, path: str) -> bytes:
         """Return a file's content."""

@@ -132,17 +132,20 @@ def fault(
     command: Annotated[str, typer.Option(help="Fail only commands that contain this text.")] = "",
     after: Annotated[int, typer.Option(help="Let this many commands pass first.")] = 0,
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
-    seconds: Annotated[float, typer.Option(help="For slow: the delay in seconds.")] = 1.0,
+    seconds: Annotated[float, typer.Option(help="For slow and late-daemon: the delay in seconds.")] = 1.0,
     moment: Annotated[str, typer.Option(help="For drop-session: before, during or after the command.")] = "after",
     port: Annotated[str, typer.Option(help="For errors and link-down: the port; default: all.")] = "",
     rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,
+    daemon: Annotated[str, typer.Option(help="For late-daemon: the daemon of FRR; default: all.")] = "",
     option: IntentOption = None,
 ) -> None:
     """Inject a fault.
 
     Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, silent, wrong-host-key, power-cycle,
-    errors, link-down, no-return (from its next reload).
+    errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies.
     """
     details = {"command": command, "after": after, "seconds": seconds, "moment": moment, "port": port, "rate": rate}
+    if daemon:
+        details["daemon"] = daemon
     api.sim.fault(api.open_project(option), device, kind, **details, **({} if times is None else {"times": times}))
     print_view(f"{device}: {'faults cleared' if kind == 'clear' else kind}")

@@ -44,6 +44,12 @@ frr version 10.3
 frr defaults traditional
 hostname leaf1
 !
+ip prefix-list P seq 5 permit 10.0.0.0/8 le 32
+!
+route-map IN permit 10
+ match ip address prefix-list P
+exit
+!
 ip route 10.1.0.0/16 blackhole 250
 !
 router bgp 65001
@@ -57,12 +63,6 @@ router bgp 65001
   neighbor PEERS activate
   neighbor PEERS route-map IN in
  exit-address-family
-exit
-!
-ip prefix-list P seq 5 permit 10.0.0.0/8 le 32
-!
-route-map IN permit 10
- match ip address prefix-list P
 exit
 !
 ip nht resolve-via-default

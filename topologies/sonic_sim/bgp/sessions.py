@@ -38,12 +38,12 @@ class Session:
 
 def bgp_of(device: Device) -> Instance | None:
     """Return the BGP instance of a switch."""
-    return device.network.kept(device, "bgp", device.frr.version, lambda: instance_of(device.frr.root))
+    return device.network.kept(device, "bgp", device.frr.version, lambda: instance_of(device.frr.of_bgpd))
 
 
 def policies_of(device: Device) -> Policies:
     """Return the filters of a switch."""
-    return device.network.kept(device, "policies", device.frr.version, lambda: Policies(device.frr.root))
+    return device.network.kept(device, "policies", device.frr.version, lambda: Policies(device.frr.of_bgpd))
 
 
 def sessions_of(device: Device) -> dict[str, Session]:

@@ -14,12 +14,12 @@ from sonic_sim.frr.filters import filters_shown
 
 def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
-    if re.match(r"^show run(ning-config)?( no-header)?$", command):
-        return device.frr.show() if "no-header" not in command else device.frr.text()
+    if named := re.match(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$", command):
+        return device.frr.text() if named[2] else device.frr.show(named[1] or "")
     frr, kernel = device.frr, device.image().kernel
     fixed = {
         "show version": f"FRRouting {frr.build.version} ({device.hostname}) on Linux({kernel}).\n",
-        "show daemons": f" {' '.join((*frr.daemons, *(('bfdd',) if device.bfdd else ())))}\n",
+        "show daemons": f" {' '.join((*frr.up(), *device.more_daemons()))}\n",
     }
     if command in fixed:
         return fixed[command]

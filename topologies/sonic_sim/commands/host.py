@@ -50,8 +50,7 @@ def systemctl(call: Call) -> Result:
     if words[:1] == ["restart"] and words[1:] in (["bgp"], ["bgp.service"]):
         if call.user != ROOT:
             return Result(1, err="Failed to restart bgp.service: Access denied\n")
-        call.device.start_frr()
-        call.device.times.frr_up = call.device.clock.now() + call.device.clock.real_s(10)
+        call.device.start_frr(10)
         return Result(seconds=2.0)
     guard = call.device.guard
     if words[:1] == ["kill"] and guard is not None and words[1:] == [f"railweave-switch-{guard.name}"]:

@@ -96,9 +96,9 @@ def _commands(device: Device, commands: list[str]) -> Result:
             try:
                 editor.line(words)
             except RefusedLineError as refusal:
-                device.frr.version += 1
+                device.frr.changed()
                 return Result(1, out=out + refusal.of_prompt(words))
-            device.frr.version += 1
+            device.frr.changed()
             out += "".join(f"{note}\n" for note in editor.notes)
             editor.notes.clear()
             continue
@@ -117,7 +117,7 @@ def _exec(device: Device, command: str) -> Result:
         return _write(device)
     if command == "write terminal":
         command = "show running-config"
-    if "bgpd" not in device.frr.daemons and command.startswith(("show bgp", "show ip bgp")):
+    if "bgpd" not in device.frr.up() and command.startswith(("show bgp", "show ip bgp")):
         return Result(1, err="bgpd is not running\n")
     if command.startswith("show"):
         shown = view(device, command)

@@ -1,8 +1,9 @@
 """The routing daemons of one switch: running or not, and the configuration that they hold."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sonic_sim.frr.daemons import SHARED, merged, part_of
 from sonic_sim.frr.edit import Editor
 from sonic_sim.frr.grammar import CONFIG
 from sonic_sim.frr.refusal import CMD_WARNING_CONFIG_FAILED, RefusedLineError
@@ -31,42 +32,145 @@ _Refused = list[tuple[RefusedLineError, str]]
 
 @dataclass(slots=True)
 class Frr:
-    """FRR in the bgp container. ``version`` grows with every change; ``vrfs`` tells the VRFs that the kernel has."""
+    """FRR in the bgp container. ``version`` grows with every change; ``vrfs`` tells the VRFs that the kernel has,
+    ``beside`` the daemons that run beside ``daemons``.
+
+    ``age_s`` tells for how long zebra has been listening. ``starting`` says how old it is when each of the others
+    listens, for those that take time, and ``loads_s`` when the boot configuration is loaded. A daemon that comes later
+    misses it: it has a configuration of its own then, in ``_own``, until it has what the others have.
+    """
 
     build: Build = SONIC_202505
     daemons: tuple[str, ...] = DAEMONS
     running: bool = False
     hostname: str = "sonic"
-    version: int = 0
     vrfs: Callable[[], Iterable[str]] = tuple
+    beside: Callable[[], Iterable[str]] = tuple
+    age_s: Callable[[], float] = float
+    starting: dict[str, float] = field(default_factory=dict)
+    loads_s: float = 0.0
+    _changes: int = 0
     _root: Context = field(default_factory=lambda: Context(CONFIG))
+    _own: dict[str, Context] = field(default_factory=dict)
     _boot_text: str | None = None
 
     @property
-    def root(self) -> Context:
-        """The configuration. A boot text is read when somebody first wants it: most switches are never asked."""
-        if self._boot_text is not None:
-            text, self._boot_text = self._boot_text, None
-            self._root = Context(CONFIG)
-            _apply(self._root, text)
-        return self._root
+    def version(self) -> int:
+        """A number that grows with every change, and whenever a daemon comes or the boot configuration is loaded."""
+        return self._changes + (self._arrived() if self.starting else 0)
 
-    def start(self, text: str, hostname: str) -> None:
-        """Start with a boot configuration; lines that FRR does not know are skipped, as vtysh -b does."""
+    def changed(self) -> None:
+        """Note a change."""
+        self._changes += 1
+
+    def _arrived(self) -> int:
+        age = self.age_s()
+        return sum(age >= moment for moment in (*self.starting.values(), self.loads_s))
+
+    def up(self) -> tuple[str, ...]:
+        """Return the daemons that vtysh reaches."""
+        if not self.starting:
+            return self.daemons
+        age = self.age_s()
+        return tuple(name for name in self.daemons if age >= self.starting.get(name, 0.0))
+
+    @property
+    def root(self) -> Context:
+        """The configuration that vtysh shows. A boot text is read when somebody first wants it: most switches are never
+        asked."""
+        self._load()
+        if not self._own:
+            return self._root
+        up = self.up()
+        others = {name for name in (*self.daemons, SHARED) if name not in self._own}
+        own = (part_of(tree, self.build, (name, SHARED)) for name, tree in self._own.items() if name in up)
+        return merged((part_of(self._root, self.build, others), *own))
+
+    @property
+    def of_bgpd(self) -> Context:
+        """The configuration that bgpd has."""
+        self._load()
+        if "bgpd" not in self.up():
+            return Context(CONFIG)
+        return self._own.get("bgpd", self._root)
+
+    def _load(self) -> None:
+        """Load the boot configuration once it is time: who does not listen by then misses it."""
+        if self._boot_text is None or (self.starting and self.age_s() < self.loads_s):
+            return
+        text, self._boot_text = self._boot_text, None
+        self._feed(text, [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s])
+
+    def _feed(self, text: str, up: Sequence[str]) -> tuple[_Refused, str]:
+        """Give lines to the daemons that are up; return those that are refused and what is said."""
+        for name in self.daemons:
+            if name not in up and name not in self._own:
+                self._own[name] = self._root.copy()
+        said: tuple[_Refused, str] = ([], "")
+        if any(name not in self._own for name in up):
+            said = _apply(self._root, text)
+        for name in [one for one in up if one in self._own]:
+            of_daemon = _apply(self._own[name], text)
+            said = of_daemon if name == "bgpd" else said
+        if "bgpd" not in up:
+            said = [one for one in said[0] if one[0].status != CMD_WARNING_CONFIG_FAILED], ""
+        self._join(up)
+        return said
+
+    def _join(self, up: Sequence[str]) -> None:
+        """Let daemons that have what the others have be one with them again."""
+        for name in [one for one in up if one in self._own]:
+            tree, shared = self._own[name], part_of(self._root, self.build, (SHARED,))
+            if part_of(tree, self.build, (SHARED,)) == shared:
+                others = {one for one in (*self.daemons, SHARED) if one != name}
+                self._root = merged((part_of(self._root, self.build, others), part_of(tree, self.build, (name,))))
+                del self._own[name]
+
+    def start(
+        self, text: str, hostname: str, *, starting: Mapping[str, float] | None = None, loads_s: float = 0.0
+    ) -> None:
+        """Start with a boot configuration; lines that FRR does not know are skipped, as vtysh -b does.
+
+        ``starting``: how long after zebra each daemon listens, for those that take time; ``loads_s``: how long after it
+        the text is loaded.
+        """
+        self._forget()
         self.running = True
         self.hostname = hostname
         self._boot_text = text
-        self.version += 1
+        self.starting, self.loads_s = dict(starting or {}), loads_s
         for line in text.splitlines():
             if line.startswith("hostname "):
                 self.hostname = line.split()[1]
 
     def stop(self) -> None:
         """Stop the daemons: what they held is gone."""
+        self._forget()
         self.running = False
+
+    def _forget(self) -> None:
+        self._changes += 1 + len(self.starting)
+        self.starting = {}
         self._boot_text = None
         self._root = Context(CONFIG)
-        self.version += 1
+        self._own = {}
+        self._changes += 1
+
+    def hasten(self, seconds: float) -> None:
+        """Let daemons that are starting listen so much earlier."""
+        if not self.starting:
+            return
+        self._load()
+        self.starting = {name: moment - seconds for name, moment in self.starting.items()}
+        self.loads_s -= seconds
+        if len(self.up()) == len(self.daemons):
+            self.all_up()
+
+    def all_up(self) -> None:
+        """Let all daemons listen and what they boot be loaded."""
+        self._load()
+        self._changes += 1 + len(self.starting)
+        self.starting = {}
 
     def kept_text(self) -> str:
         """Return a text that `start` turns into this configuration."""
@@ -75,7 +179,7 @@ class Frr:
     def rename(self, hostname: str) -> None:
         """Take the host's new name."""
         self.hostname = hostname
-        self.version += 1
+        self.changed()
 
     def apply(self, text: str, *, dry: bool = False) -> Applied:
         """Apply configuration lines, going on after a refused one as ``vtysh -f`` does.
@@ -83,14 +187,20 @@ class Frr:
         From 9.0 on vtysh starts a process for each daemon, which reads the file and sends it to this one alone; a file
         is only checked by vtysh itself (vtysh/vtysh_config.c).
         """
-        refused, notes = _apply(self.root.copy() if dry else self.root, text)
+        refused, notes = _apply(self.root.copy(), text) if dry else self._fed(text)
         forks = not dry and self.build.since(9, 0)
         applied = self._by_processes(refused, notes) if forks else self._applied(refused, notes)
         if not dry:
-            self.version += 1
+            self.changed()
             name = self.root.lines.get("hostname")
             self.hostname = name.split()[1] if name else self.hostname
         return applied
+
+    def _fed(self, text: str) -> tuple[_Refused, str]:
+        self._load()
+        if not self._own and (not self.starting or len(self.up()) == len(self.daemons)):
+            return _apply(self._root, text)
+        return self._feed(text, self.up())
 
     def _applied(self, refused: _Refused, said: str) -> Applied:
         """Return what one process says that reads the file for all daemons."""
@@ -101,7 +211,7 @@ class Frr:
     def _by_processes(self, refused: _Refused, said: str) -> Applied:
         """Return what the process of each daemon says; a line that a daemon refuses fails in its process alone."""
         out, err, first = "", "", 0
-        for name in self.daemons:
+        for name in self.up():
             own = [one for one in refused if name == "bgpd" or one[0].status != CMD_WARNING_CONFIG_FAILED]
             status = own[-1][0].status if own else 0
             process = f"[{_FIRST_PROCESS + _PLACES[name]}|{name}]"
@@ -110,13 +220,19 @@ class Frr:
             first = first or status
         return Applied(first, f"{out}Waiting for children to finish applying config...\n", err)
 
-    def show(self) -> str:
-        """Return the text of ``show running-config``."""
-        return "Building configuration...\n\nCurrent configuration:\n!\n" + self.text()
+    def show(self, daemon: str = "") -> str:
+        """Return the text of ``show running-config``, of one daemon where it is named."""
+        heading = "Building configuration...\n\nCurrent configuration:\n!\n"
+        if not daemon:
+            return heading + self.text()
+        root = self._own.get(daemon, self.root) if daemon in self.up() else Context(CONFIG)
+        part = part_of(root, self.build, (daemon, SHARED))
+        text = configuration_text(part, self.hostname, self.build, ())
+        return heading + (text if daemon in self.up() else f"hostname {self.hostname}\n!\nend\n")
 
     def text(self) -> str:
         """Return the configuration as ``write memory`` puts it into the file."""
-        return configuration_text(self.root, self.hostname, self.build, self.vrfs())
+        return configuration_text(self.root, self.hostname, self.build, self.vrfs(), self.beside())
 
 
 def _failure(status: int) -> str:

@@ -36,7 +36,7 @@ _TOP_ORDER = (
 )  # fmt: skip
 _ROUTES = ("ip route", "ipv6 route")
 _EXITS = {BGP_AF: "exit-address-family", VRF: "exit-vrf"}
-_LATE = ("ip nht", "ipv6 nht", "ip protocol", "ipv6 protocol")
+_LATE = ("ip protocol", "ipv6 protocol", "ip nht", "ipv6 nht")
 _BGP_ORDER = (
     "bgp router-id", "no bgp fast-external-failover", "bgp log-neighbor-changes", "bgp always-compare-med",
     "no bgp ebgp-requires-policy", "no bgp suppress-duplicates", "no bgp hard-administrative-reset",
@@ -57,31 +57,61 @@ _AF_PEER_ORDER = (
 )  # fmt: skip
 
 
-def configuration_text(root: Context, hostname: str, build: Build = SONIC_202505, vrfs: Iterable[str] = ()) -> str:
-    """Return the configuration from ``frr version`` to ``end``; ``vrfs`` are those of the kernel."""
+def configuration_text(
+    root: Context,
+    hostname: str,
+    build: Build = SONIC_202505,
+    vrfs: Iterable[str] = (),
+    daemons: Iterable[str] = (),
+) -> str:
+    """Return the configuration from ``frr version`` to ``end``.
+
+    ``vrfs`` are those of the kernel, ``daemons`` those that run beside the usual ones. The order of the parts is that
+    of the releases' recordings (tests/conformance/frr_releases): since mgmtd keeps them, prefix lists come first, then
+    route-maps too.
+    """
     root = _with_defaults(root, build, vrfs)
     lines = [f"frr version {build.version}", "frr defaults traditional", f"hostname {hostname}"]
-    lines += _top(root)
-    lines.append("!")
+    lines += [*_top(root), "!"]
+    filters, maps = ("ip prefix-list", "ipv6 prefix-list"), _route_maps(root)
+    lines += _lists(root, filters) if build.since(10, 0) else []
+    lines += maps if build.since(10, 3) else []
     routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
-    if routes:
-        lines += [*sorted(routes, key=_route_key), "!"]
+    lines += [*sorted(routes, key=_route_key), "!"] if routes else []
     blocks = sorted(root.children.values(), key=lambda one: _BLOCK_ORDER.get(one.node, 9))
     for block in [one for one in blocks if one.node != "route-map" and (one.lines or one.node != "interface")]:
         lines += [*_block(block), "!"]
-    for kind in _AFTER_BLOCKS:
-        entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
-        lines += [*entries, "!"] if entries else []
-    maps = [one for one in root.children.values() if one.node == "route-map"]
-    # route-maps stand in the order in which they came (8.4.4, measured), their entries by number
-    came = {name: place for place, name in enumerate(dict.fromkeys(one.header.split()[1] for one in maps))}
-    for block in sorted(maps, key=lambda one: (came[one.header.split()[1]], int(one.header.split()[3]))):
-        lines += [*_block(block), "!"]
-    for kind in _LATE:
+    later = [kind for kind in _AFTER_BLOCKS if not build.since(10, 0) or kind not in filters]
+    lines += _lists(root, later)
+    lines += [] if build.since(10, 3) else maps
+    lines += [*_OF_PATHD, "!"] if "pathd" in daemons else []
+    for kind in _LATE if build.since(10, 0) else (*_LATE[2:], *_LATE[:2]):
         late = [line for line in root.lines.values() if line.startswith(kind)]
         lines += [*late, "!"] if late else []
     lines.append("end")
     return "\n".join(lines) + "\n"
+
+
+def _lists(root: Context, kinds: Iterable[str]) -> list[str]:
+    lines: list[str] = []
+    for kind in kinds:
+        entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
+        lines += [*entries, "!"] if entries else []
+    return lines
+
+
+def _route_maps(root: Context) -> list[str]:
+    """Return the route-maps in the order in which they came (8.4.4, measured), their entries by number."""
+    maps = [one for one in root.children.values() if one.node == "route-map"]
+    came = {name: place for place, name in enumerate(dict.fromkeys(one.header.split()[1] for one in maps))}
+    lines: list[str] = []
+    for block in sorted(maps, key=lambda one: (came[one.header.split()[1]], int(one.header.split()[3]))):
+        lines += [*_block(block), "!"]
+    return lines
+
+
+_OF_PATHD = ("segment-routing", " traffic-eng", " exit", "exit")
+"""What pathd prints as soon as it runs (FRR 8.4 to 10.5, pathd/path_cli.c config_write_segment_routing)."""
 
 
 def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
