@@ -13,10 +13,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from railweave.sonic.delta.change import Delta, Edit
+from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.delta import judged
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.merge import RowMerge, delta_of, parse_merge
+from railweave.sonic.delta.spans import names_no_number
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, running_from
 from railweave.sonic.frr import frr_difference
 from railweave.sonic.rows import Fields
@@ -49,11 +50,20 @@ class Candidate:
     def delta(self, running: RunningConfig) -> Delta:
         """Return what really changes on a device with ``running``; empty when nothing does.
 
-        Raises DocumentError where the candidate changes FRR and FRR's running configuration is unknown.
+        Raises DocumentError where the candidate changes FRR and FRR's running configuration is unknown, or where a row
+        names no priority group or queue.
         """
         if self.kind is Kind.MERGE:
-            return delta_of(self.document, running)
-        return judged(tuple(_replace_edits(self.document, running)), running.config_db)
+            delta = delta_of(self.document, running)
+        else:
+            delta = judged(tuple(_replace_edits(self.document, running)), running.config_db)
+        for change in delta:
+            if change.op is not Op.REMOVE and names_no_number(change.table, change.key):
+                raise DocumentError(
+                    f"{change.table}|{change.key}: its last part is neither a number nor a range such as 3-4, and "
+                    f"orchagent reads no other"
+                )
+        return delta
 
 
 def read_candidate(kind: Kind, filename: str | None, config: str | None) -> Candidate:

@@ -6,7 +6,7 @@
 The switch refuses what moved meanwhile, and reverts by itself whatever fails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from napalm_sonic.codec import error_of, some
 from napalm_sonic.drain import TemporaryDrain, check_revert_in
 from napalm_sonic.lock import who
 from napalm_sonic.observed import Look
-from napalm_sonic.program import SwitchProgram, new_id
+from napalm_sonic.program import SwitchProgram, new_id, rejected_of
 from napalm_sonic.reading import Reading, Status, status_of
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
@@ -26,6 +26,7 @@ from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.recreate import set_again
+from railweave.sonic.delta.rejected import rejected_place
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
@@ -112,18 +113,23 @@ class Committer:
         drain: TemporaryDrain | None = None,
         look: Look | None = None,
         generation: Mapping[str, Any] | None = None,
+        *,
+        restores: bool = False,
     ) -> Applied:
         """Carry out a delta made for the configuration ``before``, as it is.
 
         The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``, or where another
         transaction came since, whatever it changed. ``look`` is what
         its answer is to show. ``generation`` is what the switch keeps once it is confirmed (``now``), and the number
-        of the one that the delta was made for (``was``), which the switch must still have.
+        of the one that the delta was made for (``was``), which the switch must still have. The switch also refuses what
+        its YANG models do, unless the delta ``restores`` what was there before.
         """
         try:
             work = Work(new_id(), before, delta, steps_of(delta, before.running))
             # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
-            answer = self.program.apply(self._transaction(work, message, revert_in_s, drain, generation), look)
+            answer = self.program.apply(
+                {**self._transaction(work, message, revert_in_s, drain, generation), "check": not restores}, look
+            )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
         self._judge(self._with_frr(work, answer, revert_in_s, look), work)
@@ -140,10 +146,13 @@ class Committer:
         revert_in_s: int | None,
         look: Look | None,
         generation: Mapping[str, Any] | None,
+        *,
+        restores: bool,
     ) -> Applied:
         """Carry out a delta made for what was read last."""
         before = self.program.known or self.program.read()
-        return self.execute(delta, before, message, revert_in_s, self._pending_drain(before), look, generation)
+        drain = self._pending_drain(before)
+        return self.execute(delta, before, message, revert_in_s, drain, look, generation, restores=restores)
 
     def confirm_pending(self, made: str = "") -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``.
@@ -309,10 +318,19 @@ class Committer:
             ended = f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
         elif status and status_of(status).pending and answer.get("code") == "pending":
             ended = "confirm_commit() keeps it, rollback() undoes it"
-        fault = CommitError(f"{self.hostname}: {error_of(answer, secrets)}; {ended}")
+        why = error_of(answer, secrets)
+        if answer.get("code") == "invalid":
+            why = _invalid(answer, secrets)
+        fault = CommitError(f"{self.hostname}: {why}; {ended}")
         if said := (answer.get("refused") or {}).get("said"):
             fault.add_note(printable(shown_text(str(said), secrets)))
         raise fault
+
+
+def _invalid(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
+    """Return what the switch's YANG models refuse of a change, without ``secrets``."""
+    places = [f"{rejected_place(one)}: {shown_text(one[3], secrets)}" for one in rejected_of(answer)]
+    return f"the switch's YANG models refuse {some(places)}"
 
 
 def _secrets(work: Work) -> frozenset[str]:
@@ -336,15 +354,17 @@ class Changes:
         revert_in: int | None,
         look: Look | None = None,
         generation: Mapping[str, Any] | None = None,
+        restores: bool = False,
     ) -> Applied:
         """Carry out exactly this delta, made for what this session read last; ``look`` is what the answer shows.
 
         Nothing is read or compared before: the switch refuses it where what it changes is not as it was read, or where
         it has not the generation ``generation["was"]``; ``generation["now"]`` is what it keeps with the confirmation.
-        Raises what ``commit_config`` does.
+        The switch's YANG models are asked first, unless the delta ``restores`` what was there before. Raises what
+        ``commit_config`` does.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(delta, message, revert_in, look, generation)
+        return self._committer().execute_planned(delta, message, revert_in, look, generation, restores=restores)
 
     def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
         """Keep and save this pending commit and no other; raises what ``confirm_commit`` does.

@@ -14,9 +14,9 @@ from napalm_sonic.calling import Caller
 from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
+from railweave.sonic.delta.rejected import Rejected
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
-from railweave_switch.reload_check import Rejected
 from railweave_switch.state import KEPT_COMMITS, Stage
 
 if TYPE_CHECKING:
@@ -71,10 +71,21 @@ class SwitchProgram:
 
         Nothing where the switch has no models that tell. It changes nothing and takes one command.
         """
-        data = json.dumps(config_db).encode()
+        return self._rejected({"config_db": config_db})
+
+    @decodes("what its models refuse")
+    def rejected_when_written(self, changes: Mapping[str, Any]) -> tuple[Rejected, ...]:
+        """Return what the switch's YANG models refuse of its configuration once rows are written as a merge has them.
+
+        What they refuse already does not count. Nothing where the switch has no models. It changes nothing and takes
+        one command.
+        """
+        return self._rejected({"changes": changes})
+
+    def _rejected(self, asked: Mapping[str, Any]) -> tuple[Rejected, ...]:
+        data = json.dumps(asked).encode()
         words = ["check", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
-        found = self._read(words, data).get("rejected") or ()
-        return tuple((str(table), str(key), str(field), str(said)) for table, key, field, said in found)
+        return rejected_of(self._read(words, data))
 
     @decodes("its answer")
     def status(self) -> Status:
@@ -186,6 +197,12 @@ class SwitchProgram:
     def _refuse_unless(self, outcome: str, answer: Mapping[str, Any], what: str = "") -> None:
         if answer.get("outcome") != outcome or answer.get("error"):
             raise CommitError(f"{self.hostname}: {what}{answer.get('error')}")
+
+
+def rejected_of(answer: Mapping[str, Any]) -> tuple[Rejected, ...]:
+    """Return what an answer says that the switch's YANG models refuse; raises what a misshapen one raises."""
+    found = answer.get("rejected") or ()
+    return tuple((str(table), str(key), str(field), str(said)) for table, key, field, said in found)
 
 
 def new_id() -> str:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from railweave_switch import main, reload_check
+from railweave_switch import main, models_check
 from railweave_switch.guard import Guard
 from railweave_switch.machine import Machine
 from railweave_switch.reader import DeniedError, allowed_command
@@ -23,7 +23,7 @@ def start(words: list[str]) -> int:
         return guard(host, words[1])
     if words[:1] == ["_check"] and len(words) == 2:
         ends_s = host.now_s() + float(words[1])
-        sys.stdout.write(reload_check.check(sys.stdin.read(), lambda: host.now_s() < ends_s))
+        sys.stdout.write(models_check.check(sys.stdin.read(), lambda: host.now_s() < ends_s))
         return main.EXIT_OK
     if words == ["reader"]:
         return read_only(os.environ.get("SSH_ORIGINAL_COMMAND", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
@@ -21,11 +21,13 @@ DEVICE_ERRORS = (StepError, CommandError, DatabaseError, OSError)
 
 
 class RefusedError(Exception):
-    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``pending``, ``moved`` or ``damaged``."""
+    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``pending``, ``moved``, ``damaged`` or
+    ``invalid``, and then ``rejected`` is what the switch's YANG models refuse."""
 
-    def __init__(self, message: str, code: str = "") -> None:
+    def __init__(self, message: str, code: str = "", rejected: Sequence[Sequence[str]] = ()) -> None:
         super().__init__(message)
         self.code = code
+        self.rejected = rejected
 
 
 @contextlib.contextmanager

@@ -111,10 +111,13 @@ class Host(Protocol):
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run one of the switch's commands; raises CommandError where it cannot run or does not end in time."""
 
-    def rejected_by_reload(self, config_db: Mapping[str, Any], timeout_s: float) -> list[Sequence[str]] | None:
-        """Return what ``config reload`` of a file would refuse (``reload_check``), None where nothing can tell.
+    def rejected_by_models(
+        self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
+    ) -> list[Sequence[str]] | None:
+        """Return what the switch's YANG models refuse (``models_check``), None where nothing can tell.
 
-        Raises CommandError where that does not end in time.
+        ``before`` are the tables that run, where ``after`` is written; None where ``after`` is reloaded. Raises
+        CommandError where that does not end in time.
         """
         return None
 

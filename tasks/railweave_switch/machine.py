@@ -168,10 +168,12 @@ class Machine(Host):
             raise CommandError(f"{told}: it did not end within {timeout_s:g} s") from None
         return Done(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
-    def rejected_by_reload(self, config_db: Mapping[str, Any], timeout_s: float) -> list[Sequence[str]] | None:
+    def rejected_by_models(
+        self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
+    ) -> list[Sequence[str]] | None:
         """Ask in another process: this one runs without the packages among which SONiC's libraries are."""
         words = [sys.executable, "-I", os.path.abspath(sys.argv[0]), "_check", str(timeout_s / 2)]
-        done = self.run(words, timeout_s, json.dumps(config_db))
+        done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
         try:
             found: list[Sequence[str]] | None = json.loads(done.out)
         except ValueError as error:

@@ -22,6 +22,7 @@ from railweave_switch.reading import UnreadableError, looked, read
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, Stage, path, report, write
 from railweave_switch.state_forms import DamagedError, VersionError
+from railweave_switch.validating import CHECK_S, rejected_changes
 
 EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
 PROGRAM = "/usr/local/bin/railweave-switch"
@@ -61,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     for name, help_text in (
         ("apply", "carry out a transaction"),
         ("amend", "further steps under an armed one"),
-        ("check", "what `config reload` would refuse of a CONFIG_DB; changes nothing"),
+        ("check", "what the switch's YANG models would refuse; changes nothing"),
     ):
         one = verb(name, f"{help_text}, read as JSON from standard input")
         _add_look(one)
@@ -135,7 +136,8 @@ def answered(host: Host, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return act()
     except RefusedError as error:
-        return {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
+        refused = {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
+        return {**refused, "rejected": error.rejected} if error.rejected else refused
     except (DamagedError, VersionError) as error:
         text = f"{error}: `railweave-switch recover` repairs it"
         return {"outcome": "refused", "code": "damaged", "error": text, "status": report(host)}
@@ -157,19 +159,29 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
         asked = asked if asked["counters"] else {**asked, "observe": True}
         return {"outcome": "read", "status": report(host), **looked(host, asked)}
     if verb == "check":
-        return {"outcome": "read", "rejected": host.rejected_by_reload(_tables(received(stdin(), asked)), CHECK_S)}
+        return {"outcome": "read", "rejected": _rejected(host, _checked(received(stdin(), asked)))}
     settle_if_free(host)
     return read(host, asked) if verb == "read" else status(host, asked)
 
 
-def _tables(text: str) -> dict[str, Any]:
+def _checked(text: str) -> dict[str, Any]:
+    """Return what is to be checked: ``config_db``, the tables of a reload, or ``changes``, rows that are written."""
     try:
         found = json.loads(text)
     except ValueError as error:
         raise RefusedError(f"the configuration is not JSON: {error}") from error
-    if not isinstance(found, dict) or not all(isinstance(rows, dict) for rows in found.values()):
+    if not isinstance(found, dict) or len(found) != 1 or not {"config_db", "changes"}.issuperset(found):
+        raise RefusedError("the configuration is no CONFIG_DB and no change of one")
+    (tables,) = found.values()
+    if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
         raise RefusedError("the configuration is no CONFIG_DB")
     return found
+
+
+def _rejected(host: Host, asked: Mapping[str, Any]) -> list[Sequence[str]] | None:
+    if "config_db" in asked:
+        return host.rejected_by_models(asked["config_db"], None, CHECK_S)
+    return rejected_changes(host, asked["changes"], host.rows("CONFIG_DB"))
 
 
 def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,8 +226,6 @@ def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-CHECK_S = 120.0
-"""How long the check by SONiC's YANG models may take: loading them took 1.5 s, a whole configuration 1 s more (run)."""
 BEGINS_S = 5.0
 """How long a process may take to say that it is at work on a transaction."""
 

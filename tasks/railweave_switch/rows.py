@@ -41,6 +41,19 @@ def tables_of(rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
     return tables
 
 
+def with_part(part: Part, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return whole tables as they are once ``part`` holds; a table that loses its last row is gone."""
+    after = {table: dict(rows) for table, rows in tables.items()}
+    for table, key, fields in named(part):
+        rows = after.setdefault(table, {})
+        if fields is None:
+            rows.pop(key, None)
+        else:
+            row = {**rows.get(key, {}), **fields}
+            rows[key] = {name: value for name, value in row.items() if value is not None}
+    return {table: rows for table, rows in after.items() if rows}
+
+
 def changed(earlier: Mapping[str, Hash], rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
     """Return the rows that are other than ``earlier``, in the form of a part."""
     part: dict[str, dict[str, Any]] = tables_of({name: row for name, row in rows.items() if earlier.get(name) != row})

@@ -59,6 +59,7 @@ from railweave_switch.steps import (
     refuse_losing_mode,
     run_step,
 )
+from railweave_switch.validating import refuse_invalid
 
 GUARD_STARTS_S = 60.0
 """A guard that starts slowly costs time only, a refusal the whole change."""
@@ -161,6 +162,7 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
     for step in (*asked["steps"], *back):
         if step["kind"] == "reload":
             refuse_hanging_reload(step)
+    refuse_invalid(host, asked, rows)
     document = Document(
         asked["id"],
         back,

@@ -16,6 +16,7 @@ from napalm.base.exceptions import (
     ConnectionClosedException,
     ConnectionException,
     LockError,
+    MergeConfigException,
 )
 
 from napalm_sonic import drain
@@ -671,3 +672,54 @@ def test_what_pathd_prints_by_itself_is_nobodys(fabric: tuple[Path, Open]) -> No
 def bgpraw(driver: SonicDriver) -> str:
     """Return FRR's text."""
     return str(json.loads(driver.get_config(retrieve="running")["running"])["bgpraw"])
+
+
+INVALID: dict[str, dict[str, Any]] = {
+    "fec": {"PORT": {"Ethernet8": {"fec": "reedsolomon"}}},
+    "autoneg": {"PORT": {"Ethernet8": {"autoneg": "yes"}}},
+    "mtu": {"PORT": {"Ethernet8": {"mtu": "99999"}}},
+    "watchdog": {"PFC_WD": {"Ethernet0": {"action": "dorp"}}},
+    "weight": {"SCHEDULER": {"bulk": {"type": "DWRR", "weight": "500"}}},
+    "port": {"QUEUE": {"Ethernet999|3": {}}},
+    "priority": {"PORT_QOS_MAP": {"Ethernet8": {"pfc_enable": "9"}}},
+    "dscp": {"DSCP_TO_TC_MAP": {"extra": {"99": "3"}}},
+    "ecn": {"WRED_PROFILE": {"storage": {"ecn": "on"}}},
+    "reference": {"QUEUE": {"Ethernet8|3": {"scheduler": "missing"}}},
+    "field": {"SCHEDULER": {"bulk": {"typo": "DWRR"}}},
+    "table": {"NO_SUCH_TABLE": {"GLOBAL": {"state": "on"}}},
+}
+"""Merges that the models of a switch refuse, and of which most are written past `config apply-patch`."""
+
+
+@pytest.mark.parametrize("what", INVALID)
+def test_what_the_switch_s_models_refuse_is_never_written(leaf: SonicDriver, what: str) -> None:
+    before = leaf.revert_timer.read()
+    leaf.load_merge_candidate(config=json.dumps(INVALID[what]))
+    ((table, rows),) = INVALID[what].items()
+    ((key, _),) = rows.items()
+    place = f"table {table}" if what == "table" else re.escape(f"{table}|{key}")
+    with pytest.raises(CommitError, match=rf"YANG models refuse {place}.*; nothing was applied"):
+        leaf.commit_config()
+    assert leaf.revert_timer.read().running.config_db == before.running.config_db
+    assert all(one["is_up"] for port, one in leaf.get_interfaces().items() if port == "Ethernet0")
+
+
+@pytest.mark.parametrize("key", ["Ethernet8|abc", "Ethernet8|4-3", "Ethernet8|3-", "Ethernet8"])
+def test_a_queue_without_a_number_is_never_written_although_the_model_takes_it(leaf: SonicDriver, key: str) -> None:
+    leaf.load_merge_candidate(config=json.dumps({"QUEUE": {key: {"scheduler": "bulk"}}}))
+    with pytest.raises(MergeConfigException, match=re.escape(f"QUEUE|{key}: its last part is neither")):
+        leaf.compare_config()
+    with pytest.raises(CommitError, match="orchagent reads no other"):
+        leaf.commit_config()
+
+
+def test_a_fault_of_others_refuses_no_change_and_a_refusal_quotes_no_secret(leaf: SonicDriver) -> None:
+    leaf.cli(["sonic-db-cli CONFIG_DB HSET 'VLAN|Vlan300' vlanid 301"])
+    leaf.load_merge_candidate(config=json.dumps({"SCHEDULER": {"bulk": {"type": "DWRR", "weight": "50"}}}))
+    leaf.commit_config()
+    leaf.load_merge_candidate(config=json.dumps({"TACPLUS": {"global": {"passkey": "s3cret word#"}}}))
+    with pytest.raises(CommitError, match="TACPLUS") as refused:
+        leaf.commit_config()
+    assert "s3cret" not in f"{refused.value} {getattr(refused.value, '__notes__', '')}"
+    leaf.load_merge_candidate(config=json.dumps({"SCHEDULER": {"bulk": None}, "VLAN": {"Vlan300": None}}))
+    leaf.commit_config()

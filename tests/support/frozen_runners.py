@@ -417,6 +417,7 @@ class WishJob:
     wrong: Callable[[], bool]
     drain: tuple[str, ...] = ()
     disconnects: bool = True
+    restores: bool = False
 
     @property
     def device(self) -> str:

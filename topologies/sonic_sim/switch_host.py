@@ -22,7 +22,7 @@ from railweave_switch.host import (
     Host,
     Process,
 )
-from railweave_switch.reload_check import rejected
+from railweave_switch.models_check import newly_rejected, rejected
 from railweave_switch.state import Kind, Stage, State, path
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
@@ -145,9 +145,13 @@ class SimulatedHost(Host):
         device.react()
         return Done(result.exit, result.out, result.err)
 
-    def rejected_by_reload(self, config_db: Mapping[str, Any], timeout_s: float) -> list[Sequence[str]] | None:
+    def rejected_by_models(
+        self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
+    ) -> list[Sequence[str]] | None:
         """Check by the simulator's models, with the check that its own ``config reload`` makes."""
-        return [*rejected(config_db, ReloadRule())]
+        if before is None:
+            return [*rejected(after, ReloadRule())]
+        return [*newly_rejected(after, before, ReloadRule())]
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:

@@ -75,6 +75,10 @@ class DeviceJob(Protocol):
         """Return the number of the generation that the job was made for (``was``) and what the switch keeps with the
         confirmation (``now``); empty where it keeps what it has."""
 
+    @property
+    def restores(self) -> bool:
+        """Tell whether the device held before what the job brings; its YANG models are not asked about that."""
+
     def read(self, driver: Any, which: str = "running") -> Found:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
@@ -145,6 +149,11 @@ class DeployJob:
         """Return that of the plan, and the one that is deployed."""
         return {"was": self.planned.generation.number, "now": told_generation(self.own)} if self.own.digest else {}
 
+    @property
+    def restores(self) -> bool:
+        """Return that an intent may be new to the device."""
+        return False
+
     def read(self, driver: Any, which: str = "running") -> Found:
         """Compare what the device runs, or boots, with what is intended."""
         found = self.compare(driver, self.device, which)
@@ -211,6 +220,11 @@ class RollbackJob:
     def device(self) -> str:
         """Return the device's name."""
         return self.expectation.device
+
+    @property
+    def restores(self) -> bool:
+        """Return that the device held it before an earlier rollout."""
+        return True
 
     def read(self, driver: Any, which: str = "running") -> Found:
         """Return what the device runs, or boots, and what of its earlier configuration it does not hold.

@@ -58,7 +58,7 @@ def restore(
         delta = snapshot.difference(running_of(device.driver)).delta
         # Of the same reading: the switch refuses the delta once its rows are others, or another commit came.
         refuse(device.last_commit(just_read=True))
-        apply_delta(device, delta, message)
+        apply_delta(device, delta, message, restores=True)
 
     missing: tuple[str, ...] = ()
     for way in (revert, change_back):
@@ -124,18 +124,21 @@ def apply_delta(
     revert_in: int | None = None,
     look: Look | None = None,
     generation: Mapping[str, Any] | None = None,
+    *,
+    restores: bool = False,
 ) -> Applied:
     """Carry out a delta made for what was read last, as it is; return the commit, without an id for no changes.
 
     With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``look`` is what our driver's answer
-    shows, ``generation`` what the switch checks and keeps with it. Raises what the driver raises.
+    shows, ``generation`` what the switch checks and keeps with it. The switch's YANG models are not asked about what
+    ``restores`` an earlier configuration. Raises what the driver raises.
     """
     driver = device.driver
     if switch_program(driver) is not None:
         if not delta:
             return Applied("")
         applied: Applied = driver.changes.apply(
-            delta, message=message, revert_in=revert_in, look=look, generation=generation
+            delta, message=message, revert_in=revert_in, look=look, generation=generation, restores=restores
         )
         return applied
     driver.load_merge_candidate(config=json.dumps(merge_document(delta)))

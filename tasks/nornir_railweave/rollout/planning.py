@@ -10,6 +10,7 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
+from nornir_railweave.device.models_check import refused_reload, refused_rows
 from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.reading import (
     Comparer,
@@ -21,7 +22,6 @@ from nornir_railweave.device.reading import (
     release_of,
     unapplied_of,
 )
-from nornir_railweave.device.reload_check import refused_reload
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -33,6 +33,7 @@ from railweave.plan.build import Reading, build_plan
 from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
 from railweave.plan.model import LivePort, Plan, Unapplied
+from railweave.plan.models_check import to_be_asked
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
@@ -88,11 +89,41 @@ def plan(
         announce=announce,
         clock=clock,
     )
+    readings |= _refused(nr, fabric, readings, intended)
     readings |= _dark(nr, fabric, readings)
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
+
+
+def _refused(
+    nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], intended: IntendedConfig
+) -> dict[str, Reading]:
+    """Return the readings of devices whose YANG models refuse what would be written; one of a kind is asked."""
+    deltas = to_be_asked(fabric, readings)
+    if not deltas:
+        return {}
+    blockers_of = run_on(nr, deltas, ask_models, deltas=deltas, intended=intended)
+    return {
+        name: replace(readings[name], difference=replace(difference, delta=Delta(), blockers=blockers))
+        for name, blockers in blockers_of.items()
+        if blockers and (difference := readings[name].difference) is not None
+    }
+
+
+def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig) -> Result:
+    """Return why the YANG models of one device refuse its delta, as blockers; none where it cannot be asked.
+
+    It asks them again before it writes.
+    """
+    name = task.host.name
+    with session(task) as opened:
+        try:
+            blockers = tuple(refused_rows(opened.driver, deltas[name], intended(name)))
+        except DEVICE_ERRORS as fault:
+            return Result(host=task.host, result=(), failed=True, error=error_text(fault))
+    return Result(host=task.host, result=blockers)
 
 
 def _dark(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[str, Reading]:

@@ -161,7 +161,8 @@ class _Application:
         device = self._device
         look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
         message, generation = device.order.policy.message, device.job.generation
-        return apply_delta(device, attempt.before.delta, message, device.revert_in_s, look, generation)
+        revert_in_s, restores = device.revert_in_s, device.job.restores
+        return apply_delta(device, attempt.before.delta, message, revert_in_s, look, generation, restores=restores)
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
         """Read what the commit left and verify it; what is not as intended is rolled back."""

@@ -7,8 +7,8 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import ReachedDevice
+from nornir_railweave.device.models_check import refused_reload
 from nornir_railweave.device.reading import known_generation, running_of, switch_program
-from nornir_railweave.device.reload_check import refused_reload
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.lineage import generation_of

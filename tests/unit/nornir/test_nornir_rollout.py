@@ -458,8 +458,8 @@ def test_the_switchs_own_error_comes_before_what_follows_from_it(
 ) -> None:
     breaks_bgp(switch(wide, "lab-spine1"))
 
-    def complaining(*arguments: Any) -> Applied:
-        return replace(apply_delta(*arguments), complaint="config reload: KeyError: 'profile'")
+    def complaining(*arguments: Any, **options: Any) -> Applied:
+        return replace(apply_delta(*arguments, **options), complaint="config reload: KeyError: 'profile'")
 
     monkeypatch.setattr(apply_change, "apply_delta", complaining)
     result = wide.deploy()

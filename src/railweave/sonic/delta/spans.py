@@ -6,6 +6,7 @@ sonic-swss orchagent/bufferorch.cpp). So rows are kept where they say what is in
 intended for all of them, and only what is left is removed and added, each group and queue by a row of its own.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 
@@ -18,6 +19,18 @@ from railweave.sonic.rows import Fields
 SPANNED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 
 Rows = Mapping[str, Fields]
+
+
+_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+
+
+def names_no_number(table: str, key: str) -> bool:
+    """Tell whether a row's key names no group or queue: orchagent takes one number or a rising range, nothing else, and
+    the YANG model of QUEUE takes any text (sonic-swss orchagent/orch.cpp parseIndexRange; sonic-queue.yang)."""
+    if table not in SPANNED:
+        return False
+    found = _NUMBERS.fullmatch(key.rpartition("|")[2])
+    return found is None or (found[2] is not None and int(found[1]) >= int(found[2]))
 
 
 def span_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:

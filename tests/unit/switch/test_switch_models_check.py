@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from railweave_switch import __main__ as started
-from railweave_switch import reload_check
+from railweave_switch import models_check
 from railweave_switch.machine import Machine
-from railweave_switch.reload_check import MOST, NO_MODEL, SonicYang, check, rejected
+from railweave_switch.models_check import MOST, NO_MODEL, SonicYang, check, rejected
 from sonic_sim.yang.reload_rule import ReloadRule
 
 RULE = """
@@ -61,8 +61,8 @@ def sonic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(tables: Mapping[str, Any]) -> Any:
-    return json.loads(check(json.dumps(tables), lambda: True))
+def refused(tables: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> Any:
+    return json.loads(check(json.dumps({"after": tables, "before": before}), lambda: True))
 
 
 def test_every_row_that_sonic_refuses_is_named_and_nothing_is_printed_beside_it(
@@ -87,7 +87,7 @@ def test_every_row_that_sonic_refuses_is_named_and_nothing_is_printed_beside_it(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_release_whose_reload_checks_nothing_refuses_nothing(sonic: Path) -> None:
+def test_a_release_whose_models_checks_nothing_refuses_nothing(sonic: Path) -> None:
     (sonic / "config" / "main.py").write_text("def config(ctx):\n    pass\n")
     assert refused({"STP": {"GLOBAL": {}}, "VLAN": {"Vlan300": {"vlanid": "301"}}}) == []
 
@@ -97,6 +97,27 @@ def test_a_release_whose_reload_does_not_mind_tables_without_models_refuses_rows
     assert [one[:2] for one in refused({"STP": {"GLOBAL": {}}, "VLAN": {"Vlan300": {"vlanid": "301"}}})] == [
         ["VLAN", "Vlan300"]
     ]
+
+
+def test_what_is_written_is_checked_on_every_release(sonic: Path) -> None:
+    (sonic / "config" / "main.py").write_text("def config(ctx):\n    pass\n")
+    assert [one[:3] for one in refused({"VLAN": {"Vlan300": {"vlanid": "301"}}}, before={})] == [
+        ["VLAN", "Vlan300", "vlanid"]
+    ]
+
+
+def test_faults_that_were_there_before_a_change_are_none_of_it(sonic: Path) -> None:
+    assert sonic.exists()
+    before: dict[str, Any] = {
+        "STP": {"GLOBAL": {}},
+        "VLAN": {f"Vlan{number}": {"vlanid": "1"} for number in range(2, 2 + 2 * MOST)},
+    }
+    assert refused(before, before) == []
+    after = {**before, "MSTP": {"GLOBAL": {}}, "PORT": {"Ethernet0": {"lanes": "1", "speed": "400000", "mtu": "99"}}}
+    after["PORT"]["Ethernet0"]["fec"] = "reedsolomon"
+    assert [one[:3] for one in refused(after, before)] == [["MSTP", "", ""], ["PORT", "Ethernet0", "fec"]]
+    changed = {**before, "VLAN": {**before["VLAN"], "Vlan2": {"vlanid": "99999"}}}
+    assert [one[:3] for one in refused(changed, before)] == [["VLAN", "Vlan2", "vlanid"]]
 
 
 def test_a_machine_without_sonic_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -219,8 +240,8 @@ def test_the_program_asks_in_a_process_that_sees_the_packages_of_the_machine(
     script = tmp_path / "program"
     script.write_text("import sys, json\nprint(json.dumps([[sys.argv[1], sys.flags.no_site == 0, '', '']]))\n")
     monkeypatch.setattr(sys, "argv", [str(script)])
-    assert Machine().rejected_by_reload({"PORT": {}}, 20) == [["_check", True, "", ""]]
-    monkeypatch.setattr(reload_check, "check", lambda text, in_time: f"{text} {in_time()}")
+    assert Machine().rejected_by_models({"PORT": {}}, None, 20) == [["_check", True, "", ""]]
+    monkeypatch.setattr(models_check, "check", lambda text, in_time: f"{text} {in_time()}")
     monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(read=lambda: "{}"))
     assert started.start(["_check", "60"]) == 0
     assert capsys.readouterr().out == "{} True"

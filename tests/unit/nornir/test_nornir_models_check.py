@@ -1,4 +1,4 @@
-"""What a reload would refuse is known when it is planned: rows, reasons and the commands that remove them."""
+"""What a reload or the switch's models refuse is known when it is planned: rows, reasons and how to mend them."""
 
 import re
 from collections import Counter
@@ -14,6 +14,7 @@ from railweave.api.observing import plan
 from railweave.api.project import Project
 from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
+from railweave.plan.outcome import Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -78,3 +79,54 @@ def test_a_plan_with_a_reload_costs_one_more_command(pod: Counted) -> None:
     assert planned.reloading == (LEAF,)
     assert pod.asked[LEAF] == Counter(logins=1, channels=2)
     assert all(pod.asked[name] == Counter(logins=1, channels=1) for name in pod.asked if name != LEAF)
+
+
+@pytest.fixture
+def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    """pod-32 as intended; the intent may be edited."""
+    monkeypatch.chdir(tmp_path)
+    with deployed_fabric(tmp_path, INTENT.name) as counted:
+        assert not plan(Project(INTENT), "sim").deltas  # which puts the program on the switches
+        yield counted
+
+
+def override(rows: str) -> None:
+    INTENT.write_text(f"{INTENT.read_text(encoding='utf-8')}overrides: {{leaf: {rows}}}\n", encoding="utf-8")
+
+
+def test_rows_that_the_models_refuse_are_no_plan_and_one_switch_of_a_kind_is_asked(deployed: Counted) -> None:
+    override("{VLAN: {Vlan300: {vlanid: '301'}}}")
+    deployed.clear()
+    planned = plan(Project(INTENT), "sim")
+    ((name, blockers),) = ((name, device.blockers) for name, device in planned.devices.items() if device.blockers)
+    assert name == LEAF
+    assert [one.code for one in blockers] == ["RW541"]
+    assert "VLAN|Vlan300 vlanid as it would be written: The vlanid must correspond" in blockers[0].message
+    assert "correct it in the intent" in blockers[0].fix
+    assert {name: asked["channels"] for name, asked in deployed.asked.items() if asked["channels"] > 1} == {LEAF: 2}
+    with pytest.raises(RefusedError, match=r"VLAN\|Vlan300"):
+        deploy(Project(INTENT), "sim", DeployOptions())
+    assert not any("VLAN|Vlan300" in device.db.rows for device in deployed.devices.values())
+
+
+def test_a_plan_without_changed_rows_asks_no_models(deployed: Counted) -> None:
+    deployed.clear()
+    assert not plan(Project(INTENT), "sim").deltas
+    assert all(asked == Counter(logins=1, channels=1) for asked in deployed.asked.values())
+
+
+def test_a_switch_that_refuses_what_another_of_its_kind_takes_is_asked_before_it_writes(deployed: Counted) -> None:
+    """The plan asks the first leaf; the second lacks the row of a site that the change refers to."""
+    override("{ACL_RULE: {'SITE|R1': {PRIORITY: '1', PACKET_ACTION: DROP, SRC_IP: 192.0.2.1/32}}}")
+    leaves = [name for name in deployed.devices if "leaf" in name]
+    for name in leaves:
+        if name != "pod1-leaf2":
+            deployed.devices[name].db.set_fields("ACL_TABLE|SITE", {"type": "L3", "stage": "ingress"})
+    assert plan(Project(INTENT), "sim").deltas.keys() == {*leaves}
+    result = deploy(Project(INTENT), "sim", DeployOptions())
+    assert result is not None
+    ended = result.devices["pod1-leaf2"]
+    assert ended.outcome is Outcome.OLD
+    assert "models refuse ACL_RULE|SITE|R1: Leafref" in ended.error
+    assert "nothing was applied" in ended.error
+    assert "ACL_RULE|SITE|R1" not in deployed.devices["pod1-leaf2"].db.rows

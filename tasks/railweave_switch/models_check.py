@@ -1,8 +1,10 @@
-"""What ``config reload`` would refuse of a configuration, found without one and without changing anything.
+"""What the YANG models of a switch refuse of a configuration, found without changing anything.
 
-From 202405 on SONiC checks the file of a reload by its YANG models before it stops a service (sonic-utilities
-config/main.py, ``config_file_yang_validation``): one row that fails, or one table without a model, aborts it. SONiC
-names the first failure alone, so what is faulty is taken out and the rest is checked again.
+From 202405 on SONiC checks the file of a reload by its models before it stops a service (sonic-utilities
+config/main.py, ``config_file_yang_validation``): one row that fails, or one table without a model, aborts it. Every
+``config apply-patch`` checks the whole configuration as well, so a row that was written past the models makes all
+later patches and reloads fail. SONiC names the first failure alone, so what is faulty is taken out and the rest is
+checked again.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import io
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
@@ -38,6 +41,9 @@ _UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
 
+_UNSAID = "[priority,] message string"
+"""All that sonic_yang says where libyang 1 refuses the default of a reference (run)."""
+
 
 class Checker(Protocol):
     """The YANG models of a switch."""
@@ -52,14 +58,33 @@ class Checker(Protocol):
         """
 
 
-def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
-    """Return what a reload of ``config_db`` would refuse, as far as it is found while ``in_time``."""
+def newly_rejected(
+    after: Tables, before: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True
+) -> list[Rejected]:
+    """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse."""
+    if not rejected(after, checker, in_time):
+        return []
+    old = rejected(before, checker, in_time, most=sys.maxsize)
+    return rejected(after, checker, in_time, known=frozenset(old))
+
+
+def rejected(
+    config_db: Tables,
+    checker: Checker,
+    in_time: Callable[[], bool] = lambda: True,
+    *,
+    known: frozenset[Rejected] = frozenset(),
+    most: int = MOST,
+) -> list[Rejected]:
+    """Return what the models refuse of ``config_db`` beside ``known``, as far as it is found while ``in_time``."""
     found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
     rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
     # Keys of rows, and fields, that were taken out: what refers to them is not to blame.
     lost: set[str] = set()
     lost_fields: set[str] = set()
-    while len(found) < MOST and in_time():
+    # Rows that lack a field by now: the default in its place may name what is not there.
+    cut: set[tuple[str, str]] = set()
+    while len(found) - len(known.intersection(found)) < most and in_time():
         said, printed = checker.failure(rest)
         if not said:
             break
@@ -69,6 +94,8 @@ def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = 
             told = any(one[:2] == (table, key) for one in found)
             if dangling:
                 caused = dangling[1] in lost
+            elif reason == _UNSAID:
+                caused = (table, key) in cut
             else:  # `must` compares with a field of another row
                 caused = bool(lost_fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
             if not told and not caused:
@@ -79,13 +106,14 @@ def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = 
             rest[table] = {name: row for name, row in rows.items() if name != key}
             if not told and field:
                 lost_fields.add(field)
+                cut.add((table, key))
                 rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
             else:
                 lost |= {key, *key.split("|")}
         if not places:
             found.append(("", "", "", _words(said)))
             break
-    return found
+    return [one for one in found if one not in known]
 
 
 def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
@@ -138,11 +166,14 @@ def _words(said: str) -> str:
 
 
 class SonicYang:
-    """The models of this machine, by SONiC's own library; raises ImportError where it has none."""
+    """The models of this machine, by SONiC's own library; raises ImportError where it has none.
 
-    def __init__(self) -> None:
+    ``reloads``: only what the release's reload refuses counts.
+    """
+
+    def __init__(self, *, reloads: bool = False) -> None:
         rule = _rule_of_reload()
-        self._checks, self._knows_tables = bool(rule), "tablesWithOutYang" in rule
+        self._checks, self._knows_tables = bool(rule) or not reloads, "tablesWithOutYang" in rule
         if self._checks:
             self._yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
             with _printed():
@@ -194,8 +225,15 @@ def _printed() -> Iterator[list[str]]:
 
 
 def check(text: str, in_time: Callable[[], bool]) -> str:
-    """Return as JSON what a reload of the configuration in ``text`` would refuse, null where nothing here can tell."""
+    """Return as JSON what the models refuse, null where nothing here can tell.
+
+    ``text`` is a JSON object: the tables ``after``, and those ``before`` a change that is written, or null for those
+    of a reload, which aborts for every fault.
+    """
+    asked = json.loads(text)
     try:
-        return json.dumps(rejected(json.loads(text), SonicYang(), in_time))
+        if asked["before"] is None:
+            return json.dumps(rejected(asked["after"], SonicYang(reloads=True), in_time))
+        return json.dumps(newly_rejected(asked["after"], asked["before"], SonicYang(), in_time))
     except ImportError:
         return "null"
