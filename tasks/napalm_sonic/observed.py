@@ -34,6 +34,12 @@ class Look:
 
 
 STATE = Look()
+_TIMERS = {
+    "keepalive": "bgpTimerKeepAliveIntervalMsecs",
+    "hold": "bgpTimerHoldTimeMsecs",
+    "configured_keepalive": "bgpTimerConfiguredKeepAliveIntervalMsecs",
+    "configured_hold": "bgpTimerConfiguredHoldTimeMsecs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,17 @@ class Observed:
         if self.shown["bgp"] is None:
             raise CommandErrorException(f"{self.hostname}: bgpd does not answer")
         return bgp_of(self.shown["bgp"])
+
+    @decodes("the timers that BGP shows")
+    def bgp_timers(self) -> dict[str, dict[str, int]]:
+        """Return the timers of the sessions of the default VRF in seconds: ``keepalive`` and ``hold`` in force, and
+        ``configured_keepalive`` and ``configured_hold``; nothing of a session of which FRR does not show them."""
+        peers = (self.shown["bgp"] or {}).get("default", {})
+        return {
+            name: {word: int(one[shown]) // 1000 for word, shown in _TIMERS.items()}
+            for name, one in peers.items()
+            if isinstance(one, Mapping) and all(shown in one for shown in _TIMERS.values())
+        }
 
     @decodes("what BFD shows")
     def bfd(self) -> dict[str, str]:

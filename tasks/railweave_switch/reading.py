@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from railweave_switch.daemons import unapplied
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.rows import digest, tables_of
+from railweave_switch.sessions import TIMERS
 from railweave_switch.state import path, read_document, report
 from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import READ_S, frr_lost, frr_text
@@ -27,7 +28,7 @@ COUNTERS = "COUNTERS:oid:0x1????????????"
 _LINK = ("ifname", "flags", "mtu", "address", "ifalias", "addr_info")
 _ADDRESS = ("family", "local", "prefixlen")
 _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "adminShutDown", "nbrDesc",
-         "bgpTimerUpMsec", "peerBfdInfo")  # fmt: skip
+         "bgpTimerUpMsec", "peerBfdInfo", *TIMERS)  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
 _IMAGE = re.compile(r"^(release|branch|build_version): *'?([^'\n]*)'?$", re.MULTILINE)

@@ -5,6 +5,7 @@
 {"kind": "hdel", "key": …, "fields": […]}      HDEL in CONFIG_DB, to Redis itself
 {"kind": "recreate", "removed": …, "rows": …} DEL, HDEL; a wait until the daemons took that; HSET
 {"kind": "vtysh", "text": …}                   vtysh -f
+{"kind": "clear", "sessions": [[VRF, PEER, TIMERS_ONLY]…]}  clear bgp PEER, one after the other
 {"kind": "reload", "config_db": …, "frr": …}   config reload -y -f
 """
 
@@ -20,6 +21,7 @@ from railweave_switch.daemons import still_there, tells_of
 from railweave_switch.frr import Line
 from railweave_switch.host import CommandError, Done, Host
 from railweave_switch.rows import repairs
+from railweave_switch.sessions import open_again
 from railweave_switch.state import path
 
 Step = Mapping[str, Any]
@@ -80,6 +82,8 @@ def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", 
     kind = step["kind"]
     if kind == "vtysh":
         apply_frr(host, step["text"], timeout_s, lenient=back)
+    elif kind == "clear":
+        open_again(host, step["sessions"], back=back)
     elif kind == "recreate":
         recreate(host, step)
     elif kind == "hdel":
@@ -125,7 +129,9 @@ COMMANDS = {
 }
 """The commands that read a file."""
 
-KINDS = frozenset({*COMMANDS, "hdel", "recreate", "vtysh"})
+KINDS = frozenset({*COMMANDS, "clear", "hdel", "recreate", "vtysh"})
+OF_FRR = frozenset({"clear", "vtysh"})
+"""Kinds of which no row tells afterwards whether they were carried out."""
 
 
 def content_of(step: Step) -> bytes:

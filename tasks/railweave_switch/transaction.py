@@ -50,6 +50,7 @@ from railweave_switch.state import (
 from railweave_switch.state_forms import VERSION, DamagedError
 from railweave_switch.steps import (
     KINDS,
+    OF_FRR,
     StepError,
     content_of,
     equip_bgpd,
@@ -284,7 +285,7 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tup
             failure = {"error": str(error), "refused": {"command": error.command, "said": error.said}}
         except (CommandError, DatabaseError, OSError) as error:
             failure = {"error": f"step {number + 1}: {error}"}
-        if failure and (step["kind"] == "vtysh" or number < len(steps) - 1):
+        if failure and (step["kind"] in OF_FRR or number < len(steps) - 1):
             return failure, {}
     reloads = any(step["kind"] == "reload" for step in steps)
     if failure:

@@ -91,6 +91,16 @@ class Link:
     addresses: dict[str, bool] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class ByHand:
+    """What somebody set on the interface of a port behind the databases: ``mtu`` while ``mtu_over`` is configured, None
+    where it is as configured; and further addresses."""
+
+    mtu: int | None = None
+    mtu_over: int = 0
+    addresses: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """The software of a switch, as ``show version`` names it."""
@@ -140,6 +150,7 @@ class Device:
         self.guard: Guard | None = None
         self.processes: set[int] = set()
         self.links: dict[str, Link] = {}
+        self.by_hand: dict[str, ByHand] = {}
         self.orchagent = Orchagent()
         self._reacted_to = -1
         self._lossless_seen: Seen = {}
@@ -243,6 +254,7 @@ class Device:
         self.guard = None
         self.processes.clear()
         self.links.clear()
+        self.by_hand.clear()
         self.locks.held.clear()
         self.other.clear()
         self.times.booted = self.clock.now()

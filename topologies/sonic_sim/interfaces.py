@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sonic_sim.device import Device, Link
+from sonic_sim.device import ByHand, Device, Link
 
 _MANAGEMENT = "eth0"
 
@@ -30,7 +30,10 @@ def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
         return _numbered([*interfaces, *by_name.values()])
     for port in network.ports(device).values():
         up = network.link_up(device, port.name)
-        by_name[port.name] = _entry(port.name, port.mtu, "UP" if up else "DOWN", mac, _flags(port.admin_up, up))
+        hand = device.by_hand.get(port.name, ByHand())
+        mtu = port.mtu if hand.mtu is None or hand.mtu_over != port.mtu else hand.mtu
+        by_name[port.name] = _entry(port.name, mtu, "UP" if up else "DOWN", mac, _flags(port.admin_up, up))
+        by_name[port.name]["addr_info"] += map(_address, hand.addresses)
     for table, mtu in (("LOOPBACK_INTERFACE", 65536), ("VLAN", 9100), ("PORTCHANNEL", 9100)):
         for name in {key.partition("|")[0]: None for key in device.db.table(table)}:
             by_name.setdefault(name, _entry(name, mtu, "UNKNOWN", mac, ["BROADCAST", "NOARP", "UP", "LOWER_UP"]))

@@ -27,11 +27,12 @@ from railweave.api.spreading import spread
 from railweave.checks.management import management_findings
 from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
 from railweave.errors import RefusedError
-from railweave.plan.expectation import Expecting, expect, skipping
+from railweave.plan.expectation import Expecting, expect, skipping, with_own_frr
 from railweave.plan.lineage import History
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.frr_text import own_frr_template
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import command_line, counted
 
@@ -189,12 +190,14 @@ def on_nornir(
     """Return ``designed`` with the secrets and exceptions of the target ``chosen``, reached through ``nornir``."""
     store = SecretStore(chosen)
     missing = store.missing(secret_places(designed.intent))
-    configurator = Configurator(designed.fabric, project_templates(), store.values)
+    templates = project_templates()
+    configurator = Configurator(designed.fabric, templates, store.values)
 
     @lru_cache(_CONFIGS_KEPT)
     def intended(device: str) -> DeviceConfig:
         return configurator.device(designed.fabric.switch_of[device])
 
+    expecting = with_own_frr(expecting) if own_frr_template(templates) is not None else expecting
     expecting = skipping(expecting, chosen.skip_checks) if chosen.skip_checks else expecting
     return LiveFabric(
         designed, chosen, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing

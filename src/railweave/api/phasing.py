@@ -76,7 +76,9 @@ class LivePhases:
         fabric = self.live(number, expecting_only(links))
         with fabric.progress():
             failed = fabric.verify().failed
-            if failed and all(check.kind in (CheckKind.BGP, CheckKind.BFD, CheckKind.IPV6) for check in failed):
+            if failed and all(
+                check.kind in (CheckKind.BGP, CheckKind.TIMERS, CheckKind.BFD, CheckKind.IPV6) for check in failed
+            ):
                 # The cables are there; sessions need their time.
                 failed = fabric.verify(wait_s=fabric.target.rollout.verify_timeout_s).failed
         return _first_missing(moving, _ports(fabric, failed))

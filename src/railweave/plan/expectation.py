@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Link, Switch, SwitchPort
 from railweave.routing.instance import own_prefixes
+from railweave.sonic.render.overrides import overridden_addresses
 from railweave.units import ipv4_text, ipv6_text
 
 
@@ -27,7 +28,8 @@ class ExpectedSession:
     """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
 
     ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session, ``below`` that the far end is in
-    the tier below. The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf,
+    the tier below. ``keepalive_s`` and ``hold_s`` are the timers that both ends are configured with, in seconds.
+    The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf,
     leaves that share NICs, or a pod, comes from nowhere else below. ``ipv6`` tells that it carries routes of IPv6, too.
     """
 
@@ -40,6 +42,8 @@ class ExpectedSession:
     own_prefixes: int = 0
     origin: str = ""
     ipv6: bool = False
+    keepalive_s: int = 0
+    hold_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +58,28 @@ class ExpectedPort:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAddress:
-    """An interface's own address, ``10.0.0.1/31``, and that of IPv6, ``fd00::2/127``; empty where it has none."""
+    """An interface's own address, ``10.0.0.1/31``, and that of IPv6, ``fd00::2/127``; empty where it has none.
+
+    ``others`` are those that the intent's overrides add. An interface that is ``ours`` has no further ones.
+    """
 
     port: str
     address: str
     ipv6: str = ""
+    others: tuple[str, ...] = ()
+    ours: bool = True
 
     @property
     def all(self) -> tuple[str, ...]:
         """Return the addresses that it must have."""
-        return tuple(one for one in (self.address, self.ipv6) if one)
+        return tuple(one for one in (self.address, self.ipv6, *self.others) if one)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """Everything that must be seen on one device, which announces ``own_prefixes`` of its own. ``skipped`` are kinds of
-    checks left out, and why. ``ipv4_to_nodes`` tells that IPv4 leads to nodes, and not only to other switches."""
+    checks left out, and why. ``ipv4_to_nodes`` tells that IPv4 leads to nodes, and not only to other switches.
+    ``own_frr``: FRR's lines are of the project's own template, so that timers may be others than the intent's."""
 
     device: str
     neighbors: tuple[ExpectedNeighbor, ...]
@@ -79,6 +89,7 @@ class Expectation:
     skipped: Mapping[str, str] = field(default_factory=dict)
     own_prefixes: int = 0
     ipv4_to_nodes: bool = True
+    own_frr: bool = False
 
 
 def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
@@ -97,12 +108,19 @@ def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) 
             )
             for link in links
         ),
-        addresses=(
-            ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32"),
-            *(one for link in links if (one := _address(fabric, switch, link)).all),
-        ),
+        addresses=_addresses(fabric, switch, links),
         own_prefixes=len(own_prefixes(fabric, switch)),
         ipv4_to_nodes=fabric.policies.addressing.hosts is not None,
+    )
+
+
+def _addresses(fabric: Fabric, switch: Switch, links: Sequence[Link]) -> tuple[ExpectedAddress, ...]:
+    """Return the addresses of a switch's interfaces; more on its loopback are somebody's."""
+    added = overridden_addresses(fabric.policies.overrides, switch)
+    ports = (_address(fabric, switch, link) for link in links)
+    return (
+        ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32", ours=False),
+        *(replace(one, others=added.get(one.port, ())) for one in ports),
     )
 
 
@@ -133,6 +151,9 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
         own_prefixes=len(own_prefixes(fabric, far)),
         origin=_origin(fabric, far),
         ipv6=policies.addressing.hosts_ipv6 is not None,
+        # A keepalive interval is at most a third of the hold time (RFC 4271 section 4.4).
+        keepalive_s=min(policies.bgp.keepalive_s, policies.bgp.hold_s // 3),
+        hold_s=policies.bgp.hold_s,
     )
 
 
@@ -163,6 +184,11 @@ Expecting = Callable[[Fabric, Switch], Expectation]
 def skipping(expecting: Expecting, skipped: Mapping[str, str]) -> Expecting:
     """Return ``expecting`` with kinds of checks left out, each with the reason."""
     return lambda fabric, switch: replace(expecting(fabric, switch), skipped=skipped)
+
+
+def with_own_frr(expecting: Expecting) -> Expecting:
+    """Return ``expecting`` for a project whose own template makes FRR's lines."""
+    return lambda fabric, switch: replace(expecting(fabric, switch), own_frr=True)
 
 
 def expecting_without(pending: Collection[Link]) -> Expecting:

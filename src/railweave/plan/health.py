@@ -94,10 +94,14 @@ def gate(
     """Return the checks that a device must pass now: all over links to ``settled`` devices, else what held before."""
     required = {(check.kind, check.subject): check for check in check_device(expectation, seen, settled)}
     for check in check_device(expectation, seen):
-        if (check.kind, check.subject) in before:
+        # The ends of a session agree on timers, so a far end that has its earlier ones decides, too.
+        if (check.kind, check.subject) in before and check.kind is not CheckKind.TIMERS:
             required[check.kind, check.subject] = check
-    # What daemons did not take before a change is not the change's doing; `verify` and `drift` tell of it.
-    return tuple(one for key, one in required.items() if one.kind is not CheckKind.APPLIED or key in before)
+    # What daemons and sessions did not take before a change is not the change's doing; `verify` and `drift` tell of it.
+    return tuple(one for key, one in required.items() if one.kind not in _TAKEN_LATER or key in before)
+
+
+_TAKEN_LATER = frozenset({CheckKind.APPLIED, CheckKind.TIMERS})
 
 
 def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True) -> dict[str, int]:

@@ -72,6 +72,7 @@ class CheckKind(StrEnum):
     ADDRESS = "address"
     LLDP = "lldp"
     BGP = "bgp"
+    TIMERS = "timers"
     BFD = "bfd"
     IPV6 = "ipv6"
     APPLIED = "applied"

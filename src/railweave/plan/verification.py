@@ -38,12 +38,26 @@ class LldpNeighbor:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionTimers:
+    """The timers of a BGP session in seconds: those in force, and those that this end is configured with.
+
+    The ends agree on the smaller hold time as the session opens (RFC 4271 section 4.2), and keep it while it is open.
+    """
+
+    keepalive_s: int
+    hold_s: int
+    configured_keepalive_s: int
+    configured_hold_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class BgpSession:
     """A BGP session: the neighbor's AS number and whether it is established (RFC 4271 section 8.2.2).
 
     ``prefixes`` is the number of prefixes accepted from the neighbor over all address families but IPv6,
     ``ipv6_prefixes`` of those of IPv6, ``ipv4_accepted`` and ``ipv4_announced`` (to it) that of IPv4 alone; -1 where
-    unknown. ``families`` are the address families that both ends agreed on (``ipv4``).
+    unknown. ``families`` are the address families that both ends agreed on (``ipv4``). ``timers``
+    is None where unknown.
     """
 
     remote_asn: int
@@ -53,6 +67,7 @@ class BgpSession:
     ipv4_announced: int = -1
     families: frozenset[str] = frozenset()
     ipv6_prefixes: int = -1
+    timers: SessionTimers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +165,32 @@ def _link(device: str, port: ExpectedPort, state: PortState | None, settled: Con
 def _addresses(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:
     for one in expectation.addresses:
         held = seen.addresses.get(one.port, frozenset())
-        # More addresses on a port are somebody's; ours must be among them.
-        expected = ", ".join(one.all)
-        actual = expected if held.issuperset(one.all) else ", ".join(sorted(held)) or "none"
+        expected, intended = ", ".join(one.all) or "none", frozenset(one.all)
+        fits = held == intended if one.ours else held >= intended
+        actual = expected if fits else ", ".join(sorted(held)) or "none"
         yield _check(expectation, CheckKind.ADDRESS, one.port, expected, actual)
 
 
 def _neighbors(expectation: Expectation, seen: Observation, settled: Container[str]) -> Iterable[VerifyCheck]:
     for neighbor in expectation.neighbors:
         found = seen.lldp.get(neighbor.port, ())
-        if not found and not (neighbor.required and neighbor.device in settled):
-            continue
         if neighbor.required and neighbor.device not in settled:
+            continue
+        if not found and not neighbor.required:
+            yield _not_seen(expectation.device, neighbor)
             continue
         expected = f"{neighbor.device} {neighbor.port_names[0]}"
         actual = _seen_as(neighbor, found, expected)
         yield _check(expectation, CheckKind.LLDP, neighbor.port, expected, actual)
+
+
+def _not_seen(device: str, neighbor: ExpectedNeighbor) -> VerifyCheck:
+    """Return the check of a node that announces nothing, as one that is switched off: it is counted, and says so."""
+    expected = f"{neighbor.device} {neighbor.port_names[0]}"
+    return VerifyCheck(device, CheckKind.LLDP, neighbor.port, expected, "no neighbor", True, NODE_NOT_SEEN)
+
+
+NODE_NOT_SEEN = "no neighbor is seen on a node port, as while the node is off or sends no LLDP"
 
 
 def _seen_as(neighbor: ExpectedNeighbor, found: tuple[LldpNeighbor, ...], expected: str) -> str:
@@ -179,10 +204,40 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
         if session.device in settled:
             expected = f"AS {session.remote_asn} established"
             yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
+            yield from _timers(expectation, session, seen.bgp.get(session.peer))
             if session.bfd and seen.bfd is not None:
                 yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
             if session.ipv6:
                 yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
+
+
+def _timers(expectation: Expectation, session: ExpectedSession, found: BgpSession | None) -> Iterable[VerifyCheck]:
+    """Yield whether a session runs the timers of the intent, where the device shows them.
+
+    Lines of the project's own template may say others: then it runs no longer ones than those that it is configured
+    with, since the other end may have shorter ones.
+    """
+    if found is None or found.timers is None or not session.hold_s:
+        return
+    timers = found.timers
+    actual = timers_text(timers.keepalive_s, timers.hold_s)
+    if expectation.own_frr:
+        expected = f"at most {timers_text(timers.configured_keepalive_s, timers.configured_hold_s)}"
+        ok = timers.hold_s <= timers.configured_hold_s and timers.keepalive_s <= timers.configured_keepalive_s
+    else:
+        expected = timers_text(session.keepalive_s, session.hold_s)
+        ok = actual == expected
+    check = VerifyCheck(expectation.device, CheckKind.TIMERS, session.peer, expected, actual, ok)
+    yield check if found.established else replace(check, actual=NOT_OPEN, ok=True, skipped=NO_TIMERS)
+
+
+NOT_OPEN = "session not established"
+NO_TIMERS = "a session that is not established has no timers in force"
+
+
+def timers_text(keepalive_s: int, hold_s: int) -> str:
+    """Return the timers of a session in words."""
+    return f"keepalive {keepalive_s} s, hold {hold_s} s"
 
 
 def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyCheck]:

@@ -83,7 +83,7 @@ def drift_view(drift: Drift) -> RenderableType:
         Text(headline(drift), style="bold"),
         table(*_COLUMNS, rows=rows) if rows else None,
         [*map(Text, _notes(drift))],
-        hint if drift.found else None,
+        hint if drift.plan.deltas or any(one.conflicts for one in drift.plan.devices.values()) else None,
     )
 
 

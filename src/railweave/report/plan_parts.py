@@ -15,6 +15,7 @@ from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method, Op
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
+from railweave.sonic.taking_again import taken_again_by
 from railweave.wording import command_line, compact, counted, first_few
 
 _MOST_ERRORS = 2
@@ -133,8 +134,15 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
             yield Remark(f"drained by hand on {name}: {peers}; `{undrain}` ends it", "yellow")
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
-    taken = ((name, one) for name, device in plan.devices.items() for one in device.unapplied)
-    yield from (Remark(f"not applied: {name}: {one}", "yellow") for name, one in taken)
+    yield from _not_applied(plan)
+
+
+def _not_applied(plan: Plan) -> Iterator[Remark]:
+    """Yield what daemons apply that differs from CONFIG_DB: its rows are as intended, so a deployment writes none."""
+    for name, device in plan.devices.items():
+        for one in device.unapplied:
+            remedy = taken_again_by(one.row, one.field, one.configured)
+            yield Remark(f"not applied: {name}: {one}: {remedy}", "yellow")
 
 
 def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ _MEANING = {
     CheckKind.ADDRESS: "interface addresses",
     CheckKind.LLDP: "LLDP neighbors as in the cabling plan",
     CheckKind.BGP: "BGP sessions established with the right AS number",
+    CheckKind.TIMERS: "BGP timers in force",
     CheckKind.BFD: "BFD up on BGP sessions",
     CheckKind.IPV6: "BGP sessions with routes of IPv6",
     CheckKind.APPLIED: "ports, buffers and PFC watchdog as configured",

@@ -16,7 +16,7 @@ from nornir_railweave.device.reading import switch_program
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
-from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState
+from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState, SessionTimers
 
 UNKNOWN = -1
 
@@ -110,7 +110,7 @@ def _observation(shown: Any) -> Observation:
             },
             addresses={name: _addresses(families) for name, families in addresses.items()},
             lldp={port: tuple(map(_neighbor, seen)) for port, seen in lldp.items()},
-            bgp=_sessions(instances),
+            bgp=_sessions(instances, shown.bgp_timers() if isinstance(shown, Observed) else {}),
             unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
             release=running_release(shown.image()) if isinstance(shown, Observed) else "",
             bfd=shown.bfd() if isinstance(shown, Observed) else None,
@@ -157,12 +157,12 @@ def _bgp_instances(shown: Any) -> Mapping[str, Any]:
     return found
 
 
-def _sessions(instances: Mapping[str, Any]) -> dict[str, BgpSession]:
+def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, int]]) -> dict[str, BgpSession]:
     peers = instances.get("global", {}).get("peers", {})
-    return {peer: _session(one) for peer, one in peers.items()}
+    return {peer: _session(one, timers.get(peer)) for peer, one in peers.items()}
 
 
-def _session(peer: Mapping[str, Any]) -> BgpSession:
+def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> BgpSession:
     families = peer.get("address_family", {})
     ipv4 = families.get("ipv4", {})
     return BgpSession(
@@ -175,7 +175,12 @@ def _session(peer: Mapping[str, Any]) -> BgpSession:
         # FRR counts what it sends where both ends agreed on the family (8.4 and later).
         frozenset(name for name, family in families.items() if int(family.get("sent_prefixes", UNKNOWN)) >= 0),
         _accepted(one for name, one in families.items() if name == "ipv6"),
+        None if timers is None else _timers(timers),
     )
+
+
+def _timers(shown: Mapping[str, int]) -> SessionTimers:
+    return SessionTimers(shown["keepalive"], shown["hold"], shown["configured_keepalive"], shown["configured_hold"])
 
 
 def _accepted(families: Iterable[Mapping[str, Any]]) -> int:

@@ -20,7 +20,9 @@ from railweave_hosts.access import MAY_STAND_ALONE, STRICT, File, HostAccess, Po
 from railweave_hosts.access import Address as HostName
 
 Option = str | int | float | bool
-Skippable = Annotated[str, GetPydanticSchema(lambda _, schema_of: schema_of(Literal["lldp", "applied", "bfd"]))]
+Skippable = Annotated[
+    str, GetPydanticSchema(lambda _, schema_of: schema_of(Literal["lldp", "applied", "bfd", "timers"]))
+]
 SiteName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 _PATTERN_FIELDS = {"name", "role", "number"}

@@ -17,6 +17,7 @@ from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release, release_warnings
 from railweave.plan.expectation import Expectation, Expecting, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
+from railweave.plan.repairs import repairs_of
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
 from railweave.plan.shared_nics import half_linked
 from railweave.plan.verification import (
@@ -60,7 +61,8 @@ def verify(
     lacking = chain.from_iterable(found[name].lacking for name in names)
     without_bfdd = (found[name].warning for name in names if found[name].warning)
     warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *half_linked(fabric, checks))
-    return VerifyResult(checks, tuple(str(cable) for cable in misplugged_cables(fabric, checks)), warnings)
+    cables = (str(cable) for cable in misplugged_cables(fabric, checks))
+    return VerifyResult(checks, (*cables, *repairs_of(checks)), warnings)
 
 
 _ATTEMPTS = 2

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from railweave.catalog.load import load_catalog
@@ -14,12 +16,15 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.health import gate, health
-from railweave.plan.outcome import VerifyCheck, VerifyResult
+from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
+from railweave.plan.repairs import repairs_of
 from railweave.plan.verification import (
+    EVERYONE,
     BgpSession,
     LldpNeighbor,
     Observation,
     PortState,
+    SessionTimers,
     check_device,
     missing_bfdd,
 )
@@ -137,10 +142,10 @@ def test_skipped_checks_are_reported_with_their_reason_and_counted_apart(
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(verify_view(result))
     told = console.export_text()
-    assert "lldp: 2 checks skipped: no lldpd" in told
-    assert f"verified: {len(result.checks) - 2} checks passed on 1 device, 2 skipped" in told
+    assert "lldp: 6 checks skipped: no lldpd" in told
+    assert f"verified: {len(result.checks) - 6} checks passed on 1 device, 6 skipped" in told
     marked = [one["skipped"] for one in verify_json(result)["checks"] if "skipped" in one]
-    assert marked == ["no lldpd"] * 2
+    assert marked == ["no lldpd"] * 6
 
 
 def test_a_healthy_leaf_passes(leaf: Expectation, healthy: Observation) -> None:
@@ -270,3 +275,57 @@ def test_a_change_of_both_ends_is_told_from_one_of_ours_alone(change: Callable[.
     assert not needs_both_ends(
         [change(table="frr", key="router bgp 1", field="neighbor 10.0.0.1 remote-as 2", op=Op.ADD)]
     )
+
+
+def with_timers(expected: Expectation, seen: Observation, used: tuple[int, int], own: tuple[int, int]) -> Observation:
+    """Return what a device shows whose sessions run ``used``, keepalive and hold, and are configured with ``own``."""
+    bgp = {one.peer: replace(seen.bgp[one.peer], timers=SessionTimers(*used, *own)) for one in expected.sessions}
+    return replace(seen, bgp=bgp)
+
+
+@given(used=st.sampled_from([(1, 3), (2, 9), (3, 9), (10, 30)]), own=st.sampled_from([(3, 9), (1, 3), (10, 30)]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_timers_are_those_in_force_and_not_those_that_are_configured(
+    leaf: Expectation, healthy: Observation, used: tuple[int, int], own: tuple[int, int]
+) -> None:
+    seen = with_timers(leaf, healthy, used, own)
+    checks = [one for one in check_device(leaf, seen) if one.kind is CheckKind.TIMERS]
+    assert len(checks) == len(leaf.sessions)
+    assert {one.expected for one in checks} == {"keepalive 3 s, hold 9 s"}
+    assert {one.actual for one in checks} == {f"keepalive {used[0]} s, hold {used[1]} s"}
+    assert {one.ok for one in checks} == {used == (3, 9)}
+    by_template = [one for one in check_device(replace(leaf, own_frr=True), seen) if one.kind is CheckKind.TIMERS]
+    assert {one.ok for one in by_template} == {used[0] <= own[0] and used[1] <= own[1]}
+
+
+def test_timers_depend_on_both_ends_and_stop_no_change_that_found_them_so(
+    leaf: Expectation, healthy: Observation
+) -> None:
+    late = with_timers(leaf, healthy, (3, 30), (3, 9))
+    assert {kind for kind, _ in failed(check_device(leaf, late))} == {"timers"}
+    assert failed(check_device(leaf, late, settled=())) == []
+    assert failed(gate(leaf, late, EVERYONE, health(leaf, late))) == []
+    before = health(leaf, with_timers(leaf, healthy, (3, 9), (3, 9)))
+    assert {kind for kind, _ in failed(gate(leaf, late, EVERYONE, before))} == {"timers"}
+    assert failed(gate(leaf, late, (), before)) == [], "the far end may still have its earlier ones"
+
+
+def test_a_further_address_on_a_port_is_seen_and_one_on_the_loopback_is_somebodys(
+    leaf: Expectation, healthy: Observation
+) -> None:
+    port = uplink(leaf)
+    for interface in (port, "Loopback0"):
+        held = healthy.addresses[interface] | {"10.9.9.1/24"}
+        seen = replace(healthy, addresses={**healthy.addresses, interface: held})
+        wrong = [("address", port)] if interface == port else []
+        assert failed(check_device(leaf, seen)) == wrong
+        advice = repairs_of(check_device(leaf, seen))
+        assert [f"sudo ip addr del 10.9.9.1/24 dev {port}" in one for one in advice] == [True] * len(wrong)
+
+
+def test_an_address_that_overrides_add_is_expected(redesign: Callable[..., Fabric]) -> None:
+    rows = "overrides: {leaf: {INTERFACE: {'Ethernet0|10.9.9.1/30': {}}}}"
+    fabric = redesign(("workload:", f"{rows}\nworkload:"))
+    leaf = expect(fabric, fabric.switch_of["lab-leaf1"])
+    (port,) = [one for one in leaf.addresses if one.port == "Ethernet0"]
+    assert port.all[-1] == "10.9.9.1/30"

@@ -313,3 +313,42 @@ def test_routes_and_sessions_follow_the_kernels_interfaces(
     assert [told[peer]["bgpState"] for peer in ("10.9.0.1", "10.9.1.2")] == ["Connect", "Active"]
     assert run(switch, "ip link set x120 down; vtysh -c 'show ip route summary'")[1].count("kernel") == 0
     assert run(switch, "ip addr del 10.9.0.9/31 dev Ethernet120")[0] == 2
+
+
+def timers_of(run: Run, fabric: Fabric, name: str, peer: str) -> tuple[int, int, int, int]:
+    shown = neighbors(run, fabric, name)[peer]
+    names = ("ConfiguredKeepAliveInterval", "ConfiguredHoldTime", "KeepAliveInterval", "HoldTime")
+    first, second, third, fourth = (shown[f"bgpTimer{one}Msecs"] // 1000 for one in names)
+    return first, second, third, fourth
+
+
+def set_timers(run: Run, fabric: Fabric, name: str, line: str) -> None:
+    number = "65001" if name == "leaf1" else "65100"
+    assert run(fabric.devices[name], f"vtysh -c 'conf t' -c 'router bgp {number}' -c '{line}'")[0] == 0
+
+
+def test_other_timers_are_in_force_once_the_session_opens_again(run: Run, fabric: Fabric) -> None:
+    set_timers(run, fabric, "leaf1", "neighbor SPINES timers 1 3")
+    assert timers_of(run, fabric, "leaf1", "10.0.0.0") == (1, 3, 3, 9), "run on FRR 8.4"
+    assert run(fabric.devices["leaf1"], "vtysh -c 'clear bgp 10.0.0.0 soft in'") == (0, "", "")
+    assert timers_of(run, fabric, "leaf1", "10.0.0.0") == (1, 3, 3, 9)
+    before = neighbors(run, fabric, "leaf1")["10.0.0.0"]["connectionsEstablished"]
+    assert run(fabric.devices["leaf1"], "vtysh -c 'clear bgp vrf default 10.0.0.0'") == (0, "", "")
+    assert timers_of(run, fabric, "leaf1", "10.0.0.0") == (1, 3, 1, 3)
+    assert neighbors(run, fabric, "leaf1")["10.0.0.0"]["connectionsEstablished"] == before + 1
+    configured = timers_of(run, fabric, "spine1", "10.0.0.1")[:2]
+    assert timers_of(run, fabric, "spine1", "10.0.0.1") == (*configured, 1, 3), "the smaller hold time of both ends"
+
+
+def test_a_line_that_resets_the_session_opens_it_with_the_timers_of_that_moment(run: Run, fabric: Fabric) -> None:
+    set_timers(run, fabric, "leaf1", "neighbor SPINES timers 1 3")
+    assert timers_of(run, fabric, "leaf1", "10.0.0.0")[2:] == (3, 9)
+    set_timers(run, fabric, "leaf1", "neighbor 10.0.0.0 capability extended-nexthop")
+    assert timers_of(run, fabric, "leaf1", "10.0.0.0")[2:] == (1, 3)
+
+
+def test_clear_says_what_frr_says_of_neighbors_that_it_does_not_know(run: Run, fabric: Fabric) -> None:
+    leaf = fabric.devices["leaf1"]
+    assert run(leaf, "vtysh -c 'clear bgp 10.9.9.9'")[1] == '% BGP: Unknown neighbor - "10.9.9.9"\n'
+    assert run(leaf, "vtysh -c 'clear bgp Ethernet7'")[1] == "Malformed address or name: Ethernet7\n"
+    assert run(leaf, "vtysh -c 'clear bgp vrf red 10.0.0.0'")[1] == "Can't find BGP instance red\n"

@@ -29,7 +29,7 @@ class Exchange:
 @dataclass(slots=True)
 class Neighbor:
     """One neighbor. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds;
-    ``exchanges`` by IP version."""
+    ``exchanges`` by IP version; ``resets`` are the lines with whose change FRR resets the session."""
 
     peer: str
     remote_as: str = ""
@@ -40,6 +40,7 @@ class Neighbor:
     bfd: bool = False
     keepalive_s: int = DEFAULT_KEEPALIVE_S
     hold_s: int = DEFAULT_HOLD_S
+    resets: list[str] = field(default_factory=list)
     exchanges: dict[int, Exchange] = field(default_factory=lambda: {version: Exchange() for version in FAMILIES})
 
     @property
@@ -119,8 +120,15 @@ def _neighbor_lines(place: Context) -> Iterator[tuple[str, list[str]]]:
             yield words[2], ["no", *words[3:]]
 
 
+RESETTING = ("capability extended-nexthop", "capability dynamic", "addpath-tx-", "disable-addpath-rx", "local-role",
+             "remote-as", "local-as", "password", "port ", "passive", "ebgp-multihop", "update-source")  # fmt: skip
+"""Lines of a neighbor with whose change FRR resets its session by itself (run on 8.4)."""
+
+
 def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
     """Apply one neighbor line; what is said outside a family is IPv4's."""
+    if " ".join(words).startswith(RESETTING):
+        neighbor.resets.append(" ".join(words))
     if words[0] == "interface":
         neighbor.interface = True
         words = words[1:] or ["interface"]

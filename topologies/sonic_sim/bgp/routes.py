@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import FAMILIES, Exchange, Instance, Neighbor
+from sonic_sim.bgp.opened import longest_hold_s
 from sonic_sim.bgp.policy import GRACEFUL_SHUTDOWN, PREFERENCE, Policies, Route, network
 from sonic_sim.bgp.sessions import Session, bgp_of, policies_of, sessions_of
 from sonic_sim.device import Device, Fabric
@@ -85,8 +86,13 @@ def _signature(net: Fabric) -> object:
         for one in devices
     ]
     # While sessions are still coming up every look differs from the one before.
-    settling = max((one.times.frr_up + one.clock.real_s(6.0) - one.clock.now() for one in devices), default=0.0)
+    settling = max((_begun(one) + one.clock.real_s(6.0) - one.clock.now() for one in devices), default=0.0)
     return (net.version, tuple(parts), max(0.0, settling), tuple(map(_unnoticed, devices)))
+
+
+def _begun(device: Device) -> float:
+    """Return when sessions of a switch last began to open: FRR started, or they were cleared."""
+    return max(device.times.frr_up, *device.frr.cleared.values()) if device.frr.cleared else device.times.frr_up
 
 
 def _unnoticed(device: Device) -> float:
@@ -94,7 +100,7 @@ def _unnoticed(device: Device) -> float:
     since, instance = device.faults.since(FaultKind.SILENT), bgp_of(device)
     if since is None or instance is None:
         return -1.0
-    longest = max((one.hold_s for one in instance.neighbors.values()), default=0)
+    longest = longest_hold_s(device.network, device, {peer: one.hold_s for peer, one in instance.neighbors.items()})
     return max(0.0, since + device.clock.real_s(longest) - device.clock.now())
 
 

@@ -1,13 +1,17 @@
 """Which BGP sessions come up: from both ends' FRR configuration, their addresses and the cable between them."""
 
+import re
 from dataclasses import dataclass
 
 from sonic_sim.bgp.instance import Instance, Neighbor, instance_of
+from sonic_sim.bgp.opened import Offer, Timers, forget, opened
 from sonic_sim.bgp.policy import Policies, network
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 
 _CONVERGENCE_S = 5.0
+_OPENS_AGAIN_S = 2.0
+"""How long a session that is cleared is away (1.9 s on FRR 8.4, both ends on one machine)."""
 BFD_DETECTS_S = 0.9
 """FRR's defaults: three packets, 300 ms apart."""
 
@@ -15,7 +19,7 @@ BFD_DETECTS_S = 0.9
 @dataclass(frozen=True, slots=True)
 class Session:
     """One session seen from one end. ``state`` as FRR names it; ``active`` are the IP versions of either end, this one
-    first, where they meet."""
+    first, where they meet; ``timers`` are those in force, None where it is not established."""
 
     device: str
     neighbor: Neighbor
@@ -25,6 +29,7 @@ class Session:
     remote_peer: str = ""
     bfd_up: bool = False
     active: tuple[tuple[int, ...], ...] = ()
+    timers: Timers | None = None
 
     @property
     def established(self) -> bool:
@@ -54,6 +59,33 @@ def sessions_of(device: Device) -> dict[str, Session]:
     return {peer: session(device, instance, one) for peer, one in instance.neighbors.items()}
 
 
+def remember_timers(device: Device, lines: str) -> None:
+    """Note the timers in force before ``lines`` change those that are configured: open sessions keep theirs."""
+    if "timers" in lines:
+        sessions_of(device)
+
+
+def clear_sessions(device: Device, words: list[str]) -> str:
+    """Carry out ``clear bgp WORDS``; return what FRR says. Soft forms send routes again, which changes nothing here."""
+    instance = bgp_of(device)
+    plain = [word for word in words if word not in ("ipv4", "ipv6", "unicast")]
+    if plain[:1] == ["vrf"]:
+        vrf, plain = plain[1] if len(plain) > 1 else "", plain[2:]
+        instance = instance if vrf == "default" else None
+        if instance is None:
+            return f"Can't find BGP instance {vrf}\n"
+    if instance is None or not plain or plain[-1] in ("in", "out", "soft"):
+        return ""
+    if plain[0] != "*" and plain[0] not in instance.neighbors:
+        if re.match(r"[0-9a-f]*[.:]", plain[0]):
+            return f'% BGP: Unknown neighbor - "{plain[0]}"\n'
+        return f"Malformed address or name: {plain[0]}\n"
+    peers = instance.neighbors if plain[0] == "*" else plain[:1]
+    device.frr.cleared.update(dict.fromkeys(peers, device.clock.now()))
+    device.frr.changed()
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Way:
     """Where a neighbor is: our port, the switch and port at the other end of its cable."""
@@ -65,6 +97,13 @@ class _Way:
 
 def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     """Return the state of one session."""
+    found = _session(device, instance, neighbor)
+    if not found.established:
+        forget(device.network, (device.name, neighbor.peer))
+    return found
+
+
+def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     if neighbor.shutdown:
         return Session(device.name, neighbor, "Idle")
     if device.faults.has(FaultKind.BGP_DOWN):
@@ -77,14 +116,42 @@ def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
     here = _Side(device, instance, neighbor)
     if remote_instance is None or back is None or not _meet(here, _Side(way.remote, remote_instance, back)):
         return Session(device.name, neighbor, "Active", way.port, way.remote.name)
-    watched = neighbor.bfd and back.bfd and device.bfdd and way.remote.bfdd
-    ready = max(device.times.frr_up, way.remote.times.frr_up) + device.clock.real_s(_CONVERGENCE_S)
-    if _lost(device, way.remote, BFD_DETECTS_S if watched else neighbor.hold_s):
-        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
-    state = "Established" if device.clock.now() >= ready else "Connect"
-    up = watched and state == "Established"
+    return _met(way, here, _Side(way.remote, remote_instance, back))
+
+
+def _met(way: _Way, here: "_Side", there: "_Side") -> Session:
+    """Return the session of two ends that come together: it opens, is open, or an end that is silent lost it."""
+    device, neighbor, back = here.device, here.neighbor, there.neighbor
     active = (neighbor.active_versions, back.active_versions)
-    return Session(device.name, neighbor, state, way.port, way.remote.name, back.peer, up, active)
+    if device.clock.now() < _ready_at(here, there):
+        return Session(device.name, neighbor, "Connect", way.port, way.remote.name, back.peer, active=active)
+    timers = opened(device.network, _offer(here), _offer(there)).timers[device.name, neighbor.peer]
+    watched = neighbor.bfd and back.bfd and device.bfdd and way.remote.bfdd
+    if _lost(device, way.remote, BFD_DETECTS_S if watched else timers.hold_s):
+        return Session(device.name, neighbor, "Active", way.port, way.remote.name)
+    return Session(device.name, neighbor, "Established", way.port, way.remote.name, back.peer, watched, active, timers)
+
+
+def _ready_at(here: "_Side", there: "_Side") -> float:
+    """Return when a session is open again after FRR started, or somebody cleared it, at either end."""
+    clock, sides = here.device.clock, (here, there)
+    started = max(side.device.times.frr_up for side in sides)
+    cleared = max(side.device.frr.cleared.get(side.neighbor.peer, 0.0) for side in sides)
+    return max(started + clock.real_s(_CONVERGENCE_S), cleared + clock.real_s(_OPENS_AGAIN_S))
+
+
+def _offer(side: "_Side") -> Offer:
+    """Return what an end brings into a session; whatever FRR resets the session for opens it again."""
+    one = side.neighbor
+    resets = (
+        side.device.times.frr_up,
+        side.device.frr.cleared.get(one.peer, 0.0),
+        side.instance.asn,
+        side.instance.router_id,
+        one.active_versions,
+        tuple(one.resets),
+    )
+    return Offer((side.device.name, one.peer), Timers(one.keepalive_s, one.hold_s), resets)
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from sonic_sim.bgp.instance import Instance, Neighbor
+from sonic_sim.bgp.opened import Timers, times_opened
 from sonic_sim.bgp.paths import link_local, rib_of
 from sonic_sim.bgp.routes import Rib, version_of
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
@@ -123,9 +124,8 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
         entry |= {
             "bgpVersion": 4, "remoteRouterId": remote_instance.router_id if remote_instance else "0.0.0.0",
             "localRouterId": instance.router_id, "bgpState": one.state,
-            "bgpTimerHoldTimeMsecs": one.neighbor.hold_s * 1000,
-            "bgpTimerKeepAliveIntervalMsecs": one.neighbor.keepalive_s * 1000,
         }  # fmt: skip
+        entry |= _timers(one)
         if one.established:
             entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, one)) * 1000)
             entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, one))
@@ -140,8 +140,21 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
             counted = {} if left_out else {"sentPrefixCounter": sent if one.established else 0}
             family = counted | {"acceptedPrefixCounter": received}
             entry.setdefault("addressFamilyInfo", {})[family_name(version)] = family
+        entry["connectionsEstablished"] = times_opened(device.network, (device.name, peer))
         peers[peer] = entry
     return {"default": {"vrfId": 0, "vrfName": "default", **peers}} if every_vrf else peers
+
+
+def _timers(one: Session) -> dict[str, int]:
+    """Return the configured timers and those in force, which are the configured ones until a session has opened."""
+    keepalive_s = min(one.neighbor.keepalive_s, one.neighbor.hold_s // 3)
+    used = one.timers or Timers(keepalive_s, one.neighbor.hold_s)
+    return {
+        "bgpTimerConfiguredHoldTimeMsecs": one.neighbor.hold_s * 1000,
+        "bgpTimerConfiguredKeepAliveIntervalMsecs": keepalive_s * 1000,
+        "bgpTimerHoldTimeMsecs": used.hold_s * 1000,
+        "bgpTimerKeepAliveIntervalMsecs": used.keepalive_s * 1000,
+    }
 
 
 def bfd_peers(device: Device) -> str:

@@ -2,7 +2,7 @@
 
 import json
 
-from sonic_sim.device import Link
+from sonic_sim.device import ByHand, Link
 from sonic_sim.files import ROOT
 from sonic_sim.interfaces import kernel_interfaces
 from sonic_sim.neighbors import neighbors
@@ -18,7 +18,9 @@ def ip(call: Call) -> Result:
     if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
         return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
     if words[1:] and words[1] in ("add", "set", "del", "delete"):
-        return _change(call, words)
+        ports = call.device.network.ports(call.device)
+        port = next((word for word in words[2:] if word in ports), "")
+        return _change_port(call, words, port) if port else _change(call, words)
     names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
     shown = [one for one in kernel_interfaces(call.device) if not names or one["ifname"] == names[0]]
     if names and not shown:
@@ -59,6 +61,25 @@ def _change(call: Call, words: list[str]) -> Result:
     else:
         links.pop(links.pop(name).peer, None)
     call.device.network.version += 1
+    return Result()
+
+
+def _change_port(call: Call, words: list[str], name: str) -> Result:
+    """Change the interface of a port in the kernel alone; no daemon of SONiC hears of it."""
+    if call.user != ROOT:
+        return Result(2, err="RTNETLINK answers: Operation not permitted\n")
+    device = call.device
+    hand = device.by_hand.setdefault(name, ByHand())
+    if "address".startswith(words[0]) and words[1] == "add":
+        hand.addresses.append(words[2])
+    elif "address".startswith(words[0]) and words[2] in hand.addresses:
+        hand.addresses.remove(words[2])
+    elif "link".startswith(words[0]) and "mtu" in words[:-1]:
+        hand.mtu = int(words[words.index("mtu") + 1])
+        hand.mtu_over = device.network.ports(device)[name].mtu
+    else:
+        return Result(2, err="RTNETLINK answers: Operation not supported\n")
+    device.network.version += 1
     return Result()
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from sonic_sim.bgp.sessions import clear_sessions, remember_timers
 from sonic_sim.bgp.views import view
 from sonic_sim.device import FRR_FILE, Device
 from sonic_sim.faults import FaultKind
@@ -79,6 +80,7 @@ def _file(call: Call, options: _Options) -> Result:
     if not options.dry and device.faults.strike(FaultKind.REFUSE_COMMIT, "vtysh -f"):
         return Result(13, err="line 1: Failure to communicate[13] to bgpd, line: router bgp\n\n")
     text = device.files.read(path).decode(errors="replace")
+    remember_timers(device, text)
     applied = device.frr.apply(text, dry=options.dry)
     return Result(applied.status, out=applied.out, err=applied.err, seconds=0.5)
 
@@ -93,6 +95,7 @@ def _commands(device: Device, commands: list[str]) -> Result:
             editor = Editor(device.frr.root)
             continue
         if editor is not None and not words.startswith(("do ", "end")):
+            remember_timers(device, words)
             try:
                 editor.line(words)
             except RefusedLineError as refusal:
@@ -123,8 +126,8 @@ def _exec(device: Device, command: str) -> Result:
         shown = view(device, command)
         if shown is not None:
             return Result(out=shown)
-    if command.startswith("clear bgp") or command.startswith("clear ip bgp"):
-        return Result()
+    if command.startswith(("clear bgp ", "clear ip bgp ")):
+        return Result(out=clear_sessions(device, command.partition("bgp ")[2].split()))
     return Result(1, out=f"% Unknown command: {command}\n")
 
 

@@ -33,7 +33,8 @@ _Refused = list[tuple[RefusedLineError, str]]
 @dataclass(slots=True)
 class Frr:
     """FRR in the bgp container. ``version`` grows with every change; ``vrfs`` tells the VRFs that the kernel has,
-    ``beside`` the daemons that run beside ``daemons``.
+    ``beside`` the daemons that run beside ``daemons``, ``cleared`` when the sessions of neighbors were cleared (`clear
+    bgp`), in seconds since 1970.
 
     ``age_s`` tells for how long zebra has been listening. ``starting`` says how old it is when each of the others
     listens, for those that take time, and ``loads_s`` when the boot configuration is loaded. A daemon that comes later
@@ -49,6 +50,7 @@ class Frr:
     age_s: Callable[[], float] = float
     starting: dict[str, float] = field(default_factory=dict)
     loads_s: float = 0.0
+    cleared: dict[str, float] = field(default_factory=dict)
     _changes: int = 0
     _root: Context = field(default_factory=lambda: Context(CONFIG))
     _own: dict[str, Context] = field(default_factory=dict)
@@ -136,6 +138,7 @@ class Frr:
         """
         self._forget()
         self.running = True
+        self.cleared.clear()
         self.hostname = hostname
         self._boot_text = text
         self.starting, self.loads_s = dict(starting or {}), loads_s

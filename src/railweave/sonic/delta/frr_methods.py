@@ -16,7 +16,7 @@ QUIET = tuple(
         r"neighbor \S+ (description|maximum-prefix|maximum-prefix-out|soft-reconfiguration)( |$)",
         r"neighbor \S+ advertisement-interval ",
         r"neighbor \S+ (allowas-in|next-hop-self|send-community|graceful-shutdown|as-override|timers connect)( |$)",
-        r"neighbor \S+ (remove-private-AS|addpath-tx-|default-originate|weight)",
+        r"neighbor \S+ (remove-private-AS|default-originate|weight)",
         r"bgp (bestpath|deterministic-med|always-compare-med|log-neighbor-changes|graceful-shutdown|max-med)( |$)",
         r"bgp (ebgp-requires-policy|network import-check|default |update-delay|coalesce-time)",
         r"bgp (fast-external-failover|suppress-duplicates|fast-convergence|route-map delay-timer)",

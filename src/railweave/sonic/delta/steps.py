@@ -22,6 +22,7 @@ from railweave.sonic.delta.recreate import Recreation, recreations
 from railweave.sonic.delta.tables import Tables, tables_after
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
 from railweave.sonic.frr import delta_text, render_frr
+from railweave.sonic.frr.reopening import OpenSession, sessions_to_open_again
 from railweave.sonic.neutral import is_permanent
 from railweave.sonic.ownership import is_made_by_sonic, port_of
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
@@ -61,6 +62,13 @@ class VtyshStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ClearStep:
+    """``clear bgp PEER`` for sessions that keep what they agreed on with the neighbor before FRR's lines changed."""
+
+    sessions: tuple[OpenSession, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReloadStep:
     """``config reload -y -f`` of the whole CONFIG_DB, after the FRR file has been put in place."""
 
@@ -79,7 +87,7 @@ class RecreateStep:
     document: Mapping[str, Any] = field(repr=False)
 
 
-Step = PatchStep | LoadStep | HdelStep | RecreateStep | VtyshStep | ReloadStep
+Step = PatchStep | LoadStep | HdelStep | RecreateStep | VtyshStep | ClearStep | ReloadStep
 
 
 def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
@@ -107,7 +115,8 @@ def undo_steps_of(delta: Delta, running: RunningConfig, back: Delta | None = Non
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
-    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, recreate, vtysh and reload."""
+    """Return the rollback file of ``railweave-confirm``: version 1, kinds load, hdel, recreate, vtysh, clear and
+    reload."""
     return {"version": 1, "steps": [_json_step(step) for step in steps]}
 
 
@@ -121,6 +130,8 @@ def _json_step(step: Step) -> dict[str, Any]:
             return {"kind": "recreate", "removed": [[key, list(fields)] for key, fields in removed], "rows": document}
         case VtyshStep(text):
             return {"kind": "vtysh", "text": text}
+        case ClearStep(sessions):
+            return {"kind": "clear", "sessions": [list(session) for session in sessions]}
         case ReloadStep(config_db, frr):
             return {"kind": "reload", "config_db": config_db, "frr": frr}
         case PatchStep():
@@ -142,7 +153,7 @@ def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
     steps: list[Step] = []
     for now in Phase:
         if now is Phase.REMOVE and len(rows) < len(delta):
-            steps.append(VtyshStep(delta_text(*lines_of(delta))))
+            steps.extend(_frr_steps(delta, running))
         groups: dict[tuple[tuple[int, str], Method], list[Edit | Recreation]] = {}
         for when, change in planned:
             if when is now:
@@ -154,6 +165,14 @@ def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
             steps.extend(_group_steps(method, [one for one in group if isinstance(one, Edit)], state))
             steps.extend(_recreate_step(one) for one in group if isinstance(one, Recreation))
     return tuple(steps)
+
+
+def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
+    removed, added = lines_of(delta)
+    yield VtyshStep(delta_text(removed, added))
+    sessions = sessions_to_open_again(removed, added, running.frr_document)
+    if sessions:
+        yield ClearStep(sessions)
 
 
 def _recreate_step(one: Recreation) -> RecreateStep:

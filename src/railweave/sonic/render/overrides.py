@@ -4,7 +4,7 @@ They are taken as they stand and owned from then on. A device's own override rep
 override may add rows, and fields to a row that railweave renders, but never change a rendered field.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Switch
@@ -33,6 +33,16 @@ def override_rows(overrides: Overrides, switch: Switch) -> tuple[Row, ...]:
         )
         for table, key in ordered
     )
+
+
+def overridden_addresses(overrides: Overrides, switch: Switch) -> Mapping[str, tuple[str, ...]]:
+    """Return the addresses that the overrides add to ports, such as ``10.9.9.1/30``, by port."""
+    added: dict[str, tuple[str, ...]] = {}
+    for row in override_rows(overrides, switch):
+        port, _, address = row.key.partition("|")
+        if row.table == "INTERFACE" and address:
+            added[port] = (*added.get(port, ()), address)
+    return added
 
 
 def with_overrides(rows: Iterable[Row], extra: Iterable[Row]) -> tuple[Row, ...]:

@@ -220,6 +220,9 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
         if verbose:
             one.say(f"Running command: {' '.join(words)}")
         finish(one, portconfig(Call(one.device, words)))
+        if option == "-m" and interface_name in one.device.by_hand:
+            # portmgrd sets the interface whenever the row is written (sonic-swss cfgmgr/portmgr.cpp).
+            one.device.by_hand[interface_name].mtu = None
 
 
 _passed_on("speed", "-s", "Set interface speed", "interface_speed")
