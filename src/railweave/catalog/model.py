@@ -156,7 +156,9 @@ class Hwsku(NamedTuple):
 
     ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
     ``buffer_pools`` is by the role whose template they come from (``t0`` leaf, ``t1`` spine, ``def`` without a role).
-    ``buffers`` is what else it ships of buffers, None where all of it is not enough to configure them.
+    ``buffers`` is what else it ships of buffers, None where all of it is not enough to configure them;
+    ``lossless_sets`` are then the files of its folder that hold profiles for lossless queues all the same, for one role
+    or for a set that SONiC does not load by itself.
     """
 
     name: str
@@ -170,6 +172,7 @@ class Hwsku(NamedTuple):
     pg_profiles: tuple[PgProfile, ...]
     aliases: tuple[str, ...] = ()
     buffers: ShippedBuffers | None = None
+    lossless_sets: tuple[str, ...] = ()
 
 
 class ServicePort(NamedTuple):

@@ -39,7 +39,7 @@ def unproven(
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
         f" {missing_buffers(panel)}",
         where("sonic.buffer_model" if asked else f"{tier_path(tier)}.model"),
-        fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows under"
+        fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows{_of_set(panel)} under"
         f" overrides.{tier.name}; or make no class lossless",
         devices=devices,
     )
@@ -68,11 +68,25 @@ def missing_buffers(panel: Panel) -> str:
     model = load_catalog().find_switch(panel.model)
     hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
     lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []
-    lacks.append("no profiles for lossless queues")
+    lacks.append(f"no profiles for lossless queues{_elsewhere(hwsku)}")
     if hwsku is None or not hwsku.pg_profiles:
         lacks.append("no headroom for any speed and cable")
     source = f" ({hwsku.source})" if hwsku else ""
     return f"{listed(lacks)}{source}"
+
+
+def _elsewhere(hwsku: Hwsku | None) -> str:
+    """Return where a HWSKU ships profiles for lossless queues that cannot be taken as they are."""
+    if hwsku is None or not hwsku.lossless_sets:
+        return ""
+    return f" that can be taken as they are (some are in {listed(hwsku.lossless_sets)})"
+
+
+def _of_set(panel: Panel) -> str:
+    """Return the set of a panel's HWSKU whose rows an operator may state."""
+    model = load_catalog().find_switch(panel.model)
+    hwsku = model.hwsku(panel.hwsku) if model else None
+    return f", such as those of {hwsku.lossless_sets[0]}," if hwsku and hwsku.lossless_sets else ""
 
 
 def _fix(panel: Panel) -> str:

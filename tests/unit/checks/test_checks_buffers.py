@@ -104,6 +104,19 @@ def test_a_model_without_buffer_facts_is_refused_with_what_is_missing_and_the_wa
     assert one.where.path == ("sonic.buffer_model" if asked else "topology.leaf.model")
 
 
+def test_only_a_hwsku_without_buffers_names_sets_that_cannot_be_taken() -> None:
+    models = (load_catalog().switch(name) for name in load_catalog().switch_ids())
+    named = [one for model in models for one in model.hwskus if one.lossless_sets]
+    assert len(named) == 10
+    assert not [one.name for one in named if one.buffers is not None]
+
+
+def test_profiles_that_a_hwsku_ships_in_a_set_of_its_own_are_named(findings: Findings) -> None:
+    for one in of("H-headroom", findings(leaf="nexthop-nh-4010", spine="nexthop-nh-4010")):
+        assert "(some are in BALANCED/buffers_defaults_t1.j2)" in one.message
+        assert "BUFFER_PG rows, such as those of BALANCED/buffers_defaults_t1.j2, under overrides." in one.fix
+
+
 def test_hardware_that_ships_buffers_at_another_speed_is_told_at_which(
     findings_of: Findings, text_of: Callable[..., str]
 ) -> None:
