@@ -9,11 +9,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -54,21 +54,54 @@ class Hooks:
         return bool(self.drain or self.drained or self.resume)
 
 
-class HookRunner:
-    """Runs hooks on nodes, ``at_once`` of them at a time."""
+class HookLog(Protocol):
+    """Where it is written down which nodes are drained, so that the next run gives back what a killed one left."""
 
-    def __init__(self, hooks: Hooks, fabric: str, at_once: int) -> None:
+    def left_drained(self) -> frozenset[str]:
+        """Return the nodes that were drained and not given back; raises RailweaveError where that is not known."""
+
+    def note(self, step: str, nodes: Sequence[str]) -> None:
+        """Write down that nodes are ``draining``, or that they were ``resumed``; raises RailweaveError."""
+
+
+class Unlogged:
+    """Nothing is written down."""
+
+    def left_drained(self) -> frozenset[str]:
+        """Return that nothing is known to be left."""
+        return frozenset()
+
+    def note(self, step: str, nodes: Sequence[str]) -> None:
+        """Do nothing."""
+
+
+class HookRunner:
+    """Runs hooks on nodes, ``at_once`` of them at a time; ``log`` has what is drained by a hook that can be undone."""
+
+    def __init__(self, hooks: Hooks, fabric: str, at_once: int, log: HookLog | None = None) -> None:
         self._hooks, self._fabric, self._at_once = hooks, fabric, at_once
+        self._log: HookLog = log if log is not None and hooks.resume is not None else Unlogged()
         self._running: set[int] = set()
         self._stopped = threading.Event()
 
     def drain(self, hosts: Iterable[Host]) -> Mapping[str, str]:
-        """Drain ``hosts``; return why each failed, empty where it did not."""
-        return self._each(hosts, self._drain)
+        """Drain ``hosts``; return why each failed, empty where it did not. Raises RailweaveError where that cannot be
+        written down."""
+        listed = list(hosts)
+        if listed:
+            self._log.note("draining", [host.name for host in listed])
+        return self._each(listed, self._drain)
+
+    def left_drained(self) -> frozenset[str]:
+        """Return the nodes that an earlier run drained and did not give back."""
+        return self._log.left_drained()
 
     def resume(self, hosts: Iterable[Host]) -> Mapping[str, str]:
         """Give ``hosts`` back; return as ``drain`` does."""
-        return self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
+        done = self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
+        if resumed := [name for name, why in done.items() if not why]:
+            self._log.note("resumed", resumed)
+        return done
 
     def _each(self, hosts: Iterable[Host], work: Callable[[Host], str]) -> Mapping[str, str]:
         listed, pool = list(hosts), ThreadPoolExecutor(self._at_once)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from railweave.fabric.model import Fabric, Host
-from railweave.hosts.outcome import HostResult, HostsRun, HostState, failed
+from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState, failed
 from railweave.hosts.render import HostRenderer
 from railweave_hosts.access import HostAccess, inventory_of
 from railweave_hosts.bundle import bundle
-from railweave_hosts.hooks import HookRunner
+from railweave_hosts.hooks import HookLog, HookRunner
 from railweave_hosts.rdma_test import Tested, ends_of_test, judged
 from railweave_hosts.runner import NodeReading, Told, in_batches, read_nodes, run_role
 
@@ -19,17 +19,19 @@ _FINE = {HostState.UNCHANGED, HostState.CHANGED}
 class HostRollout:
     """Runs on the nodes of one fabric, reached through one target."""
 
-    def __init__(self, fabric: Fabric, renderer: HostRenderer, access: HostAccess, target: str) -> None:
+    def __init__(
+        self, fabric: Fabric, renderer: HostRenderer, access: HostAccess, target: str, log: HookLog | None = None
+    ) -> None:
         self._fabric = fabric
         self._renderer = renderer
         self._access = access
         self._target = target
-        self._hooks = HookRunner(access.hooks, fabric.name, access.batches.forks)
+        self._hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
 
     def plan(self, hosts: Sequence[Host], told: Told | None = None, *, rollback: bool = False) -> HostsRun:
         """Return what would change on ``hosts``, or what a rollback would; nothing is changed. Raises RefusedError,
         RailweaveError."""
-        found = self._run(hosts, _part(rollback), check=True, told=told)
+        found = self._checked(hosts, _part(rollback), told)
         return HostsRun(self._fabric.name, self._target, False, found, is_rollback=rollback)
 
     def apply(self, hosts: Sequence[Host], told: Told | None = None, *, rollback: bool = False) -> HostsRun:
@@ -93,8 +95,10 @@ class HostRollout:
 
         A node's snapshot stays open until it is resumed, so that a run which ended between is continued by the next.
         """
-        results = {one.name: one for one in self._run(batch.hosts, batch.part, check=True)}
-        touched = [host for host in batch.hosts if _will_change(results[host.name])]
+        results = {one.name: one for one in self._checked(batch.hosts, batch.part)}
+        waiting = [host for host in batch.hosts if results[host.name].changes == (_GIVEN_BACK,)]
+        results |= self._resumed(waiting, results)
+        touched = [host for host in batch.hosts if host not in waiting and _will_change(results[host.name])]
         not_drained = {name: why for name, why in self._hooks.drain(touched).items() if why}
         results |= {
             name: HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {why}")
@@ -108,6 +112,13 @@ class HostRollout:
             for name, one in done.items()
         }
         return results | self._resumed(drained, done)
+
+    def _checked(self, hosts: Sequence[Host], part: str, told: Told | None = None) -> tuple[HostResult, ...]:
+        """Return what would change; giving back what an earlier run left drained is a change as well."""
+        left = self._hooks.left_drained()
+        return tuple(
+            _to_give_back(one) if one.name in left else one for one in self._run(hosts, part, check=True, told=told)
+        )
 
     def _resumed(self, hosts: Sequence[Host], done: dict[str, HostResult]) -> dict[str, HostResult]:
         """Resume the verified nodes of ``hosts`` and close their snapshots; return those that failed on this."""
@@ -159,6 +170,18 @@ class _Batch:
     part: str
     is_first: bool
     tested: str = ""
+
+
+_GIVEN_BACK = HostChange(ChangeKind.SETTING, "scheduler", "hook", "drained by a run that did not end", "resumed")
+
+
+def _to_give_back(result: HostResult) -> HostResult:
+    """Return a node that was left drained: one that is as intended is given back, and nothing else of it changes."""
+    if result.state is HostState.CHANGED:
+        return replace(result, changes=(*result.changes, _GIVEN_BACK))
+    if result.state is HostState.UNCHANGED and not result.interrupted:
+        return replace(result, state=HostState.CHANGED, changes=(_GIVEN_BACK,))
+    return result
 
 
 def _part(rollback: bool) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from nornir_railweave.rollout.node_log import NodeLog
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
 from railweave.api.comparing import phased_change
 from railweave.api.designing import Designed, load_configurable, project_templates
+from railweave.api.journals import journal_folder, shared_journals
 from railweave.api.operator import Operator
 from railweave.api.project import Project, find_target
 from railweave.diagnostics import Severity, Where, error
@@ -38,6 +40,7 @@ class LiveNodes:
     hosts: tuple[Host, ...]
     rollout: HostRollout
     operator: Operator
+    log: NodeLog
     is_rollback: bool = False
 
     def plan(self) -> HostsRun:
@@ -51,8 +54,9 @@ class LiveNodes:
             return self.rollout.read(self.hosts, listener)
 
     def apply(self) -> HostsRun:
-        """Change the nodes, batch by batch."""
-        with self.operator.node_progress("changing", len(self.hosts)) as listener:
+        """Change the nodes, batch by batch; raises RefusedError where another command does so."""
+        what = "hosts rollback" if self.is_rollback else "hosts apply"
+        with self.log.held(what), self.operator.node_progress("changing", len(self.hosts)) as listener:
             return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
 
 
@@ -177,8 +181,14 @@ def reach_nodes(
         raise RefusedError(missing)
     access = replace(access, secrets=store.values)
     renderer = HostRenderer(designed.fabric, project_templates(), sends, access.before)
-    rollout = HostRollout(designed.fabric, renderer, access, target.name)
-    return LiveNodes(designed, hosts, rollout, project.operator)
+    log = node_log(designed.fabric.name, target.name)
+    rollout = HostRollout(designed.fabric, renderer, access, target.name, log)
+    return LiveNodes(designed, hosts, rollout, project.operator, log)
+
+
+def node_log(fabric: str, target: str) -> NodeLog:
+    """Return the log of the nodes of a fabric on a target, where the project's journals lie."""
+    return NodeLog(journal_folder(), fabric, target, shared_journals())
 
 
 def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:

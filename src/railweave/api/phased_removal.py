@@ -4,6 +4,7 @@ from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api.auditing import audited_action
 from railweave.api.draining import forbidding
+from railweave.api.hosts import node_log
 from railweave.api.journals import holding_capacity
 from railweave.api.lifecycle import switch_uses
 from railweave.api.live import LiveFabric
@@ -69,8 +70,10 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
         if access is None:
             return {}
         hosts = [fabric.host_of[name] for name in phase.leaving]
-        hooks = HookRunner(access.hooks, fabric.name, access.batches.forks)
-        return {name: why for name, why in hooks.drain(hosts).items() if why}
+        log = node_log(fabric.name, live.target.name)
+        hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
+        with log.held(command):
+            return {name: why for name, why in hooks.drain(hosts).items() if why}
     with holding_capacity(fabric.name, live.target.name, command), live.progress():
         read = draining.read(live.nornir, phase.leaving)
         targets = choose(fabric, [name for name, one in read.items() if not one.error])

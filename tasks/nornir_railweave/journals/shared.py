@@ -168,6 +168,13 @@ class SharedJournals:
         data = self.store.read(names[-1:])
         return _place(names[-1])[1], read_record(data.get(names[-1], b""))
 
+    def lines_of(self, place: str) -> bytes:
+        """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
+        names = [name for name in self.store.names(place) if _place(name)[1]]
+        found = {_place(name)[1]: read_record(data) for name, data in self.store.read(names).items()}
+        numbered = {number: record for number, record in found.items() if record is not None}
+        return b"".join(numbered[number].lines for number in _standing(numbered))
+
     # The audit log, a sequence of lines that nobody holds
 
     def audit_lines(self) -> list[bytes]:
@@ -299,12 +306,17 @@ def _place(name: str) -> tuple[str, int]:
 
 
 def _texts(numbered: Mapping[int, Record]) -> dict[str, bytes]:
-    """Return the journal of each rollout; records that a later one stands for may still be there."""
-    replaced = {old for number, record in numbered.items() if record.replaces for old in range(record.replaces, number)}
+    """Return the journal of each rollout."""
     texts: defaultdict[str, bytes] = defaultdict(bytes)
-    for number in sorted(numbered.keys() - replaced):
+    for number in _standing(numbered):
         texts[numbered[number].rollout] += numbered[number].lines
     return texts
+
+
+def _standing(numbered: Mapping[int, Record]) -> list[int]:
+    """Return the numbers of the records that count; those that a later one stands for may still be there."""
+    replaced = {old for number, record in numbered.items() if record.replaces for old in range(record.replaces, number)}
+    return sorted(numbered.keys() - replaced)
 
 
 def _holds(last: Record, rollout: str) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from node_stand_in import load
 
+from nornir_railweave.rollout.node_log import NodeLog, left_drained
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState
 from railweave.hosts.render import HostRenderer
@@ -75,8 +77,9 @@ def apply(pod: Pod, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable
             hooks=how.pop("hooks", Hooks(drain=f"{command} drain {{name}}", resume=f"{command} resume {{name}}")),
         )
         fabric = pod()
-        made = rollout.HostRollout(fabric, HostRenderer(fabric, find_templates()), access, "test")
-        return made.apply(fabric.hosts[:count], **how)
+        log = how.pop("log", None)
+        made = rollout.HostRollout(fabric, HostRenderer(fabric, find_templates()), access, "test", log)
+        return made.plan(fabric.hosts[:count]) if how.pop("dry", False) else made.apply(fabric.hosts[:count], **how)
 
     return run
 
@@ -123,6 +126,102 @@ def test_a_node_that_is_not_resumed_keeps_its_snapshot_open_and_is_resumed_by_th
     again.interrupted = {"gpu1"}
     assert apply(again).ok
     assert again.log[3:] == ["drain gpu1", "change gpu1", "resume gpu1", "confirm gpu1"]
+
+
+class KilledError(BaseException):
+    """The process is lost at this step."""
+
+
+class Scheduled(Nodes):
+    """Nodes in a scheduler, which are changed by their change, and a run that is killed at its step ``dies_at``."""
+
+    def __init__(self, *changing: str, dies_at: int = 0) -> None:
+        super().__init__(*changing)
+        self.dies_at, self.steps = dies_at, 0
+        self.drained, self.open = set[str](), set[str]()
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps == self.dies_at:
+            raise KilledError
+
+    def run(self, access: object, inventory: Mapping[str, Any], bundles: object, **how: Any) -> Any:
+        self.step()
+        self.interrupted = set(self.open)
+        found = super().run(access, inventory, bundles, **how)
+        part = "check" if how["check"] else how["part"]
+        if part == "change":
+            assert set(inventory) <= self.drained, "a node is changed while jobs may run on it"
+            self.open |= set(inventory)
+            self.changing -= set(inventory)
+        elif part == "confirm":
+            self.open -= set(inventory)
+        self.step()
+        return found
+
+    def hook(self, verb: str, name: str) -> None:
+        self.step()
+        if verb == "drain":
+            self.drained.add(name)
+        else:
+            self.drained.discard(name)
+        self.step()
+
+
+@pytest.mark.parametrize("dies_at", range(1, 21))
+@pytest.mark.parametrize("reverted", [False, True])
+def test_a_run_that_is_killed_at_any_step_leaves_no_node_drained_unsaid(
+    apply: Callable[..., HostsRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: int, reverted: bool
+) -> None:
+    nodes = Scheduled("gpu1", "gpu3", dies_at=dies_at)
+
+    def hooked(runner: object, command: str, host: Any, timeout_s: float) -> str:
+        nodes.hook(command.split()[-2], host.name)
+        return ""
+
+    monkeypatch.setattr(HookRunner, "_run", hooked)
+    log = NodeLog(tmp_path, "pod1", "sim")
+    with pytest.raises(KilledError), log.held("hosts apply"):
+        apply(nodes, log=log, canary=1)
+    if reverted:
+        nodes.changing.clear()
+    planned = apply(nodes, log=log, dry=True)
+    said = {one.name for one in planned.hosts if one.state is HostState.CHANGED or one.interrupted}
+    assert nodes.drained <= said
+    with log.held("hosts apply"):
+        done = apply(nodes, log=log, canary=1)
+    assert done.ok
+    assert not nodes.drained
+    assert not log.left_drained()
+    assert {one.state for one in apply(nodes, log=log, dry=True).hosts} == {HostState.UNCHANGED}
+
+
+def test_nodes_that_a_killed_run_left_drained_are_given_back_and_not_drained_again(
+    apply: Callable[..., HostsRun], tmp_path: Path
+) -> None:
+    log = NodeLog(tmp_path, "pod1", "sim")
+    log.note("draining", ["gpu2"])
+    nodes = Nodes()
+    done = apply(nodes, log=log)
+    assert nodes.log == ["check gpu1", "check gpu2", "check gpu3", "resume gpu2", "confirm gpu2"]
+    (change,) = done.hosts[1].changes
+    assert (change.before, change.after) == ("drained by a run that did not end", "resumed")
+
+
+def test_what_is_no_line_of_the_log_counts_for_nothing() -> None:
+    lines = b'{"step": "draining", "nodes": ["gpu1", "gpu2", 3]}\n{"step": "resumed", "nodes": ["gpu1"]}\n'
+    odd = b'[]\n{"step": "draining"}\n{"step": "draining", "nodes": "gpu4"}\n{"step": "dra'
+    assert left_drained(lines + odd) == {"gpu2"}
+
+
+def test_two_runs_on_the_nodes_of_a_fabric_exclude_each_other(tmp_path: Path) -> None:
+    one, other = (NodeLog(tmp_path, "pod1", "sim") for _ in range(2))
+    with (
+        one.held("hosts apply"),
+        pytest.raises(RefusedError, match="`hosts apply` is running"),
+        other.held("hosts rollback"),
+    ):
+        pass
 
 
 def test_a_rollback_goes_through_the_same_hooks(apply: Callable[..., HostsRun]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nornir_railweave.rollout.node_log import NodeLog
 from railweave.api import hosts, phased, phased_removal
 from railweave.api.comparing import PhasedChange
 from railweave.api.deploying import DeployOptions
@@ -333,7 +334,7 @@ FEWER = (WEAVE % 2).replace("count: 4", "count: 2")
 
 
 @pytest.fixture
-def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
     """Let gpu3 and gpu4 leave, whose links are ``stage.up``; the drain hook answers ``stage.drain``."""
 
     class Hooks:
@@ -353,7 +354,7 @@ def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
         access = SimpleNamespace(hooks=None, batches=SimpleNamespace(forks=1))
         return SimpleNamespace(
             designed=SimpleNamespace(fabric=fabric, intent=SimpleNamespace(sha256="")),
-            target=SimpleNamespace(hosts=access, rollout=SimpleNamespace()),
+            target=SimpleNamespace(name="sim", hosts=access, rollout=SimpleNamespace()),
             nornir=None,
             progress=shown,
         )
@@ -368,6 +369,7 @@ def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(LivePhases, "live", live)
     monkeypatch.setattr(phased_removal, "links_up_towards", ends)
     monkeypatch.setattr(phased_removal, "HookRunner", Hooks)
+    monkeypatch.setattr(phased_removal, "node_log", lambda *named: NodeLog(tmp_path, *named))
     monkeypatch.setattr(phased_removal, "audited_action", audited)
     stage.up |= {"gpu3", "gpu4"}
     return stage

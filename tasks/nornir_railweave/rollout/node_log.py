@@ -1,0 +1,99 @@
+"""Which GPU nodes were taken out of the scheduler and not given back yet, and who works on the nodes.
+
+A run on nodes writes a line before it drains some and after it has given them back, so that a run that was killed in
+between leaves a word of what it left drained. It lies beside the journals, or with them in their store, as one sequence
+of its own: ``FABRIC@TARGET.nodes``. Whoever changes nodes holds that, one at a time.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nornir_railweave.journals.shared import Lease, SharedJournals
+from nornir_railweave.journals.store import StoreError
+from nornir_railweave.rollout.journal import capacity_held, shared_place
+from railweave.errors import RailweaveError
+from railweave.jsonable import object_of
+
+DRAINING, RESUMED = "draining", "resumed"
+
+
+class NodeLog:
+    """The log of one fabric and target in ``folder``, or in ``shared``."""
+
+    def __init__(self, folder: Path, fabric: str, target: str, shared: SharedJournals | None = None) -> None:
+        """Read nothing yet."""
+        self._folder, self._fabric, self._target, self._shared = folder, fabric, f"{target}.nodes", shared
+        self._lease: Lease | None = None
+
+    @property
+    def _file(self) -> Path:
+        return self._folder / f"{self._fabric}@{self._target}"
+
+    def left_drained(self) -> frozenset[str]:
+        """Return the nodes that were drained and not given back; raises RailweaveError where that is not known."""
+        try:
+            if self._shared is not None:
+                return left_drained(self._shared.lines_of(shared_place(self._fabric, self._target)))
+            return left_drained(self._file.read_bytes())
+        except FileNotFoundError:
+            return frozenset()
+        except (StoreError, OSError) as fault:
+            raise RailweaveError(f"it is not known which nodes are left drained: {fault}") from fault
+
+    @contextmanager
+    def held(self, what: str) -> Iterator[None]:
+        """Keep everybody else away who changes these nodes, during ``what``; raises RefusedError, RailweaveError."""
+        try:
+            if self._shared is not None:
+                self._shared.fetch()
+        except (StoreError, OSError) as fault:
+            raise RailweaveError(f"the journals cannot be fetched: {fault}") from fault
+        with capacity_held(self._folder, self._fabric, self._target, what, self._shared) as lease:
+            self._lease = lease
+            try:
+                yield
+            finally:
+                self._lease = None
+
+    def note(self, step: str, nodes: Sequence[str]) -> None:
+        """Write down what is about to be done, or was done; raises RailweaveError where that does not last."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        data = (json.dumps({"at": now, "step": step, "nodes": [*nodes]}) + "\n").encode()
+        try:
+            if self._lease is not None:
+                self._lease.add(data)
+                self._lease.flush()
+            else:
+                self._append(data)
+        except (StoreError, OSError) as fault:
+            raise RailweaveError(f"the nodes that are drained cannot be written down: {fault}") from fault
+
+    def _append(self, data: bytes) -> None:
+        file = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            size = os.fstat(file).st_size
+            # A line that a kill cut short must not swallow the next one.
+            if size and os.pread(file, 1, size - 1) != b"\n":
+                data = b"\n" + data
+            os.write(file, data)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def left_drained(lines: bytes) -> frozenset[str]:
+    """Return the nodes that lines of a log say were drained and not given back; lines that are none are left out."""
+    left: set[str] = set()
+    for line in lines.split(b"\n"):
+        told = object_of(line)
+        named = told.get("nodes")
+        nodes = {one for one in named if isinstance(one, str)} if isinstance(named, list) else set()
+        if told.get("step") == DRAINING:
+            left |= nodes
+        elif told.get("step") == RESUMED:
+            left -= nodes
+    return frozenset(left)
