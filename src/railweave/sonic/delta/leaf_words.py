@@ -1,0 +1,74 @@
+"""What no release of SONiC takes as a field of CONFIG_DB, by the types of its YANG models.
+
+A few kilobytes made of the models of all releases (``leaf_words.txt`` says how), for what is checked without a switch
+and without libyang: fields that no release has, words outside an enumeration, numbers outside a range. References,
+patterns and conditions are for the models themselves.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from railweave.sonic.rows import Value
+
+Words = tuple[str, ...]
+"""What a field takes: words, and ranges of numbers as ``1..100``; empty for any text."""
+
+_NAME, _HELD = "*", "*="
+"""Stand for the names of a map's fields, and for what they hold."""
+
+
+def is_modeled(table: str) -> bool:
+    """Tell whether any release has a YANG model of a table."""
+    return table in _tables()
+
+
+def has_field(table: str, field: str) -> bool:
+    """Tell whether any release has a field of a modeled table."""
+    fields = _tables()[table]
+    return _takes(fields[_NAME], field) if _NAME in fields else field in fields
+
+
+def field_names(table: str) -> Words:
+    """Return the names of the fields of a modeled table; none of a map."""
+    return tuple(name for name in _tables()[table] if name not in (_NAME, _HELD))
+
+
+def accepted_words(table: str, field: str) -> Words:
+    """Return what a field of a modeled table takes; empty for any text."""
+    fields = _tables()[table]
+    return fields[_HELD] if _NAME in fields else fields[field]
+
+
+def is_accepted(table: str, field: str, value: Value) -> bool:
+    """Tell whether any release takes ``value`` in a field of a modeled table."""
+    words = accepted_words(table, field)
+    values = (value,) if isinstance(value, str) else value
+    return all(_takes(words, one) for one in values)
+
+
+def _takes(words: Words, value: str) -> bool:
+    return not words or value in words or any(_is_in(value, word) for word in words if ".." in word)
+
+
+def _is_in(value: str, numbers: str) -> bool:
+    least, _, most = numbers.partition("..")
+    try:
+        return int(least) <= int(value) <= int(most)
+    except ValueError:
+        return False
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, Words]]:
+    tables: dict[str, dict[str, Words]] = {}
+    fields: dict[str, Words] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            fields = tables[line] = {}
+            continue
+        name, _, words = line[1:].partition(" ")
+        fields[name] = tuple(words.split("|")) if words else ()
+    return tables
