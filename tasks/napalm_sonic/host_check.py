@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from napalm_sonic.host_keys import KnownKeys, known_keys, matches
+from napalm_sonic.host_keys import KnownKeys, known_keys, known_places, matches
 
 if TYPE_CHECKING:
     import paramiko
@@ -29,6 +29,7 @@ def check_host_key(
 ) -> "tuple[KnownKeys, Callable[..., paramiko.Transport]]":
     """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` where they hold
     none for it; return what they hold, and the ``transport_factory`` for its ``connect``."""
+    files = tuple(files)
     known = known_keys(files, name)
     for key in known.keys:
         client.get_host_keys().add(name, key.get_name(), key)
@@ -37,6 +38,7 @@ def check_host_key(
     def make(*arguments: Any, **named: Any) -> Any:
         transport = _transport_class()(*arguments, **named)
         transport.known = known
+        transport.revoked_at = functools.partial(known_places, files, name, "@revoked")
         return transport
 
     return known, make
@@ -57,6 +59,7 @@ def _transport_class() -> Any:
         _preferred_ciphers = tuple(sorted(ciphers, key=lambda name: "gcm@openssh.com" not in name))
         _active_check_timeout = 1.0
         known: KnownKeys
+        revoked_at: Callable[[], str]
         certified = False
 
         @property
@@ -70,7 +73,9 @@ def _transport_class() -> Any:
             """Check the signature as paramiko does, then what the files say; raises SSHException."""
             super()._verify_key(host_key, sig)  # type: ignore[misc]  # the stubs have no private names
             if self.host_key in self.known.revoked:
-                raise paramiko.SSHException("the host key is revoked (@revoked in known_hosts): do not trust this host")
+                raise paramiko.SSHException(
+                    f"the host key is revoked (@revoked, {self.revoked_at()}): do not trust this host"
+                )
             if str(self.host_key_type).endswith(_CERTIFICATE):
                 try:
                     self.certified = is_certified(host_key, self.known, time.time())

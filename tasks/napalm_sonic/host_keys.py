@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import paramiko
@@ -30,9 +30,20 @@ class _Index:
     All but the plain ones are (names, line); marked lines are without their mark here.
     """
 
-    plain: dict[str, list[str]] = field(default_factory=dict)
-    others: list[tuple[str, str]] = field(default_factory=list)
-    marked: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    plain: dict[str, list["Line"]] = field(default_factory=dict)
+    others: list[tuple[str, "Line"]] = field(default_factory=list)
+    marked: dict[str, list[tuple[str, "Line"]]] = field(default_factory=dict)
+
+
+class Line(NamedTuple):
+    """A line of a known_hosts file, without its mark, and its number from 1."""
+
+    number: int
+    text: str
+
+
+class KnownHostsError(ValueError):
+    """A known_hosts file is there and cannot be read; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +75,49 @@ def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
 
 
 def _decoded(lines: Iterable[str]) -> "Iterable[paramiko.PKey]":
+    return [key for line in lines if (key := _key_of(line)) is not None]
+
+
+def _key_of(line: str) -> "paramiko.PKey | None":
     from paramiko.hostkeys import HostKeyEntry
 
-    entries = map(HostKeyEntry.from_line, lines)
-    return [entry.key for entry in entries if entry is not None and entry.key is not None]
+    try:
+        entry = HostKeyEntry.from_line(line)
+    except (
+        Exception
+    ):  # paramiko's decoders raise many kinds: one line of a file may not keep the others from being read
+        return None
+    return entry.key if entry is not None else None
 
 
 def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
-    """Return the lines of the file that speak of ``name`` and have this mark, which is cut off."""
+    """Return the lines of the file that speak of ``name`` and have this mark, which is cut off.
+
+    Raises KnownHostsError.
+    """
+    return tuple(line.text for line in _lines(path, name, mark))
+
+
+def known_places(files: Iterable[Path], name: str, mark: str = "") -> str:
+    """Return where the files speak of ``name``, as ``known_hosts line 3``; empty where they do not."""
+    return ", ".join(f"{path} line {line.number}" for path in files for line in _lines(path, name, mark))
+
+
+def broken_places(files: Iterable[Path], name: str) -> str:
+    """Return the lines about ``name`` of which no key can be read."""
+    lines = ((path, line) for path in files for line in _lines(path, name, ""))
+    return ", ".join(f"{path} line {line.number}" for path, line in lines if not tuple(_decoded([line.text])))
+
+
+def _lines(path: Path, name: str, mark: str) -> tuple[Line, ...]:
     try:
         stat = path.stat()
     except OSError:
         return ()
-    index = _index(path, stat.st_mtime_ns, stat.st_size)
+    try:
+        index = _index(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise KnownHostsError(f"{path} cannot be read: {error.strerror}") from error
     others = index.marked.get(mark, ()) if mark else index.others
     return (*(() if mark else index.plain.get(name, ())), *(line for names, line in others if matches(names, name)))
 
@@ -85,18 +126,19 @@ def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
 def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
     """Index the file; its time and size are arguments so that a changed file is read again."""
     index = _Index()
-    for whole in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    for number, whole in enumerate(lines, start=1):
         mark, line = whole.split(maxsplit=1) if whole.startswith("@") and " " in whole.strip() else ("", whole)
         names = line.split(maxsplit=1)[0] if line.strip() else "#"
         if names[0] in "#@":
             continue
         if mark:
-            index.marked.setdefault(mark, []).append((names, line))
+            index.marked.setdefault(mark, []).append((names, Line(number, line)))
         elif names.startswith("|1|") or re.search(r"[*?!]", names):
-            index.others.append((names, line))
+            index.others.append((names, Line(number, line)))
         else:
             for name in names.split(","):
-                index.plain.setdefault(name, []).append(line)
+                index.plain.setdefault(name, []).append(Line(number, line))
     return index
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from napalm.base.exceptions import ConnectionException, ConnectTimeoutError
 
 from napalm_sonic.host_check import check_host_key
-from napalm_sonic.host_keys import known_name
-from napalm_sonic.login import HostKeyError, connect, login_errors
+from napalm_sonic.host_keys import KnownHostsError, broken_places, known_name
+from napalm_sonic.login import HostKeyError, KnownHosts, connect, login_errors
 
 if TYPE_CHECKING:
     import paramiko
@@ -208,17 +208,21 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
     import paramiko
 
     client = paramiko.SSHClient()
-    known, factory = check_host_key(client, [jump.known_hosts_file], str(jump), paramiko.RejectPolicy())
     where = f"jump host {jump}"
+    hosts = KnownHosts((jump.known_hosts_file,), str(jump))
+    try:
+        known, factory = check_host_key(client, hosts.files, hosts.name, paramiko.RejectPolicy())
+    except KnownHostsError as error:
+        raise ConnectionException(f"{where}: cannot connect: {error}") from error
     unknown = (
         f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
         f"the fingerprint"
     )
     if not known.keys and not known.authorities:
-        raise HostKeyError(where, changed=False, fix=unknown)
+        raise HostKeyError(where, changed=False, fix=unknown, at=broken_places(hosts.files, hosts.name))
     changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
-        with login_errors(where, jump.username, timeout_s, unknown_key=unknown, changed_key=changed):
+        with login_errors(where, jump.username, timeout_s, known=hosts, unknown_key=unknown, changed_key=changed):
             client.connect(
                 jump.host,
                 jump.port,

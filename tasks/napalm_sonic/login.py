@@ -3,19 +3,41 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from napalm.base.exceptions import ConnectAuthError, ConnectionException, ConnectTimeoutError
+
+from napalm_sonic.host_keys import broken_places, known_places
 
 _DEAD_AFTER_MS = 60_000
 
 
 class HostKeyError(ConnectionException):  # type: ignore[misc]
-    """The host key of ``where`` is unknown, or (``changed``) another than the known one."""
+    """The host key of ``where`` is unknown, or (``changed``) another than the known one, which stands at ``at``.
 
-    def __init__(self, where: str, *, changed: bool, fix: str) -> None:
-        self.where, self.changed = where, changed
-        found = f"not the known one. {fix}; else someone may stand between" if changed else f"unknown. {fix}"
+    Of an unknown key ``at`` are the lines about ``where`` that cannot be read.
+    """
+
+    def __init__(self, where: str, *, changed: bool, fix: str, at: str = "") -> None:
+        self.where = where
+        self.changed = changed
+        self.at = at
+        if changed:
+            known = f" ({at})" if at else ""
+            found = f"not the known one{known}. {fix}; else someone may stand between"
+        else:
+            broken = f" ({at}: no key can be read there)" if at else ""
+            found = f"unknown{broken}. {fix}"
         super().__init__(f"{where}: the host key is {found}")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHosts:
+    """The known_hosts files that a login goes by, and the name of its host in them."""
+
+    files: tuple[Path, ...]
+    name: str
 
 
 def connect(host: str, port: int, timeout_s: float) -> socket.socket:
@@ -32,7 +54,9 @@ def connect(host: str, port: int, timeout_s: float) -> socket.socket:
 
 
 @contextmanager
-def login_errors(where: str, username: str, timeout_s: float, *, unknown_key: str, changed_key: str) -> Iterator[None]:
+def login_errors(
+    where: str, username: str, timeout_s: float, *, known: KnownHosts, unknown_key: str, changed_key: str
+) -> Iterator[None]:
     """Raise ConnectAuthError, ConnectTimeoutError, HostKeyError or ConnectionException for what fails in the block.
 
     ``unknown_key`` and ``changed_key`` say what to do about the host key.
@@ -45,11 +69,13 @@ def login_errors(where: str, username: str, timeout_s: float, *, unknown_key: st
     except paramiko.AuthenticationException as error:
         raise ConnectAuthError(f"{where}: login as {username!r} was refused; check user, password or key") from error
     except paramiko.BadHostKeyException as error:
-        raise HostKeyError(where, changed=True, fix=changed_key) from error
+        at = known_places(known.files, known.name)
+        raise HostKeyError(where, changed=True, fix=changed_key, at=at) from error
     except TimeoutError as error:
         raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
     except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
         if "not found in known_hosts" in str(error):
-            raise HostKeyError(where, changed=False, fix=unknown_key) from error
+            at = broken_places(known.files, known.name)
+            raise HostKeyError(where, changed=False, fix=unknown_key, at=at) from error
         told = getattr(error, "strerror", None) or error
         raise ConnectionException(f"{where}: cannot connect: {told}") from error

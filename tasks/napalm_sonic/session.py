@@ -27,7 +27,7 @@ from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
 from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
-from napalm_sonic.login import connect, login_errors
+from napalm_sonic.login import KnownHosts, connect, login_errors
 from napalm_sonic.login_key import with_key
 from napalm_sonic.quoting import Quotes
 from railweave.secrets import shown_text
@@ -291,12 +291,23 @@ def _connect(session: Session) -> Any:
         "alt_key_file; ssh_strict=False accepts any key, in labs only"
     )
     changed = "If the switch was reinstalled, remove its old line (ssh-keygen -R) and add the new key"
+    hosts = KnownHosts(_known_hosts_files(session.netmiko_arguments), known_name(session.hostname, port))
     tunnel = dial(session.jump, session.hostname, port, timeout_s) if session.jump is not None else None
     with (
         closed_on_failure(tunnel),
-        login_errors(where, session.username, session.timeout_s, unknown_key=unknown, changed_key=changed),
+        login_errors(where, session.username, session.timeout_s, known=hosts, unknown_key=unknown, changed_key=changed),
     ):
         return _logged_in(session, tunnel)
+
+
+def _known_hosts_files(arguments: "Mapping[str, Any]") -> tuple[Path, ...]:
+    """Return the files that hold the keys of switches, by netmiko's arguments."""
+    own = [_USERS_KNOWN_HOSTS] if arguments.get("system_host_keys") else []
+    alternative = [str(arguments["alt_key_file"])] if arguments.get("alt_host_keys") else []
+    return tuple(Path(file).expanduser() for file in (*own, *alternative))
+
+
+_USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
@@ -333,8 +344,7 @@ def _connection_class() -> type[Any]:
         def _build_ssh_client(self) -> Any:
             """Load the known keys of this one host instead of whole files."""
             client = self._get_ssh_client_instance()
-            files = [Path("~/.ssh/known_hosts").expanduser()] if self.system_host_keys else []
-            files += [Path(self.alt_key_file).expanduser()] if self.alt_host_keys else []
+            files = _known_hosts_files(vars(self))
             _, self._transport_factory = check_host_key(client, files, self._known_name, self.key_policy)
             return client
 

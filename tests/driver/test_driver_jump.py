@@ -174,16 +174,28 @@ def refusal(served: Any, jump: JumpHost, **options: Any) -> str:
 
 def test_an_unknown_jump_host_key_is_refused_before_any_login(served: Any, jump: JumpHost, tmp_path: Path) -> None:
     said = refusal(served, jump, known_hosts=str(tmp_path / "none"))
-    assert "host key is unknown" in said
+    assert "host key is unknown. " in said
     assert "railweave trust" in said
     assert (jump.logins, jump.asked) == (0, [])
 
 
 def test_a_changed_jump_host_key_is_refused(served: Any, jump: JumpHost) -> None:
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode().strip()
-    jump.known_hosts.write_text(f"[127.0.0.1]:{jump.port} {other}\n")
-    assert "not the known one" in refusal(served, jump)
+    jump.known_hosts.write_text(f"# of the site\n[127.0.0.1]:{jump.port} {other}\n")
+    assert f"not the known one ({jump.known_hosts} line 2)" in refusal(served, jump)
     assert jump.logins == 0
+
+
+@pytest.mark.parametrize(("rest", "line"), [("ssh-ed25519", 1), ("ssh-ed25519 AAAA", 1), ("nonsense x", 1)])
+def test_a_line_of_which_no_key_can_be_read_is_named(served: Any, jump: JumpHost, rest: str, line: int) -> None:
+    jump.known_hosts.write_text(f"[127.0.0.1]:{jump.port} {rest}\n")
+    assert f"unknown ({jump.known_hosts} line {line}: no key can be read there)" in refusal(served, jump)
+
+
+def test_a_file_that_cannot_be_read_is_named(served: Any, jump: JumpHost) -> None:
+    jump.known_hosts.unlink()
+    jump.known_hosts.mkdir()
+    assert f"{jump.known_hosts} cannot be read: Is a directory" in refusal(served, jump)
 
 
 def test_a_revoked_jump_host_key_is_refused_and_a_certified_one_accepted(
@@ -191,7 +203,7 @@ def test_a_revoked_jump_host_key_is_refused_and_a_certified_one_accepted(
 ) -> None:
     recorded = jump.known_hosts.read_text(encoding="utf-8")
     jump.known_hosts.write_text(f"{recorded}@revoked * {recorded.split(' ', 1)[1]}")
-    assert "host key is revoked" in refusal(served, jump)
+    assert f"host key is revoked (@revoked, {jump.known_hosts} line 2)" in refusal(served, jump)
     assert jump.logins == 0
     public = authority.export_public_key("openssh").decode()
     jump.known_hosts.write_text(f"@cert-authority [127.0.0.*]:* {public}")
@@ -218,8 +230,8 @@ def test_a_switch_that_does_not_answer_behind_the_jump_host_is_named(served: Any
 
 
 def test_the_switchs_own_host_key_is_checked_through_the_jump_host(served: Any, jump: JumpHost) -> None:
-    served.known_hosts.write_text("")
-    assert "host key is unknown" in refusal(served, jump)
+    served.known_hosts.write_text(f"\n[127.0.0.1]:{served.port} ssh-rsa\n")
+    assert f"unknown ({served.known_hosts} line 2: no key can be read there)" in refusal(served, jump)
     assert settled(jump)
 
 

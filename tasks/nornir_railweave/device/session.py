@@ -60,7 +60,7 @@ def _with_command(refused: HostKeyError, name: str) -> HostKeyError:
     """Return the refusal of a host key with the command that records it, which the driver does not know."""
     trust = command_line("trust", name, *(["--replace"] if refused.changed else []))
     fix = f"If it was reinstalled, `{trust}` records the new key" if refused.changed else f"`{trust}` records it"
-    return HostKeyError(refused.where, changed=refused.changed, fix=fix)
+    return HostKeyError(refused.where, changed=refused.changed, fix=fix, at=refused.at)
 
 
 @contextmanager
