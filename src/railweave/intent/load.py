@@ -4,6 +4,8 @@ Of a file with several fabrics all are read, and the named one is returned with 
 """
 
 import hashlib
+import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
-from railweave.intent.as_built import CODE, read_as_built
+from railweave.intent.as_built import CODE, MOST_BYTES, read_as_built
 from railweave.intent.fabrics import group_order, split_fabrics
 from railweave.intent.positions import MAX_BYTES, Document, Value, decode, read_document
 from railweave.intent.reference import split_reference
@@ -55,11 +57,28 @@ def files_beside(path: Path) -> Beside:
     def read(name: str) -> tuple[str, bytes]:
         file = path.parent / name
         try:
-            return str(file), file.read_bytes()
+            folder, target = path.parent.resolve(), file.resolve(strict=True)
+            if not target.is_relative_to(folder):
+                raise RailweaveError(f"{file} leads out of {folder}: it is a symbolic link to {target}")
+            return str(file), _regular(target)
         except OSError as exc:
             raise RailweaveError(f"{file} cannot be read: {exc.strerror}") from None
+        except RuntimeError:
+            raise RailweaveError(f"{file} cannot be read: its symbolic links form a loop") from None
 
     return read
+
+
+def _regular(file: Path) -> bytes:
+    """Return the content of a file, at most a byte more than such a file may have; raises RailweaveError, OSError.
+
+    A pipe or a device is not opened for reading: whoever opens a pipe waits for a writer.
+    """
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise RailweaveError(f"{file} cannot be read: it is not a regular file")
+        return stream.read(MOST_BYTES + 1)
 
 
 def fabrics_in(path: Path) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Lengths as they were built: read from a CSV beside the intent, checked, and used in place of those of the design."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -167,3 +168,34 @@ def test_lengths_of_a_revision_are_those_of_its_own_table(project: Callable[[str
     assert load_intent(path).sha256 != before
     assert [designed_at(one, path).fabric.links[0].length_m for one in ("HEAD", "", "lab.yml")] == [3, 9, 9]
     assert designed_at("HEAD", path).intent.sha256 == before
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda file, other: file.symlink_to(other), "leads out of"),
+        (lambda file, other: file.symlink_to(file), "symbolic links"),
+        (lambda file, other: file.symlink_to("/dev/zero"), "leads out of"),
+        (lambda file, other: os.mkfifo(file), "it is not a regular file"),
+        (lambda file, other: file.mkdir(), "Is a directory"),
+    ],
+)
+def test_what_is_no_file_beside_the_intent_is_refused_at_once(
+    project: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, make: Callable[..., None], words: str
+) -> None:
+    intent = project("")
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "secrets.csv"
+    elsewhere.write_text("a_device,a_port,length_m\n")
+    Path("as-built.csv").unlink()
+    make(Path("as-built.csv"), elsewhere)
+    (report,) = reports(intent)
+    assert words in report
+    assert "lab.yml" in report
+
+
+def test_a_link_to_another_table_beside_the_intent_is_read(project: Callable[[str], Path]) -> None:
+    intent = project("")
+    Path("as-built.csv").rename("as-built-2026.csv")
+    Path("as-built-2026.csv").write_text("a_device,a_port,length_m\nlab-leaf1,Ethernet112,17\n")
+    Path("as-built.csv").symlink_to("as-built-2026.csv")
+    assert 17 in lengths(intent).values()
