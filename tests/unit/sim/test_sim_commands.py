@@ -460,3 +460,16 @@ def test_show_takes_the_options_that_sonics_own_takes(run: Run, switch: Device, 
 def test_sed_writes_a_file_in_place_and_prints_nothing(run: Run, switch: Device) -> None:
     told = run(switch, "echo release: 202505 > /tmp/v; sed -i s/202505/202511/ /tmp/v; cat /tmp/v")
     assert told == (0, "release: 202511\n", "")
+
+
+def test_the_platform_as_json_is_what_utilities_print(run: Run, switch: Device) -> None:
+    status, out, _ = run(switch, "show platform summary --json")
+    assert status == 0
+    shown = json.loads(out)
+    assert out == json.dumps(shown, sort_keys=True, indent=2) + "\n", (
+        "sonic-utilities utilities_common/cli.py json_dump"
+    )
+    assert list(shown) == ["asic_count", "asic_type", "hwsku", "model", "platform", "revision", "serial"]
+    run(switch, "sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' switch_type npu")
+    assert json.loads(run(switch, "show platform summary --json")[1])["switch_type"] == "npu"
+    assert run(switch, "show platform summary")[1].endswith("Switch Type: npu\n")

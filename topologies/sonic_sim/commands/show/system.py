@@ -83,12 +83,16 @@ def summary(one: Run, json_format: bool) -> None:
         "platform": metadata.get("platform", device.platform), "hwsku": metadata.get("hwsku", device.spec.hwsku),
         "asic_type": device.spec.asic, "asic_count": 1, "serial": device.spec.serial, "model": "N/A", "revision": "N/A",
     }  # fmt: skip
+    switch_type = metadata.get("switch_type")
     if json_format:
-        one.say(json.dumps(values))
+        found = {**values, **({"switch_type": switch_type} if switch_type else {})}
+        one.say(json.dumps(found, sort_keys=True, indent=2, ensure_ascii=False))
         return
     names = ("Platform", "HwSKU", "ASIC", "ASIC Count", "Serial Number", "Model Number", "Hardware Revision")
     for name, value in zip(names, values.values(), strict=True):
         one.say(f"{name}: {value}")
+    if switch_type:
+        one.say(f"Switch Type: {switch_type}")
 
 
 feature = show.branch("feature", "Show feature status")
