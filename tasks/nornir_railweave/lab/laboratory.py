@@ -178,6 +178,7 @@ def start(lab: LabFolder, topology: Topology, write: Callable[[], None], boot_s:
         (lab.folder / RUNNING).write_bytes(record(topology))
     except BaseException:
         containerlab.destroy()
+        docker("network", "rm", f"railweave-{lab.name}")
         remove(ends)
         raise
 
@@ -210,18 +211,27 @@ def stop(lab: LabFolder) -> bool:
     if (lab.folder / TOPOLOGY).exists():
         topologies.append(lab.folder / TOPOLOGY)
         lab.containerlab.destroy()
-    if ran:
-        _remove_remains(lab.name)
     remove(end for path in topologies for end in waiting_ends(lab.name, path))
     shutil.rmtree(lab.folder, ignore_errors=True)
+    # Also of a lab that does not run: its containers may have ended, or have been removed by hand.
+    _remove_remains(lab.name)
     return ran
 
 
 def _remove_remains(name: str) -> None:
-    """Remove what is left of a lab whose files are gone or say otherwise: Containerlab wants the topology for that."""
+    """Remove what is left of a lab whose files are gone or say otherwise: Containerlab wants the topology for that.
+
+    Raises ContainerlabError where its network stays, as while containers of others are attached to it.
+    """
     if found := _containers(name, "--all"):
         docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
-    docker("network", "rm", f"railweave-{name}")
+    network = f"railweave-{name}"
+    removed = docker("network", "rm", network)
+    if removed.returncode != 0 and docker("network", "inspect", network).returncode == 0:
+        raise ContainerlabError(
+            f"the network {network} is still there: {removed.stderr.strip()}; `docker network inspect {network}` lists"
+            f" the containers in it: disconnect or remove them, then `docker network rm {network}`"
+        )
 
 
 def refuse_used_ports(lab: LabFolder) -> None:

@@ -184,6 +184,21 @@ def test_a_lab_goes_down_with_what_was_added_to_it(programs: Any, tmp_path: Path
     assert not lab.folder.exists()
 
 
+def test_the_network_of_a_lab_goes_also_where_its_containers_are_gone(programs: Any, tmp_path: Path) -> None:
+    lab = programs()
+    assert not laboratory.stop(lab)
+    assert "docker network rm railweave-lab" in (tmp_path / "done").read_text().splitlines()
+
+
+def test_a_network_that_others_use_is_named(programs: Any, tmp_path: Path) -> None:
+    lab = programs()
+    said = "Error response from daemon: error while removing network: network railweave-lab has active endpoints"
+    (tmp_path / "bin" / "docker").write_text(f'#!/bin/sh\n[ "$2" = rm ] && {{ echo "{said}" >&2; exit 1; }}\nexit 0\n')
+    with pytest.raises(ContainerlabError, match=r"network railweave-lab is still there: .* active endpoints"):
+        laboratory.stop(lab)
+    assert not lab.folder.exists()
+
+
 def test_what_a_killed_process_has_left_is_removed_by_the_next(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
     laboratory.write_keys(lab)
