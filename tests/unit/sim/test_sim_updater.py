@@ -113,3 +113,42 @@ def test_verbose_counts_checkpoints(run: Run, switch: Device) -> None:
         '[\n    "one"\n]\n'
     )
     assert run(switch, "config list-checkpoints -v") == (0, start + found, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "Expecting value: line 1 column 1 (char 0)"),
+        (b"{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (b"\xff", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b"[]", "'list' object has no attribute 'get'"),
+        (b'{"PORT": []}', "'list' object has no attribute"),
+        (b"null", "'NoneType' object has no attribute 'get'"),
+    ],
+)
+def test_a_broken_checkpoint_is_refused_and_changes_nothing(
+    run: Run, switch: Device, content: bytes, words: str
+) -> None:
+    before = switch.db.document()
+    assert run(switch, "config checkpoint bad")[0] == 0
+    switch.files.write("/etc/sonic/checkpoints/bad.cp.json", content, now=0.0)
+    status, _, said = run(switch, "config rollback bad")
+    assert status == 2
+    assert said.startswith("Failed to rollback config\n")
+    assert words in said
+    assert switch.db.document() == before
+
+
+@pytest.mark.parametrize(
+    ("operation", "refused"),
+    [
+        ({"op": "add", "path": "/PORT/Eth200", "value": {"lanes": "200", "speed": "40000"}}, True),
+        ({"op": "add", "path": "/PORT/Eth200", "value": {"lanes": "200"}}, False),
+        ({"op": "add", "path": "/PORT/Ethernet0/fec", "value": "rs"}, False),
+    ],
+)
+def test_the_validator_of_ports_finds_a_name_that_begins_as_ports_do(
+    run: Run, switch: Device, operation: dict[str, Any], refused: bool
+) -> None:
+    _, _, said = _patch(run, switch, "", operation)
+    assert ("invalid null reference in method 'Table_hget'" in said) == refused

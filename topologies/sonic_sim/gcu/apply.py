@@ -111,7 +111,10 @@ class Applier:
         self.say("Patch Applier: localhost patch application completed.")
 
     def _permissions(self, current: Any, target: Any) -> None:
-        reason = refusal(self.device, current, target)
+        try:
+            reason = refusal(self.device, current, target)
+        except PatchError as error:
+            raise ApplyError(str(error)) from error
         if reason is not None:
             raise ApplyError(reason)
 

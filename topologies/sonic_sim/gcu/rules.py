@@ -6,7 +6,7 @@ from typing import Any
 
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.device import Device
-from sonic_sim.gcu.patch import Operation, difference, parts_of
+from sonic_sim.gcu.patch import Operation, PatchError, difference, parts_of
 
 _PREFIX = "generic_config_updater.field_operation_validators"
 _LISTED_SKUS = re.compile(
@@ -91,7 +91,19 @@ def _port(device: Device, operation: Operation) -> bool:
     for part in reversed(below):
         value = {part: value}
     rows = value.items() if operation["op"] != "remove" and isinstance(value, dict) else ()
-    return all(_fits(device, port, row) for port, row in rows if isinstance(row, dict))
+    changed = [(port, row) for port, row in rows if isinstance(row, dict)]
+    if below and any(_CHECKED_FIELDS & row.keys() for _, row in changed):
+        named = re.search(r"Ethernet\d+", operation["path"])
+        if named is None:
+            raise PatchError(_NO_PORT_NAME)
+        return all(_fits(device, named[0], row) for _, row in changed)
+    return all(_fits(device, port, row) for port, row in changed)
+
+
+_CHECKED_FIELDS = frozenset({"fec", "speed"})
+_NO_PORT_NAME = "invalid null reference in method 'Table_hget', argument 2 of type 'std::string const &'"
+"""What SWIG says where the validator asks STATE_DB for a port whose name it did not find in the path: it looks for
+``Ethernet`` and digits (sonic-utilities generic_config_updater/field_operation_validators.py)."""
 
 
 def _fits(device: Device, port: str, row: Mapping[str, Any]) -> bool:

@@ -23,6 +23,9 @@ _NOT_REFLECTED = "localhost: after applying patch to config, there are still som
 _SECONDS = 0.35
 _CYAN, _RED = 36, 31
 
+_OF_MALFORMED = (ValueError, AttributeError, TypeError)
+"""What Python raises of a document that is JSON and no configuration; the commands print it, whatever it says."""
+
 _dry_run = flag("-d", "--dry-run", help="test out the command without affecting config state")
 _verbose = flag("-v", "--verbose", help="print additional details of what the operation is doing")
 _ignore_tables = flag("-n", "--ignore-non-yang-tables", hidden=True)
@@ -166,7 +169,7 @@ def replace(
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
         _replace(applier, json.loads(_text(one, target_file_path)))
-    except (PatchError, ApplyError, json.JSONDecodeError) as error:
+    except (PatchError, ApplyError, *_OF_MALFORMED) as error:
         _fail(one, "Failed to replace config", str(error))
     _end(one, "Config replaced successfully.", applier.seconds)
 
@@ -308,12 +311,14 @@ def rollback(
     _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")
     _must_exist(one, checkpoint_name, "Failed to rollback config")
-    _rollbacker(one, "Loading checkpoint into memory.", "Replacing config using 'Config Replacer'.")
+    _rollbacker(one, "Loading checkpoint into memory.")
     try:
+        content = json.loads(one.device.files.read(_path(checkpoint_name)).decode())
+        _rollbacker(one, "Replacing config using 'Config Replacer'.")
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
-        _replace(applier, json.loads(one.device.files.read(_path(checkpoint_name))))
-    except (ApplyError, PatchError) as error:
+        _replace(applier, content)
+    except (ApplyError, PatchError, *_OF_MALFORMED) as error:
         _fail(one, "Failed to rollback config", str(error))
     _rollbacker(one, "Config rollbacking completed.")
     _end(one, "Config rolled back successfully.", applier.seconds)
