@@ -5,10 +5,12 @@ FRR's ``show running-config``. This module reads and writes that form and decide
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain, repeat
+from operator import contains, methodcaller
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.secrets import shown_text
 from railweave.sonic.rows import ConfigDb, Fields, Value
@@ -124,12 +126,32 @@ def running_from(document: object) -> RunningConfig:
             continue
         if not isinstance(rows, Mapping):
             raise DocumentError(f"{table}: not a table of rows")
-        tables[table] = {key: parse_fields(fields, f"{table}|{key}") for key, fields in rows.items()}
+        if type(rows) is dict and _are_plain(rows.values()):
+            tables[table] = rows  # most tables are as CONFIG_DB keeps them
+        else:
+            tables[table] = {key: parse_fields(fields, f"{table}|{key}") for key, fields in rows.items()}
     frr = document.get(BGPRAW)
     return RunningConfig(tables, frr if isinstance(frr, str) and frr.strip() else None)
 
 
 _TEXT = frozenset({str})
+_ROW = frozenset({dict})
+
+
+def _are_plain(rows: Collection[object]) -> bool:
+    """Tell whether rows are as ``parse_fields`` returns them, without a call for each of them."""
+    if not _ROW.issuperset(map(type, rows)):
+        return False
+    found = cast("Collection[Fields]", rows)
+    return are_texts(found) and not any(map(contains, found, repeat(PLACEHOLDER)))
+
+
+def are_texts(rows: Iterable[Fields]) -> bool:
+    """Tell whether all fields of rows are texts, none a list."""
+    return _TEXT.issuperset(map(type, chain.from_iterable(map(_values, rows))))
+
+
+_values = methodcaller("values")
 
 
 def parse_fields(fields: object, where: str) -> dict[str, Value]:

@@ -18,7 +18,7 @@ from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.delta.spans import SPANNED, rows_by_port, span_edits
-from railweave.sonic.document import RunningConfig, canonical, same_value
+from railweave.sonic.document import RunningConfig, are_texts, canonical, same_value
 from railweave.sonic.frr import frr_difference, with_lines
 from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.frr.maintenance import Maintenance, maintenance_of
@@ -279,7 +279,7 @@ def running_sha256(running: RunningConfig, intended: DeviceConfig) -> str:
     """
     intended_db = intended.config_db()
     scope = scope_of(running.config_db, intended_db)
-    rows: list[tuple[str, str, Fields]] = []
+    rows: list[HashedRow] = []
     for table, table_rows in running.config_db.items():
         rows += _hashed_rows(scope, table, table_rows, intended_db.get(table, {}))
     found = running.frr_document
@@ -307,13 +307,29 @@ def _digested(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterator[tuple[str, str, Fields]]:
-    """Yield our rows of a table with what counts of their fields; ``stated`` are the intended ones."""
+HashedRow = tuple[str, str, Fields]
+
+
+def _hashed_rows(scope: Scope, table: str, rows: Table, stated: Table) -> Iterable[HashedRow]:
+    """Return our rows of a table with what counts of their fields; ``stated`` are the intended ones."""
+    if rows.keys() <= stated.keys():
+        owned = rows
+    else:
+        beside = _beside_others(rows) if table == PRIORITY_GROUPS else frozenset()
+        owned = {
+            key: fields
+            for key, fields in rows.items()
+            if key in stated or (key not in beside and is_ours(scope, table, key))
+        }
+    whole = not (is_fieldwise(table) or has_permanent_rows(table) or neutral_fields(table))
+    if whole and are_texts(owned.values()):
+        return [(table, key, fields) for key, fields in owned.items()]
+    return _with_what_counts(table, owned, stated)
+
+
+def _with_what_counts(table: str, rows: Table, stated: Table) -> Iterator[HashedRow]:
     fieldwise, held, neutral = is_fieldwise(table), has_permanent_rows(table), neutral_fields(table)
-    beside = _beside_others(rows) if table == PRIORITY_GROUPS else frozenset()
     for key, fields in rows.items():
-        if key not in stated and (key in beside or not is_ours(scope, table, key)):
-            continue
         if held:
             if is_as_good_as_none(table, key, fields):
                 continue
