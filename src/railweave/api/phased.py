@@ -139,7 +139,7 @@ def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
-    shown = first_few((f"{cable.stays} to {cable.after}" for cable in missing.cables), _MOST_NAMED, "; ")
+    shown = first_few((f"{' to '.join(map(str, cable.ends_after))}" for cable in missing.cables), _MOST_NAMED, "; ")
     before = missing.phase.number
     found = error(
         "RW518",

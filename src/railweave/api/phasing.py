@@ -129,11 +129,7 @@ def _ports(fabric: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, 
 
 def _first_missing(moving: Sequence[Phase], ports: set[tuple[str, str]]) -> Waiting | None:
     for phase in moving:
-        cables = tuple(
-            cable
-            for cable in phase.cables
-            if cable.after and {(end.device, end.port) for end in (cable.stays, cable.after)} & ports
-        )
+        cables = tuple(cable for cable in phase.cables if {(end.device, end.port) for end in cable.ends_after} & ports)
         if cables:
             return Waiting(phase, cables)
     return None

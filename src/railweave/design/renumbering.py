@@ -1,13 +1,15 @@
 """Two designs of one fabric compared: identities that would change, and cables that would move.
 
-Devices are the same when they have the same place (role and number), whatever their name; a link is the same when its
-lower end, nearer to the GPUs, is the same port. So a cable that moves to another spine is a move, not a renumbering.
+Devices are the same when they have the same place (role and number), whatever their name. A cable is both its ports,
+and one that moves, at either end or at both, is a move, not a renumbering; a port that keeps its cable keeps its
+address.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from railweave.fabric.model import IPV6_BLOCK_LENGTH, Fabric, Link, Switch
+from railweave.fabric.moves import End, Ends, moves
 from railweave.units import ipv4_text, ipv6_text
 
 
@@ -108,24 +110,36 @@ def _renumbered_links(old: Fabric, new: Fabric) -> Iterator[Renumbered]:
 
 
 def moved_cables(old: Fabric, new: Fabric) -> tuple[MovedCable, ...]:
-    """Return the cables of ``old`` that have another end in ``new``, in the order of ``old``.
+    """Return the cables of ``old`` that have another end in ``new``, in the order of ``old`` (`fabric.moves`).
 
-    A cable is followed by its lower end; one whose lower port is not used any more, by its upper end. Cables that only
-    come or go, with their devices, are no moves.
+    Cables that only come or go, with their devices, are no moves.
     """
-    lowers = {_lower_end(new, link): link for link in new.links}
-    uppers = {_upper_end(new, link): link for link in new.links}
-    used = {_lower_end(old, link) for link in old.links}
-    moves = []
-    for link in old.links:
-        now = lowers.get(_lower_end(old, link))
-        if now is None:
-            now = uppers.get(_upper_end(old, link))
-            if now is None or _lower_end(new, now) in used:
-                continue
-        if _both_ends(old, link) != _both_ends(new, now):
-            moves.append(MovedCable(_ends(old, link), _ends(new, now)))
-    return tuple(moves)
+    before, after = _cables_between(old, new), _cables_between(new, old)
+    return tuple(
+        MovedCable(_ends(old, before[ends]), _ends(new, after[now])) for ends, now in moves(before, after).items()
+    )
+
+
+def _cables_between(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
+    """Return the cables of ``fabric`` whose lower devices ``other`` has too."""
+    kept = {_device(other, name) for name in (*other.switch_of, *other.host_of)}
+    found = {}
+    for link in fabric.links:
+        device = _device(fabric, link.lower)
+        if device in kept:
+            upper = End(_device(fabric, link.upper), _place(fabric, link.upper, link.upper_port))
+            found[Ends(End(device, _place(fabric, link.lower, link.lower_port)), upper)] = link
+    return found
+
+
+def _place(fabric: Fabric, device: str, index: int) -> Hashable:
+    """Return what identifies a port: cage and place there, as cages of another breakout before it are more or fewer
+    ports, and move none; the number of a port of a node."""
+    switch = fabric.switch_of.get(device)
+    if switch is None:
+        return index
+    port = switch.panel.ports[index]
+    return port.panel, max(port.subport, 1)
 
 
 def _device(fabric: Fabric, name: str) -> tuple[str, str | int]:
@@ -138,15 +152,8 @@ def _lower_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], int]:
     return _device(fabric, link.lower), link.lower_port
 
 
-def _upper_end(fabric: Fabric, link: Link) -> tuple[tuple[str, str | int], tuple[int, int]]:
-    """Return the upper device and its port by cage and place there: cages of another breakout before it are
-    more or fewer ports, and move none."""
-    port = fabric.switch_of[link.upper].panel.ports[link.upper_port]
-    return _device(fabric, link.upper), (port.panel, max(port.subport, 1))
-
-
-def _both_ends(fabric: Fabric, link: Link) -> tuple[object, object]:
-    return _lower_end(fabric, link), _upper_end(fabric, link)
+def _upper_end(fabric: Fabric, link: Link) -> tuple[object, Hashable]:
+    return _device(fabric, link.upper), _place(fabric, link.upper, link.upper_port)
 
 
 def _ends(fabric: Fabric, link: Link) -> CableEnds:

@@ -16,7 +16,7 @@ from railweave.errors import RefusedError
 from railweave.jsonable import as_json
 from railweave.plan.headline import headline
 from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
-from railweave.plan.moves import moved_cables
+from railweave.plan.moves import MovedCable, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
 from railweave.wording import command_line
@@ -46,10 +46,17 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "policy": _policy_json(plan.policy),
         "violations": as_json(plan.violations),
         "gone": list(plan.gone),
-        "cables_to_move": as_json(moved_cables(plan)),
+        "cables_to_move": [_cable_json(cable) for cable in moved_cables(plan)],
         "headline": headline(plan),
         "summary": as_json(plan.summary),
     }
+
+
+def _cable_json(cable: MovedCable) -> dict[str, Any]:
+    told = dict(as_json(cable))
+    if not cable.end_after:
+        del told["end_after"]
+    return told
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:

@@ -125,10 +125,21 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
                 ends[name, far] += 1
     pairs: dict[frozenset[str], int] = {}
     for (device, far), count in ends.items():
-        if far in switches:
-            pair = frozenset((device, far))
-            pairs[pair] = max(pairs.get(pair, 0), count)
-    return sum(pairs.values()), sum(count for (_, far), count in ends.items() if far not in switches)
+        pair = frozenset((device, far))
+        pairs[pair] = max(pairs.get(pair, 0), count)
+    for pair in _moved_pairs(plan, op):
+        # A cable that moves goes from one place and comes to another; it is neither removed nor added.
+        pairs[pair] = max(pairs.get(pair, 0) - 1, 0)
+    links = sum(count for pair, count in pairs.items() if pair <= switches)
+    return links, sum(pairs.values()) - links
+
+
+def _moved_pairs(plan: Plan, op: Op) -> Iterable[frozenset[str]]:
+    """Yield the devices between which each cable that moves is afterwards, of a removal those between which it was."""
+    for cable in moved_cables(plan):
+        near, far = (cable.end_after, cable.after) if op is Op.ADD else ("", cable.before)
+        device = near.rpartition(":")[0] or cable.device
+        yield frozenset((device, far.rpartition(":")[0]))
 
 
 def _type(change: Change) -> str:
@@ -173,10 +184,17 @@ def _touched(plan: Plan, running: Collection[str]) -> str:
     if worst is Disruption.NONE:
         return f"{what} ({dropped})" if dropped else f"{what} without disruption"
     if not disruptive:
-        return f"{what}, disrupting only links that are removed"
+        return f"{what}, disrupting only links that are {_what_goes(plan)}"
     meant = impact(worst, (change for name in running for change in plan.deltas[name]))
     some = "" if len(disruptive) == len(running) else f" on {len(disruptive)}"
     return f"{what} ({', '.join(one for one in (f'{meant}{some}', dropped) if one)})"
+
+
+def _what_goes(plan: Plan) -> str:
+    """Return what becomes of links whose ports change or close."""
+    if not moved_cables(plan):
+        return "removed"
+    return "removed or moved" if any(_links(plan, Op.REMOVE)) else "moved"
 
 
 def _moved(plan: Plan) -> Iterable[str]:

@@ -5,67 +5,64 @@ count). A change of one of them means that the intent renumbers the fabric, whic
 cable moves to another neighbor may get the address of its new link: that is growth, not renumbering.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from railweave.design.renumbering import Renumbered
-from railweave.fabric.model import TIER_NAMES
+from railweave.fabric.moves import Ends
+from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.model import Plan
 from railweave.sonic.delta.change import Change, Delta, Op
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.ports import LOOPBACK
 
-_LEVELS = {name: level for level, name in enumerate(TIER_NAMES)}
-
 
 @dataclass(frozen=True, slots=True)
 class MovedCable:
-    """A port whose cable goes to another place: ``before`` and ``after`` are ``device:port``."""
+    """A cable that goes to another place, by its end nearer to the GPUs, ``device`` and ``port``: ``before`` and
+    ``after`` are the far ends, ``device:port``; ``end_after`` is where the near end goes, empty where it stays."""
 
     device: str
     port: str
     before: str
     after: str
+    end_after: str = ""
 
     def __str__(self) -> str:
         """Return the move in a phrase."""
-        return f"{self.device}:{self.port} from {self.before} to {self.after}"
+        if not self.end_after:
+            return f"{self.device}:{self.port} from {self.before} to {self.after}"
+        return f"{self.device}:{self.port} – {self.before} to {self.end_after} – {self.after}"
 
 
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     """Return the cables that move, by their lower ends; cables that only come or go are none of them."""
-    moved: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
-    # A switch that takes or loses its name comes or goes with all its cables.
-    renamed = {
+    # A switch that takes or loses its name comes or goes with all its cables, as one that is provisioned does.
+    new = plan.unprovisioned | {
         name
         for name, delta in plan.deltas.items()
         if any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE))
     }
-    for name, delta in plan.deltas.items():
-        if plan.devices[name].unprovisioned or name in renamed:
-            continue
-        for change in delta.about(SubjectKind.LINK):
-            if change.op is Op.UPDATE and change.field is not None:
-                fields = moved.setdefault((name, change.subject.port), {})
-                fields[change.field] = (str(change.before), str(change.after))
-    return tuple(
-        MovedCable(device, port, _end(fields, 0), _end(fields, 1))
-        for (device, port), fields in moved.items()
-        if _is_lower_end(plan, device, fields)
+    running = [delta for name, delta in plan.deltas.items() if name not in new]
+    if all(change.op is Op.ADD for delta in running for change in delta.about(SubjectKind.LINK)):
+        return ()
+    return tuple(_moved(one, one.moves) for one in changed_cables(plan) if one.moves and not _is_of(new, one.moves))
+
+
+def _is_of(new: Collection[str], ends: tuple[Ends, Ends]) -> bool:
+    return any(each.lower.device in new for each in ends)
+
+
+def _moved(cable: CableChange, ends: tuple[Ends, Ends]) -> MovedCable:
+    before, after = ends
+    lower, then = before.lower, after.lower
+    return MovedCable(
+        str(lower.device),
+        str(lower.port),
+        cable.before,
+        cable.after,
+        f"{then.device}:{then.port}" if then != lower else "",
     )
-
-
-def _is_lower_end(plan: Plan, device: str, fields: Mapping[str, tuple[str, str]]) -> bool:
-    """Tell whether a cable leads up from a device, so that it is counted there and not at its upper end."""
-    level = _LEVELS.get(plan.devices[device].role)
-    far = [plan.devices[name].role for name in fields.get("name", ()) if name in plan.devices]
-    return level == 0 or (level is not None and any(_LEVELS.get(role, 0) > level for role in far))
-
-
-def _end(fields: dict[str, tuple[str, str]], side: int) -> str:
-    name = fields.get("name", ("the same device",) * 2)[side]
-    port = fields.get("port", ("the same port",) * 2)[side]
-    return f"{name}:{port}"
 
 
 def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:

@@ -17,7 +17,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from railweave.design.renumbering import renumbered
+from railweave.design.renumbering import MovedCable, moved_cables, renumbered
+from railweave.diagnostics import error
+from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link
 from railweave.hosts.values import roce_mtu_bytes
 from railweave.plan.class_change import moved_markings
@@ -25,7 +27,7 @@ from railweave.plan.removal import removal_steps
 from railweave.plan.restriping import Move, joined, restriping_steps, rewired, with_switches, with_tier_above
 from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
-from railweave.wording import counted, listed
+from railweave.wording import command_line, counted, first_few, listed
 
 
 class PhaseKind(StrEnum):
@@ -59,7 +61,7 @@ class CableEnd:
 @dataclass(frozen=True, slots=True)
 class CableMove:
     """A cable whose ``stays`` end keeps its port while the other goes from ``before`` to ``after``; None for ``after``
-    where it is taken out."""
+    where it is taken out. Where both ends move ``stays`` is the one nearer to the GPUs, and goes to ``stays_after``."""
 
     stays: CableEnd
     before: CableEnd
@@ -67,6 +69,12 @@ class CableMove:
     speed_gbps: int
     length_m: int
     media: str
+    stays_after: CableEnd | None = None
+
+    @property
+    def ends_after(self) -> tuple[CableEnd, ...]:
+        """Return its ends afterwards; none of a cable that is taken out."""
+        return () if self.after is None else (self.stays_after or self.stays, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +128,14 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.
 
     One phase where one step suffices, and where devices would be renumbered: that has no gentle way. Raises
-    RefusedError for a change that disrupts traffic in any order, with the fix.
+    RefusedError for a change that disrupts traffic in any order, with the fix; so is one that moves cables of GPU
+    nodes, or renumbers devices and moves cables.
     """
-    if renumbered(base, head):
+    is_renumbering = bool(renumbered(base, head))
+    moved = [one for one in moved_cables(base, head) if is_renumbering or one.before.lower in base.host_of]
+    if moved:
+        raise _refused_moves(moved, is_renumbering=is_renumbering)
+    if is_renumbering:
         return (_whole(head),)
     removals = tuple(_removals(base, head))
     kept = removals[-1].fabric if removals else base
@@ -136,6 +149,26 @@ def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
         why = "what had to wait for the cables" if found[-1].cables else "what no link waits for"
         found.append(Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head))
     return _numbered(base, [*found, *shared] or [_whole(head)])
+
+
+def _refused_moves(moved: Sequence[MovedCable], *, is_renumbering: bool) -> RefusedError:
+    shown, count = first_few(map(str, moved), 1, "; "), counted(len(moved), "cable")
+    if is_renumbering:
+        message = f"the change renumbers devices and moves {count}: {shown}"
+        fix = "make two changes of it"
+    else:
+        message = f"{count} of GPU nodes move: {shown}"
+        fix = "take these nodes out in one change and put them in again in another"
+    return RefusedError(
+        [
+            error(
+                "RW519",
+                f"{message}; no order of steps keeps their links",
+                devices=tuple(dict.fromkeys(one.before.lower for one in moved)),
+                fix=f"{fix}; or move them in a maintenance window with `{command_line('deploy', '--single-step')}`",
+            )
+        ]
+    )
 
 
 def phases_alike(found: Sequence[Phase], number: int) -> int:
@@ -283,14 +316,19 @@ def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> 
 
 def _cable(fabric: Fabric, move: Move) -> CableMove:
     link = move.after or move.before
-    return CableMove(
-        stays=_end(fabric, link.lower, link.lower_port),
-        before=_end(fabric, move.before.upper, move.before.upper_port),
-        after=None if move.after is None else _end(fabric, move.after.upper, move.after.upper_port),
-        speed_gbps=link.speed_gbps,
-        length_m=link.length_m,
-        media=link.media,
-    )
+    lower, upper = _ends(fabric, move.before)
+    lower_after, upper_after = (lower, None) if move.after is None else _ends(fabric, move.after)
+    stays, before, after, stays_after = lower, upper, upper_after, None
+    if lower_after != lower:
+        if upper_after == upper:
+            stays, before, after = upper, lower, lower_after
+        else:
+            stays_after = lower_after
+    return CableMove(stays, before, after, link.speed_gbps, link.length_m, link.media, stays_after)
+
+
+def _ends(fabric: Fabric, link: Link) -> tuple[CableEnd, CableEnd]:
+    return _end(fabric, link.lower, link.lower_port), _end(fabric, link.upper, link.upper_port)
 
 
 def _end(fabric: Fabric, device: str, index: int) -> CableEnd:

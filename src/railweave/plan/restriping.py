@@ -1,8 +1,11 @@
-"""Re-striping: cables that move to other spines, in as few steps as keep every leaf on the air.
+"""Re-striping: cables between switches that move, in as few steps as keep every leaf on the air.
+
+A cable moves to another spine where their number changes, to another port of its leaf where the reserve lays out the
+ports anew, and at both ends where a pair gets more links (``fabric.moves`` tells which cable becomes which).
 
 In one step a leaf has at most 1/M of its uplinks away, M the spines of a plane before the change, and a leaf-spine pair
-at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts section 10). Spine ports
-are given away before they are taken: a cable whose new port is still in use waits for a later step. Where cables
+at most one link of its bundle; so a step costs no more than one spine that fails (fabric-facts section 10). Ports are
+given away before they are taken: a cable one of whose new ports is still in use waits for a later step. Where cables
 exchange their ports in a ring, the ring goes in one step.
 
 The order is fixed: by leaf port, then by leaf. So all leaves move the same uplinks in the same step, and at its end
@@ -16,20 +19,34 @@ from dataclasses import dataclass, replace
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link, Switch
+from railweave.fabric.moves import End, Ends
+from railweave.fabric.moves import moves as cable_moves
 from railweave.wording import command_line, first_few
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An uplink that ends elsewhere: the link before, and after; None for ``after`` where it goes away."""
+    """An uplink with another end, or two others: the link before, and after; None for ``after`` where it goes away."""
 
     before: Link
     after: Link | None
 
     @property
     def lower_end(self) -> tuple[str, int]:
-        """Return the end that stays: the lower switch and its port."""
-        return self.before.lower, self.before.lower_port
+        """Return the lower switch and its port before, by which the move is told from others."""
+        return _lower(self.before)
+
+    @property
+    def taken(self) -> tuple[tuple[str, int], ...]:
+        """Return the ports that the cable needs and has not."""
+        if self.after is None:
+            return ()
+        return tuple(port for port in (_lower(self.after), _upper(self.after)) if port not in self.given)
+
+    @property
+    def given(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Return the ports that the cable has."""
+        return _lower(self.before), _upper(self.before)
 
 
 def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
@@ -54,14 +71,12 @@ def with_tier_above(fabric: Fabric, head: Fabric) -> Fabric:
 
 def joined(fabric: Fabric, head: Fabric) -> Fabric:
     """Return ``fabric`` with those links of ``head`` above its spines for which both ports are free."""
-    used = {end for link in fabric.links for end in ((link.lower, link.lower_port), _upper(link))}
+    used = {end for link in fabric.links for end in (_lower(link), _upper(link))}
     names, top = fabric.switch_of.keys(), len(fabric.tiers) - 1
     added = tuple(
         link
         for link in head.fabric_links
-        if link.level == top
-        and {link.lower, link.upper} <= names
-        and used.isdisjoint({(link.lower, link.lower_port), _upper(link)})
+        if link.level == top and {link.lower, link.upper} <= names and used.isdisjoint({_lower(link), _upper(link)})
     )
     return replace(fabric, links=(*fabric.links, *added)) if added else fabric
 
@@ -74,7 +89,7 @@ def rewired(fabric: Fabric, moves: Iterable[Move]) -> Fabric:
 
 
 def _after(link: Link, moved: dict[tuple[str, int], Move]) -> Link | None:
-    move = moved.get((link.lower, link.lower_port))
+    move = moved.get(_lower(link))
     return link if move is None else move.after
 
 
@@ -95,19 +110,25 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
-    """Return the uplinks with another spine port, and those that go away and hold a port that another one needs."""
-    intended = {(link.lower, link.lower_port): link for link in head.fabric_links}
-    moved, gone = [], []
-    for link in base.fabric_links:
-        after = intended.get((link.lower, link.lower_port))
-        if after is None:
-            gone.append(Move(link, None))
-        elif _upper(after) != _upper(link):
-            moved.append(Move(link, after))
-    needed = {_upper(move.after) for move in moved if move.after}
-    held = [move for move in gone if _upper(move.before) in needed]
+    """Return the uplinks that move, and those that go away and hold a port that another one needs."""
+    before, after = _by_ends(base, head), _by_ends(head, base)
+    found = cable_moves(before, after)
+    moved = [Move(before[ends], after[now]) for ends, now in found.items()]
+    needed = {port for move in moved for port in move.taken}
+    gone = (Move(link, None) for ends, link in before.items() if ends not in after and ends not in found)
+    held = [move for move in gone if not needed.isdisjoint(move.given)]
     place = {switch.name: switch.number for switch in base.switches}
     return tuple(sorted((*moved, *held), key=lambda move: (move.before.lower_port, place[move.before.lower])))
+
+
+def _by_ends(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
+    """Return the links between switches of ``fabric`` whose lower ones ``other`` has too."""
+    links = (link for link in fabric.fabric_links if link.lower in other.switch_of)
+    return {Ends(End(*_lower(link)), End(*_upper(link))): link for link in links}
+
+
+def _lower(link: Link) -> _Port:
+    return link.lower, link.lower_port
 
 
 def _upper(link: Link) -> _Port:
@@ -125,10 +146,11 @@ def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
             [
                 error(
                     "RW519",
-                    f"cables move to other spines while the ports of {first_few(changed, 1)} change: in between, there"
+                    f"cables move while the ports of {first_few(changed, 1)} change: in between, there"
                     " is no name of a port that holds before and after",
                     devices=tuple(changed),
-                    fix="change ports (model, speeds, split) and the number of spines in two changes",
+                    fix="change ports (model, speeds, split) and what moves cables (spines, links_per_pair, reserve) in"
+                    " two changes",
                 )
             ]
         )
@@ -139,7 +161,7 @@ class _Schedule:
 
     def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
         self._left = {move.lower_end: move for move in moves}
-        self._holder = {_upper(move.before): move.lower_end for move in self._left.values()}
+        self._holder = {port: move for move in self._left.values() for port in move.given}
         uplinks = {name: own for name, own in base.uplinks_of.items() if own}
         self._most = {name: max(1, len(own) // len(base.above(name))) for name, own in uplinks.items()}
 
@@ -152,7 +174,8 @@ class _Schedule:
                 step.add(*self._ring(step))
             for move in step.moves:
                 del self._left[move.lower_end]
-                del self._holder[_upper(move.before)]
+                for port in move.given:
+                    del self._holder[port]
             yield tuple(step.moves)
 
     def _fill(self, step: "_Step") -> None:
@@ -169,20 +192,23 @@ class _Schedule:
             waiting = later
 
     def _is_free(self, move: Move, step: "_Step") -> bool:
-        holder = move.after and self._holder.get(_upper(move.after))
-        return holder is None or holder in step.ports
+        return all(holder.lower_end in step.ports for holder in self._holders(move))
+
+    def _holders(self, move: Move) -> list[Move]:
+        """Return the moves whose cables have the ports that ``move`` needs."""
+        return [holder for port in move.taken if (holder := self._holder.get(port)) is not None]
 
     def _ring(self, step: "_Step") -> tuple[Move, ...]:
         for move in self._left.values():
             ring = self._ring_of(move)
-            if ring and step.fits(*ring):
+            if step.fits(*ring):
                 return ring
         first = next(iter(self._left.values())).before
         raise RefusedError(
             [
                 error(
                     "RW519",
-                    f"{len(self._left)} cables, the first at {first.lower}, exchange their spine ports in rings that "
+                    f"{len(self._left)} cables, the first at {first.lower}, exchange their ports in rings that "
                     "are too long to be moved without taking more than one link of a pair away",
                     devices=(first.lower,),
                     fix="choose another number of spines, or move these cables in a maintenance window with plain "
@@ -192,15 +218,15 @@ class _Schedule:
         )
 
     def _ring_of(self, first: Move) -> tuple[Move, ...]:
-        """Return the cables that wait for each other's ports, the last one for ``first``; empty where they do not."""
-        ring = {first.lower_end: first}
-        last = first
-        while last.after is not None:
-            holder = self._holder.get(_upper(last.after))
-            if holder is None or holder in ring:
-                return tuple(reversed(ring.values())) if holder == first.lower_end else ()
-            last = ring[holder] = self._left[holder]
-        return ()
+        """Return ``first`` and every cable that it waits for, in the order in which they can be moved."""
+        found: dict[tuple[str, int], Move] = {}
+        waiting = [first]
+        while waiting:
+            move = waiting.pop()
+            if move.lower_end not in found:
+                found[move.lower_end] = move
+                waiting += self._holders(move)
+        return tuple(reversed(found.values()))
 
 
 class _Step:

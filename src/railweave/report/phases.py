@@ -67,7 +67,7 @@ def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = N
     left = phase.cables if missing is None else tuple(missing)
     rows = (
         (
-            rack(cable.stays),
+            _then(cable.stays, cable.stays_after),
             rack(cable.before),
             "taken out" if cable.after is None else rack(cable.after),
             format_speed(cable.speed_gbps),
@@ -164,7 +164,7 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
         {
             **members(one, "number", "title", "kind", "why"),
             "switches": len(one.fabric.switches),
-            **members(one, "cables"),
+            "cables": [cable_json(cable) for cable in one.cables],
             "leaving": list(one.leaving),
         }
         for one in phases
@@ -174,7 +174,10 @@ def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
 
 def cable_json(cable: CableMove) -> dict[str, Any]:
     """Return one cable."""
-    return dict(as_json(cable))
+    told = dict(as_json(cable))
+    if cable.stays_after is None:
+        del told["stays_after"]
+    return told
 
 
 def phased_json(result: PhasedResult) -> dict[str, Any]:
@@ -259,7 +262,12 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
 def _cable_line(cable: CableMove) -> str:
     to = "out" if cable.after is None else f"to {rack(cable.after)}"
     medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {cable.media}"
-    return f"cable of {rack(cable.stays)}: from {rack(cable.before)} {to}; {medium}"
+    return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {to}; {medium}"
+
+
+def _then(end: CableEnd, after: CableEnd | None) -> str:
+    """Return an end, and where it is moved to if it is."""
+    return rack(end) if after is None else f"{rack(end)}, now {rack(after)}"
 
 
 def _sentence(text: str) -> str:

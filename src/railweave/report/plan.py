@@ -199,7 +199,7 @@ def _cables(plan: Plan) -> Iterable[str]:
     if not cables:
         return
     rows = [
-        (GLYPHS[one.op], code(one.lower), " → ".join(map(code, filter(None, (one.before, one.after)))))
+        (GLYPHS[one.op], code(one.lower_shown), " → ".join(map(code, filter(None, (one.before, one.after)))))
         for one in cables[:_MOST_CABLE_ROWS]
     ]
     body = markdown_table(("", "cable", "to"), rows)

@@ -150,7 +150,7 @@ def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     moved = [one for one in changed_cables(plan) if one.op is Op.UPDATE]
     if not moved:
         return ()
-    lines = [f"cable to move: {one.lower} from {one.before} to {one.after}" for one in moved[:most]]
+    lines = [f"cable to move: {one.move}" for one in moved[:most]]
     if not most:
         lines.append(f"{counted(len(moved), 'cable')} to move")
     elif hidden := len(moved) - len(lines):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,14 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.consent import Consent, check_consent, removed_markings
+from railweave.plan.document import plan_json
 from railweave.plan.expectation import expect, expecting_only, expecting_without
+from railweave.plan.headline import headline
+from railweave.plan.moves import moved_cables
 from railweave.plan.offline import plan_offline
 from railweave.plan.phase_progress import PhaseProgress, check_phase
 from railweave.plan.phases import PhaseKind, phases
-from railweave.report.phases import node_words
+from railweave.report.phases import node_words, phases_json, work_order
 from railweave.templates import find_templates
 
 WEAVE = """
@@ -133,8 +137,79 @@ def test_ports_and_cables_are_not_changed_together() -> None:
 
 
 def test_renumbering_has_no_gentle_way() -> None:
-    head = weave(4, "addressing: {asn: {leaf: 4230000000}}\n")
-    assert kinds(weave(2), head) == ["switches"]
+    assert kinds(weave(2), weave(2, "addressing: {asn: {leaf: 4230000000}}\n")) == ["switches"]
+
+
+def test_renumbering_and_moving_cables_at_once_is_refused() -> None:
+    with pytest.raises(RefusedError, match="renumbers devices and moves 8 cables: weave-leaf1:Ethernet104 – ") as found:
+        phases(weave(2), weave(4, "addressing: {asn: {leaf: 4230000000}}\n"))
+    (refused,) = found.value.diagnostics
+    assert refused.code == "RW519"
+    assert refused.fix.startswith("make two changes of it; or ")
+
+
+PODS = (Path(__file__).resolve().parents[3] / "intent/lab-pods.yml").read_text(encoding="utf-8")
+
+
+def test_a_larger_reserve_moves_every_uplink_to_another_port_of_its_leaf() -> None:
+    base, head = designed(PODS), designed(PODS.replace("spines: 16", "spines: 32"))
+    plan = plan_offline(base, head, find_templates())
+    assert len(moved_cables(plan)) == 8
+    first = plan_json(plan)["cables_to_move"][0]
+    assert first == {
+        "device": "labpods-leaf1",
+        "port": "Ethernet112",
+        "before": "labpods-spine1:fortyGigE0/0",
+        "after": "labpods-spine1:fortyGigE0/0",
+        "end_after": "labpods-leaf1:Ethernet96",
+    }
+    assert headline(plan).endswith("(ports flap on 4); moves 8 cables; moves no address; no QoS change.")
+    assert "RW515" in {one.code for one in check_consent(plan, Consent())}
+    found = phases(base, head)
+    assert [len(phase.cables) for phase in found] == [4, 4, 0]
+    (cable, *_) = found[0].cables
+    assert [str(end) for end in (cable.stays, cable.before, *cable.ends_after)] == [
+        "labpods-spine1:Ethernet0",
+        "labpods-leaf1:Ethernet112",
+        "labpods-spine1:Ethernet0",
+        "labpods-leaf1:Ethernet96",
+    ]
+
+
+def test_more_links_of_a_pair_move_cables_at_both_ends() -> None:
+    base, head = designed(PODS), designed(PODS.replace("links_per_pair: 1 ", "links_per_pair: 2 "))
+    plan = plan_offline(base, head, find_templates())
+    moved = {f"{one.device}:{one.port}": one for one in moved_cables(plan)}
+    assert len(moved) == 8
+    assert str(moved["labpods-leaf2:Ethernet112"]) == (
+        "labpods-leaf2:Ethernet112 – labpods-spine1:fortyGigE0/4"
+        " to labpods-leaf2:Ethernet96 – labpods-spine1:fortyGigE0/8"
+    )
+    assert "adds 8 links; touches" in headline(plan), "a cable that moves is neither added nor removed"
+    found = phases(base, head)
+    assert [len(phase.cables) for phase in found] == [4, 4, 0]
+    order = work_order(found, "main")
+    assert "port 28 (fortyGigE0/112, Ethernet112), now labpods-leaf2 port 24 (fortyGigE0/96, Ethernet96): from" in order
+    assert [cable.get("stays_after") is not None for cable in phases_json(found)["phases"][0]["cables"]].count(
+        True
+    ) == 2
+
+
+def test_cables_of_nodes_that_move_have_no_phases() -> None:
+    base = weave(2)
+    (one, *_) = base.hosts
+    first = next(link for link in base.links if link.lower == one.name)
+    other = first._replace(upper_port=next(port for port in range(32) if (first.upper, port) not in ports_in_use(base)))
+    head = replace(base, links=tuple(other if link == first else link for link in base.links))
+    with pytest.raises(RefusedError, match="1 cable of GPU nodes move: gpu1:rail0") as found:
+        phases(base, head)
+    assert found.value.diagnostics[0].code == "RW519"
+
+
+def ports_in_use(fabric: Fabric) -> set[tuple[str, int]]:
+    return {(link.upper, link.upper_port) for link in fabric.links} | {
+        (link.lower, link.lower_port) for link in fabric.links
+    }
 
 
 def test_nothing_is_expected_of_links_whose_cables_are_in_somebodys_hands() -> None:

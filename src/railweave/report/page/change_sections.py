@@ -161,7 +161,7 @@ def _changes(plan: Plan) -> Iterator[Part]:
 def _cables(cables: tuple[CableChange, ...]) -> Grid:
     words = {Op.ADD: "add", Op.UPDATE: "move", Op.REMOVE: "remove"}
     rows: list[tuple[Cell, ...]] = [
-        (Words(words[one.op], _OPS[one.op]), one.lower, one.before, one.after) for one in cables
+        (Words(words[one.op], _OPS[one.op]), one.lower_shown, one.before, one.after) for one in cables
     ]
     return _clipped("Cables", ("do", "end nearer to the GPUs", "from", "to"), rows)
 
@@ -204,7 +204,7 @@ def _planned_cables(fabric: Fabric, cables: Iterable[CableChange]) -> dict[tuple
 
 def _ends(one: CableChange) -> tuple[str, str]:
     """Return the devices at the lower and the upper end of a cable, as it is afterwards if it stays."""
-    lower, upper = (end.rpartition(":")[0] for end in (one.lower, one.after or one.before))
+    lower, upper = (end.rpartition(":")[0] for end in (one.lower_after or one.lower, one.after or one.before))
     return lower, upper
 
 
