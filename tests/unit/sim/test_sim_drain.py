@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -286,9 +287,12 @@ def test_used_ports_carry_traffic_and_drained_ones_their_keepalives(
 
 
 def test_a_port_with_errors_counts_them_until_the_fault_is_cleared(
-    run: Run, clos: Fabric, elapsed: Callable[[float], None]
+    run: Run, clos: Fabric, elapsed: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaf = clos.devices["leaf1"]
+    began_s = time.time()
+    # Rates are of ten seconds exactly, however long the commands take.
+    monkeypatch.setattr(time, "time", lambda: began_s)
     assert set(rates(run, leaf, elapsed, 1).values()) == {0.0}
     leaf.faults.add("errors", port="Ethernet0", rate=50.0)
     for place in (1, 2):
