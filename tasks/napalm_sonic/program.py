@@ -65,6 +65,12 @@ class SwitchProgram:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
         return replace(seen, waiting=status_of(answer["status"]).waits_for)
 
+    @decodes("its objects and processes")
+    def probe(self) -> Mapping[str, Any]:
+        """Return the ASIC's objects by digest, links, processes and counters (``railweave_switch.probing``)."""
+        probe: Mapping[str, Any] = self._read(["probe"])["probe"]
+        return probe
+
     @decodes("what a reload would refuse")
     def rejected_by_reload(self, config_db: Mapping[str, Any]) -> tuple[Rejected, ...]:
         """Return what ``config reload`` of these tables would refuse, by the switch's own YANG models.

@@ -138,6 +138,11 @@ class Host(Protocol):
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
 
+    def processes(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return what tells the running processes of these names from later ones; those that do not run are left
+        out."""
+        return {}
+
     def end(self, process: Process) -> None:
         """Kill a process and all that it started."""
 

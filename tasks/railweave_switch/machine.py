@@ -214,6 +214,17 @@ class Machine(Host):
         started = _started(number)
         return started != "" and started == process.get("start")
 
+    def processes(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return number and start of these processes, also of those in containers; several of a name are joined."""
+        found: dict[str, list[str]] = {}
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{number}/comm", encoding="utf-8", errors="replace") as file:
+                    name = file.read().strip()
+                if name in names:
+                    found.setdefault(name, []).append(f"{number}@{_started(int(number))}")
+        return {name: " ".join(sorted(running)) for name, running in found.items()}
+
     def end(self, process: Process) -> None:
         """Kill a process and every process of its session."""
         if not self.alive(process):

@@ -1,6 +1,6 @@
 """The verbs: each prints one line of JSON and exits with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
 
-railweave-switch read|observe|check|apply|amend|confirm|save|undrain|revert|status|recover|install
+railweave-switch read|observe|probe|check|apply|amend|confirm|save|undrain|revert|status|recover|install
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from railweave_switch import confirming, recovery, reverting, transaction
 from railweave_switch.answers import DEVICE_ERRORS, RefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Host, Process
+from railweave_switch.probing import probe
 from railweave_switch.reading import UnreadableError, looked, read
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, Stage, path, report, write
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         reading.add_argument(name, default="")
     _add_look(reading)
     _add_look(verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters"))
+    verb("probe", "objects of the ASIC by digest, links, processes of daemons, and which counters there are")
     for name, help_text in (
         ("apply", "carry out a transaction"),
         ("amend", "further steps under an armed one"),
@@ -158,6 +160,8 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
     if verb == "observe":
         asked = asked if asked["counters"] else {**asked, "observe": True}
         return {"outcome": "read", "status": report(host), **looked(host, asked)}
+    if verb == "probe":
+        return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
         return {"outcome": "read", "rejected": _rejected(host, _checked(received(stdin(), asked)))}
     settle_if_free(host)

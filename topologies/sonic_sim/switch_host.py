@@ -180,6 +180,15 @@ class SimulatedHost(Host):
         known = process is not None and process.get("boot_id") == self.boot_id()
         return bool(known and process is not None and process.get("number") in self.device.processes)
 
+    def processes(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return orchagent and FRR's daemons, which the simulator has, by the moment of their start."""
+        times, running = self.device.times, {}
+        if not self.device.orchagent.crashed:
+            running["orchagent"] = str(times.booted)
+        if self.device.frr_answers():
+            running |= dict.fromkeys(("zebra", "bgpd"), str(times.frr_up))
+        return {name: start for name, start in running.items() if name in names}
+
     def end(self, process: Process) -> None:
         """Forget a process: here none is ever stuck."""
         self.device.processes.discard(process["number"])

@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from railweave.api.resuming import resume as resume
     from railweave.api.rolling_back import rollback as rollback
     from railweave.api.rolling_back import rollback_last as rollback_last
+    from railweave.api.selftesting import SelftestOptions as SelftestOptions
+    from railweave.api.selftesting import selftest as selftest
+    from railweave.api.selftesting import write_bundle as write_bundle
     from railweave.api.starter import design_intent as design_intent
     from railweave.api.starter import init as init
     from railweave.api.starter import starter_designs as starter_designs
@@ -90,6 +93,7 @@ _HOMES = {
     "reporting": ("report",),
     "resuming": ("resume",),
     "rolling_back": ("rollback", "rollback_last"),
+    "selftesting": ("SelftestOptions", "selftest", "write_bundle"),
     "starter": ("design_intent", "init", "starter_designs", "starter_templates"),
     "trusting": ("trust",),
     "working": ("worker",),

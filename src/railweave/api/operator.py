@@ -58,6 +58,10 @@ class Operator:
         """Tell whether the traffic of ``targets`` may be moved away; ``drained`` is what is drained around them."""
         return True
 
+    def approves_selftest(self, device: str) -> bool:
+        """Tell whether the unused switch ``device`` may be changed, and changed back, by a self-test."""
+        return True
+
     def approves_removal(self, names: "Sequence[str]") -> bool:
         """Tell whether these GPU nodes or switches, which leave the fabric, may be taken out of use."""
         return True

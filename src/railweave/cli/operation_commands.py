@@ -1,5 +1,6 @@
-"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover, worker."""
+"""Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover, selftest, worker."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ Wait = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to ``app``."""
-    for command in (drain, undrain, replace, retire, trust, audit, recover, worker):
+    for command in (drain, undrain, replace, retire, trust, audit, recover, selftest, worker):
         app.command()(command)
 
 
@@ -190,6 +191,41 @@ def recover(
     results = api.recover(project, target, devices, accept_running=accept_running)
     print_result(results, recovery_json, recovery_view, as_json=json)
     return 0 if all(one.ok for one in results) else 1
+
+
+def selftest(
+    device: Annotated[
+        str,
+        typer.Argument(
+            metavar="DEVICE", help="An unused switch, such as pod1-leaf9.", autocompletion=completion.switches
+        ),
+    ],
+    spare: Annotated[bool, typer.Option("--spare", help="The switch is unused: it may be changed.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Look only; change nothing.")] = False,
+    reloads: Annotated[bool, typer.Option("--reload", help="Also try a reload.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the bundle, without names and secrets, here.")
+    ] = None,
+    timer: Annotated[
+        int, typer.Option("--timer", metavar="SECONDS", min=1, help="Revert timer of the trial that lets it strike.")
+    ] = 20,
+    option: IntentOption = None,
+    target: TargetOption = "sim",
+    yes: Yes = False,
+    json: AsJson = False,
+) -> int:
+    """Try railweave's own claims on one unused switch, and leave the switch as it was found."""
+    from railweave.report.selftest import selftest_json, selftest_view
+
+    project = api.open_project(option, Terminal(yes=yes, quiet=json))
+    options = api.SelftestOptions(spare=spare, reads_only=read_only, reloads=reloads, timer_s=timer)
+    report = api.selftest(project, target, device, options)
+    if report is None:
+        return 1
+    print_result(report, selftest_json, selftest_view, as_json=json)
+    if out is not None:
+        project.operator.tell(f"bundle: {api.write_bundle(report, out)}")
+    return 0 if report.ok else 1
 
 
 def worker(

@@ -118,6 +118,10 @@ class Terminal(Operator):
             print_view(intention_view(targets, drained, uplinks_left_percent))
         return self._confirms(f"Drain {', '.join(target.device for target in targets)}?", "drain")
 
+    def approves_selftest(self, device: str) -> bool:
+        """Ask, unless the command line agreed."""
+        return self._confirms(f"Change {device}, and change it back, trial by trial?", "selftest")
+
     def approves_removal(self, names: "Sequence[str]") -> bool:
         """Ask, unless the command line agreed."""
         return self._confirms(f"Drain {first_few(names)}, which leave the fabric?", "deploy")

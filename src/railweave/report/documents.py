@@ -68,6 +68,7 @@ COMMANDS = (
     "rollout list",
     "rollout pause",
     "rollout show",
+    "selftest",
     "sim replace",
     "sim status",
     "sim up",

@@ -1,0 +1,104 @@
+"""A self-test for a person, and as JSON: the bundle that can be sent in."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from railweave.plan.selftest import SelftestReport, TrialResult, Verdict
+from railweave.wording import counted
+
+_STYLES = {
+    Verdict.CONFIRMED: "green",
+    Verdict.CONTRADICTED: "bold red",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.NOT_TRIED: "dim",
+}
+
+
+def selftest_view(report: SelftestReport) -> RenderableType:
+    """Return the trials with their verdicts, and whether the switch is as it was."""
+    if report.uses:
+        return Group(
+            Text("refused: the switch is in use", style="bold red"), *(Text(f"  {use}") for use in report.uses)
+        )
+    table = Table(box=None, pad_edge=False)
+    for title in ("trial", "claim", "verdict", "apply", "revert", "reason"):
+        table.add_column(title, overflow="fold")
+    shown = [result for result in report.results if result.verdict is not Verdict.NOT_TRIED]
+    for result in shown:
+        table.add_row(
+            result.name,
+            f"{result.method} {result.disruption}".strip(),
+            Text(result.verdict.value, style=_STYLES[result.verdict]),
+            _seconds(result.apply_s),
+            _seconds(result.revert_s),
+            "; ".join(result.reasons),
+        )
+    parts: list[RenderableType] = [Text(_heading(report))]
+    if shown:
+        parts.append(table)
+    parts.append(_summary(report))
+    return Group(*parts)
+
+
+def _heading(report: SelftestReport) -> str:
+    platform = " ".join(report.platform[name] for name in ("hwsku", "buffer_model") if name in report.platform)
+    release = report.image.get("release") or report.image.get("branch") or "unknown release"
+    counters = ", ".join(f"{counted(int(found['count']), name[:-1])}" for name, found in _counters(report))
+    return f"{platform}, SONiC {release}; counted: {counters}"
+
+
+def _counters(report: SelftestReport) -> list[tuple[str, Any]]:
+    return list(report.counters.items())
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f} s"
+
+
+def _summary(report: SelftestReport) -> Text:
+    counts = {verdict: _count(report.results, verdict) for verdict in Verdict}
+    words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+    if report.error:
+        return Text(f"ended early: {report.error}; {words}; {_state(report)}", style="bold red")
+    return Text(f"{words}; {_state(report)}", style="" if report.ok else "bold red")
+
+
+def _count(results: tuple[TrialResult, ...], verdict: Verdict) -> int:
+    return sum(result.verdict is verdict for result in results)
+
+
+def _state(report: SelftestReport) -> str:
+    if report.is_back:
+        return "the switch runs what it ran before"
+    return "the switch does NOT run what it ran before"
+
+
+def selftest_json(report: SelftestReport) -> dict[str, Any]:
+    """Return the contract of ``selftest --json``, which is also the bundle: without names, addresses and secrets."""
+    return {
+        "ok": report.ok,
+        "platform": dict(report.platform),
+        "image": dict(report.image),
+        "port": report.port,
+        "counters": {name: dict(found) for name, found in _counters(report)},
+        "uses": len(report.uses),
+        "is_back": report.is_back,
+        "error": bool(report.error),
+        "trials": [
+            {
+                "name": result.name,
+                "verdict": result.verdict.value,
+                "reasons": list(result.reasons),
+                "method": result.method,
+                "disruption": result.disruption,
+                "place": result.place,
+                "source": result.source,
+                "apply_s": result.apply_s,
+                "revert_s": result.revert_s,
+            }
+            for result in report.results
+        ],
+    }

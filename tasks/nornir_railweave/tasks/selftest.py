@@ -1,0 +1,338 @@
+"""The self-test of one switch: it is read, then changed and reverted trial by trial, and left as it was found."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nornir.core import Nornir
+from nornir.core.task import Result, Task
+
+from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.observed import STATE, Observed
+from napalm_sonic.program import SwitchProgram
+from nornir_railweave.device.reading import switch_program
+from nornir_railweave.device.session import DEVICE_ERRORS, Session, error_text, session
+from nornir_railweave.events import Event, Events, Step, silent
+from nornir_railweave.target.connect import run_on
+from railweave.plan.selftest import (
+    PortState,
+    Probe,
+    SelftestReport,
+    Trial,
+    TrialResult,
+    Verdict,
+    class_trial,
+    judge,
+    nameless,
+    trials_of,
+    untried,
+    uses,
+)
+from railweave.sonic.delta.change import Delta, Edit, Op
+from railweave.sonic.delta.delta import judged, treated
+from railweave.sonic.delta.methods import RELOADED
+from railweave.sonic.rows import ConfigDb, Row
+
+MESSAGE = "self-test"
+_PAUSE_S = 0.5
+_TIMER_MARGIN_S = 60.0
+
+
+def _forget(_: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestOrder:
+    """What is asked of a self-test: the intended ``rows`` of the switch, the seconds after which the switch reverts a
+    trial by itself, those of the trial of that timer, and whether reloads are tried.
+
+    ``leftover`` is the commit with which an earlier run that was cut off added classes, empty for none; ``note``
+    keeps that of this run until it is rolled back.
+    """
+
+    rows: tuple[Row, ...] = field(repr=False)
+    revert_in_s: int = 600
+    timer_s: int = 20
+    reloads: bool = False
+    reads_only: bool = False
+    leftover: str = ""
+    note: Callable[[str], None] = field(default=_forget, repr=False)
+
+
+def selftest(
+    nr: Nornir, name: str, order: SelftestOrder, *, events: Events = silent, clock: Clock = SYSTEM_CLOCK
+) -> SelftestReport:
+    """Test the switch ``name``; return what was found, also where the switch was lost meanwhile."""
+    report: SelftestReport = run_on(nr, [name], selftest_device, order=order, announce=events, clock=clock)[name]
+    return report
+
+
+def selftest_device(task: Task, order: SelftestOrder, announce: Events, clock: Clock) -> Result:
+    """Return a ``SelftestReport``."""
+    with session(task) as opened:
+        report = SelftestReport(is_back=False, error="not attempted")
+        try:
+            program = switch_program(opened.driver)
+            if program is None:
+                report = SelftestReport(error=f"the driver {type(opened.driver).__name__} is not railweave's own")
+            else:
+                report = _Selftest(task.host.name, opened, order, announce, clock).run(program)
+        except DEVICE_ERRORS as fault:
+            report = SelftestReport(error=error_text(fault))
+    return Result(host=task.host, result=report, failed=not report.ok)
+
+
+class _Selftest:
+    """One run on one switch. ``results`` grow trial by trial, so that they survive a switch that is lost."""
+
+    def __init__(self, name: str, opened: Session, order: SelftestOrder, announce: Events, clock: Clock) -> None:
+        self._name = name
+        self._opened = opened
+        self._order = order
+        self._announce = announce
+        self._clock = clock
+        self._results: list[TrialResult] = []
+        self._classes_id = order.leftover
+
+    @property
+    def _program(self) -> SwitchProgram:
+        program: SwitchProgram = self._opened.driver.revert_timer
+        return program
+
+    def run(self, program: SwitchProgram) -> SelftestReport:
+        """Refuse a switch in use; else read it, try every change, and bring the switch back."""
+        status = program.status()
+        if status.pending:
+            return SelftestReport(error=f"{status.waits_for}: end it first")
+        self._remove_classes()
+        reading = program.read(look=STATE)
+        config_db = reading.running.config_db
+        report = _description(config_db, reading.seen, program.probe())
+        if reading.seen is None or report.uses:
+            return report
+        port = _trial_port(config_db)
+        report = replace(report, port=port)
+        if self._order.reads_only or not port:
+            return report
+        before = self._probe()
+        error = ""
+        try:
+            self._try_all(config_db, port, has_frr=reading.running.frr is not None)
+        except DEVICE_ERRORS as fault:
+            error = error_text(fault)
+        is_back = self._back(before)
+        return replace(report, results=tuple(self._results), is_back=is_back, error=error)
+
+    def _try_all(self, config_db: ConfigDb, port: str, *, has_frr: bool) -> None:
+        classes = class_trial(config_db, self._order.rows, port)
+        if classes is not None:
+            self._with_classes(classes, port, has_frr=has_frr)
+        else:
+            self._try_rules(port, has_frr=has_frr)
+        self._try_timer(port)
+        self._try_lost_session(port)
+        if self._order.reloads:
+            self._try_reload(port)
+
+    def _with_classes(self, classes: Trial, port: str, *, has_frr: bool) -> None:
+        """Add the classes of the intent to the port, try the rules on them, and remove the classes."""
+        before = self._probe()
+        began_s = self._clock.monotonic()
+        self._classes_id = self._apply(classes.delta)
+        # A run that is cut off leaves its classes on the switch; the next one removes them.
+        self._order.note(self._classes_id)
+        self._opened.driver.confirm_commit()
+        applied_s = self._clock.monotonic() - began_s
+        under = self._probe()
+        self._try_rules(port, has_frr=has_frr)
+        began_s = self._clock.monotonic()
+        self._remove_classes()
+        reverted_s = self._clock.monotonic() - began_s
+        verdict, reasons = judge(classes, before, under, self._probe())
+        self._note(_result(classes, verdict, reasons, applied_s, reverted_s))
+
+    def _remove_classes(self) -> None:
+        """Roll back the commit that added traffic classes, of this run or of one that was cut off."""
+        if self._classes_id:
+            self._program.revert(commit=self._classes_id)
+            self._classes_id = ""
+            self._order.note("")
+
+    def _try_rules(self, port: str, *, has_frr: bool) -> None:
+        trials = trials_of(self._program.read().running.config_db, port, has_frr=has_frr)
+        for trial in trials:
+            self._try(trial)
+        for result in untried(trials):
+            self._results.append(result)
+
+    def _try(self, trial: Trial) -> None:
+        before = self._probe()
+        began_s = self._clock.monotonic()
+        try:
+            self._apply(trial.delta)
+        except DEVICE_ERRORS as fault:
+            # The switch has reverted what it refused; whether it is as before is looked at as after any other trial.
+            refused = f"the switch refused it: {nameless(error_text(fault), self._name)}"
+            self._note(_result(trial, Verdict.CONTRADICTED, (refused,), None, None))
+            self._opened.reconnect(self._order.revert_in_s, self._clock)
+            return
+        applied_s = self._clock.monotonic() - began_s
+        under = self._probe()
+        began_s = self._clock.monotonic()
+        self._opened.driver.rollback()
+        reverted_s = self._clock.monotonic() - began_s
+        verdict, reasons = judge(trial, before, under, self._probe())
+        self._note(_result(trial, verdict, reasons, applied_s, reverted_s))
+
+    def _try_timer(self, port: str) -> None:
+        """Leave a change unconfirmed: the switch has to revert it by itself, when its time is over."""
+        before = self._probe()
+        began_s = self._clock.monotonic()
+        self._apply(_marking(self._config_db(), port), self._order.timer_s)
+        limit_s = began_s + self._order.timer_s + _TIMER_MARGIN_S
+        while self._program.status().pending and self._clock.monotonic() < limit_s:
+            self._clock.sleep(_PAUSE_S)
+        took_s = self._clock.monotonic() - began_s
+        reasons: list[str] = []
+        if self._program.status().pending:
+            reasons.append(f"the change still waits {took_s:.0f} s after it began")
+        if self._probe().config_digest != before.config_digest:
+            reasons.append("CONFIG_DB or FRR did not go back to what they were")
+        self._conclude("revert timer", reasons, took_s)
+
+    def _try_lost_session(self, port: str) -> None:
+        """End the session under a change: the switch keeps it under its timer, and a new session reverts it."""
+        before = self._probe()
+        began_s = self._clock.monotonic()
+        commit_id = self._apply(_marking(self._config_db(), port))
+        driver = self._opened.reconnect(self._order.revert_in_s, self._clock)
+        status = driver.revert_timer.status()
+        reasons: list[str] = []
+        if not status.pending or status.commit_id != commit_id:
+            reasons.append("a new session does not find the change that the lost one made")
+        else:
+            driver.rollback()
+        if self._probe().config_digest != before.config_digest:
+            reasons.append("CONFIG_DB or FRR did not go back to what they were")
+        self._conclude("lost session", reasons, self._clock.monotonic() - began_s)
+
+    def _try_reload(self, port: str) -> None:
+        before = self._probe()
+        edits = list(_marking(self._config_db(), port))
+        began_s = self._clock.monotonic()
+        self._apply(treated(edits, [RELOADED] * len(edits), lambda _: MESSAGE))
+        applied_s = self._clock.monotonic() - began_s
+        self._opened.driver.rollback()
+        reasons: list[str] = []
+        if self._probe().config_digest != before.config_digest:
+            reasons.append("CONFIG_DB or FRR did not go back to what they were")
+        self._conclude("reload", reasons, applied_s)
+
+    def _conclude(self, name: str, reasons: Sequence[str], took_s: float) -> None:
+        verdict = Verdict.CONTRADICTED if reasons else Verdict.CONFIRMED
+        self._note(TrialResult(name, verdict, tuple(reasons), apply_s=round(took_s, 2)))
+
+    def _apply(self, delta: Delta, revert_in_s: int = 0) -> str:
+        """Apply a delta made for what runs now, under the switch's timer; return the commit's id."""
+        self._program.read()
+        applied = self._opened.driver.changes.apply(
+            delta, message=MESSAGE, revert_in=revert_in_s or self._order.revert_in_s
+        )
+        return str(applied.commit_id)
+
+    def _config_db(self) -> ConfigDb:
+        return self._program.read().running.config_db
+
+    def _probe(self) -> Probe:
+        reading = self._program.read(look=STATE)
+        unapplied = None if reading.seen is None else reading.seen.unapplied()
+        digest = f"{reading.config_digest} {reading.frr_digest}"
+        return probe_of(self._program.probe(), unapplied, digest)
+
+    def _note(self, result: TrialResult) -> None:
+        self._results.append(result)
+        self._announce(Event(Step.VERIFYING, self._name, f"{result.name}: {result.verdict.value}"))
+
+    def _back(self, before: Probe) -> bool:
+        """Revert whatever of the test is still there; tell whether the switch runs what it ran before."""
+        try:
+            driver = self._opened.reconnect(self._order.revert_in_s, self._clock)
+            status = driver.revert_timer.status()
+            if status.message == MESSAGE and status.pending:
+                driver.rollback()
+            self._remove_classes()
+            return self._probe().config_digest == before.config_digest
+        except DEVICE_ERRORS:
+            return False
+
+
+def _result(
+    trial: Trial, verdict: Verdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
+) -> TrialResult:
+    change = next(iter(trial.delta))
+    return TrialResult(
+        trial.name,
+        verdict,
+        tuple(reasons),
+        method="+".join(sorted(method.value for method in trial.delta.methods)),
+        disruption=trial.disruption.value,
+        place=f"{change.table} {change.field or ''}".strip() if len(trial.delta) == 1 else "",
+        source="" if trial.rule is None else trial.rule.source,
+        apply_s=None if applied_s is None else round(applied_s, 2),
+        revert_s=None if reverted_s is None else round(reverted_s, 2),
+    )
+
+
+def _marking(config_db: ConfigDb, port: str) -> Delta:
+    """Return a change that disturbs nothing: the description of a port."""
+    before = config_db["PORT"][port].get("description")
+    op = Op.ADD if before is None else Op.UPDATE
+    return judged([Edit(op, "PORT", port, "description", before, MESSAGE)], config_db)
+
+
+def _trial_port(config_db: ConfigDb) -> str:
+    """Return the port that trials change: the first that has traffic classes, else the first; empty where none is."""
+    ports = list(config_db.get("PORT", {}))
+    with_classes = [port for port in ports if port in config_db.get("PORT_QOS_MAP", {})]
+    return next(iter(with_classes or ports), "")
+
+
+def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str, Any]) -> SelftestReport:
+    metadata = config_db.get("DEVICE_METADATA", {}).get("localhost", {})
+    platform = {name: str(metadata[name]) for name in ("platform", "hwsku", "buffer_model") if name in metadata}
+    report = SelftestReport(platform=platform, counters=probe["counters"])
+    if seen is None:
+        return replace(report, error="the switch does not show its interfaces")
+    neighbors = {
+        port: str(found[0]["remote_system_name"])
+        for port, found in seen.get_lldp_neighbors_detail().items()
+        if found and port in config_db.get("PORT", {})
+    }
+    links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in config_db.get("PORT", {})}
+    sessions = list(_established(seen.get_bgp_neighbors()))
+    return replace(report, image=dict(seen.shown.get("image") or {}), uses=uses(links, neighbors, sessions))
+
+
+def _established(instances: Mapping[str, Any]) -> Iterator[str]:
+    for instance in instances.values():
+        yield from (peer for peer, state in instance["peers"].items() if state["is_up"])
+
+
+def probe_of(shown: Mapping[str, Any], unapplied: Sequence[Sequence[str]] | None, digest: str) -> Probe:
+    """Return a probe from the answer of the switch's program, what daemons have not taken, and a digest of all that
+    is configured."""
+    ports = shown["ports"] or {}
+    return Probe(
+        at_s=float(shown["at_s"]),
+        asic=shown["asic"],
+        ports={name: _port_state(port) for name, port in ports.items()},
+        processes=shown["processes"],
+        unapplied=None if unapplied is None else frozenset(row[0].partition("|")[0] for row in unapplied),
+        config_digest=digest,
+    )
+
+
+def _port_state(port: Mapping[str, str]) -> PortState:
+    flaps = port["flaps"]
+    return PortState(port["oper"] == "up", int(flaps) if flaps.isdecimal() else None)

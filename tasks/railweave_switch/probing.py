@@ -1,0 +1,79 @@
+"""What ASIC, ports, daemons and counters show: what a self-test compares before and after a change.
+
+Objects of the ASIC are told by digests of their attributes without the ids of other objects, which change whenever an
+object is made anew. orchagent writes ASIC_DB through sairedis (sonic-sairedis, ``ASIC_STATE``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from railweave_switch.host import DatabaseError, Hash, Host
+
+OBJECT_TYPES = ("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL", "BUFFER_PROFILE", "WRED", "SCHEDULER",
+                "QOS_MAP", "HASH", "ROUTER_INTERFACE", "ACL_TABLE", "ACL_ENTRY")  # fmt: skip
+PROCESSES = ("orchagent", "syncd", "buffermgrd", "portmgrd", "intfmgrd", "zebra", "bgpd")
+NAME_MAPS = {"ports": "COUNTERS_PORT_NAME_MAP", "queues": "COUNTERS_QUEUE_NAME_MAP", "groups": "COUNTERS_PG_NAME_MAP"}
+
+_OBJECT_ID = re.compile(r"oid:0x[0-9a-f]+")
+_DIGEST_LENGTH = 12
+
+
+def probe(host: Host) -> dict[str, Any]:
+    """Return what is compared; a database that cannot be read is None, as is a process that is not known."""
+    return {
+        "at_s": host.now_s(),
+        "asic": _objects(host),
+        "ports": _ports(host),
+        "processes": dict(host.processes(PROCESSES)),
+        "counters": _counters(host),
+    }
+
+
+def _read(host: Host, database: str, pattern: str) -> dict[str, Hash] | None:
+    try:
+        return host.rows(database, pattern)
+    except (DatabaseError, OSError):
+        return None
+
+
+def _objects(host: Host) -> dict[str, list[str]] | None:
+    """Return the digests of the ASIC's objects by type, sorted."""
+    objects = {}
+    for name in OBJECT_TYPES:
+        rows = _read(host, "ASIC_DB", f"ASIC_STATE:SAI_OBJECT_TYPE_{name}:*")
+        if rows is None:
+            return None
+        objects[name] = sorted(_digest(row) for row in rows.values())
+    return objects
+
+
+def _digest(attributes: Mapping[str, str]) -> str:
+    text = "\n".join(f"{name}={_OBJECT_ID.sub('oid', value)}" for name, value in sorted(attributes.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def _ports(host: Host) -> dict[str, dict[str, str]] | None:
+    """Return the state of each port, and how often it changed (``flap_count``, 202411 and later)."""
+    rows = _read(host, "APPL_DB", "PORT_TABLE:Ethernet*")
+    if rows is None:
+        return None
+    return {
+        key.partition(":")[2]: {"oper": row.get("oper_status", ""), "flaps": row.get("flap_count", "")}
+        for key, row in rows.items()
+    }
+
+
+def _counters(host: Host) -> dict[str, Any]:
+    """Return how many ports, queues and groups are counted, and the names of one's counters."""
+    found: dict[str, Any] = {}
+    for name, key in NAME_MAPS.items():
+        row = (_read(host, "COUNTERS_DB", key) or {}).get(key, {})
+        first = next(iter(row.values()), "")
+        counters = (_read(host, "COUNTERS_DB", f"COUNTERS:{first}") or {}) if first else {}
+        names = sorted(counters.get(f"COUNTERS:{first}", {}))
+        found[name] = {"count": len(row), "names": names}
+    return found

@@ -1,0 +1,194 @@
+"""A self-test concludes nothing that the switch does not show, and tries only what goes back."""
+
+import dataclasses
+from functools import cache
+from typing import Any
+
+import pytest
+
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.intent.load import load_intent_text
+from railweave.plan.selftest import (
+    PortState,
+    Probe,
+    SelftestReport,
+    Trial,
+    TrialResult,
+    Verdict,
+    class_trial,
+    judge,
+    nameless,
+    trials_of,
+    untried,
+    uses,
+)
+from railweave.sonic.delta.change import Delta, Disruption
+from railweave.sonic.delta.delta import applied, inverse
+from railweave.sonic.delta.methods import RULES
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig
+from railweave.templates import find_templates
+
+INTENT = """
+fabric: pod
+workload: {kind: pretraining}
+nodes:
+  - {name: gpu, count: 4, gpus: 8, nics: {count: 2, speed: 400G, model: connectx-7}}
+topology:
+  leaf: {model: nokia-ixr7220-h4-64d, count: 2}
+  spine: {model: nvidia-sn4700, count: 2}
+"""
+SWITCHES = ("pod-leaf1", "pod-spine1")
+"""One of each buffer model."""
+PORT = "Ethernet0"
+
+
+@cache
+def intended(name: str) -> DeviceConfig:
+    fabric = design(load_intent_text(INTENT, "pod.yml"), load_catalog()).fabric
+    assert fabric is not None
+    return Configurator(fabric, find_templates()).device(fabric.switch_of[name])
+
+
+def config_db(name: str) -> ConfigDb:
+    return intended(name).config_db()
+
+
+def probe(**fields: Any) -> Probe:
+    made = Probe(
+        at_s=1.0,
+        asic={"PORT": ("a", "b"), "WRED": ("w",)},
+        ports={PORT: PortState(False, 0), "Ethernet8": PortState(True, 2)},
+        processes={"orchagent": "12@345"},
+        unapplied=frozenset(),
+        config_digest="before",
+    )
+    return dataclasses.replace(made, **fields)
+
+
+def trial(name: str, switch: str = "pod-leaf1") -> Trial:
+    return next(one for one in trials_of(config_db(switch), PORT, has_frr=True) if one.name == name)
+
+
+CHANGED = {"PORT": ("a", "c"), "WRED": ("other",)}
+
+
+def test_what_the_asic_takes_and_gives_back_is_confirmed() -> None:
+    assert judge(trial("ECN threshold"), probe(), probe(asic=CHANGED), probe()) == (Verdict.CONFIRMED, ())
+
+
+@pytest.mark.parametrize(
+    ("under", "after", "reason"),
+    [
+        ({}, {}, "the ASIC has the same WRED objects as before"),
+        ({"asic": CHANGED, "ports": {PORT: PortState(False, 1), "Ethernet8": PortState(True, 2)}}, {},
+         "links changed their state: Ethernet0"),
+        ({"asic": CHANGED, "ports": {PORT: PortState(False, 0)}}, {}, "links changed their state: Ethernet8"),
+        ({"asic": CHANGED, "processes": {"orchagent": "99@999"}}, {}, "daemons ended or started anew: orchagent"),
+        ({"asic": CHANGED, "processes": {}}, {}, "daemons ended or started anew: orchagent"),
+        ({"asic": CHANGED}, {"config_digest": "other"}, "CONFIG_DB or FRR did not go back to what they were"),
+        ({"asic": CHANGED}, {"asic": CHANGED}, "the ASIC did not go back: PORT, WRED objects differ"),
+    ],
+)  # fmt: skip
+def test_what_the_switch_shows_otherwise_contradicts_the_claim(
+    under: dict[str, Any], after: dict[str, Any], reason: str
+) -> None:
+    verdict, reasons = judge(trial("ECN threshold"), probe(), probe(**under), probe(**after))
+    assert (verdict, reasons) == (Verdict.CONTRADICTED, (reason,))
+
+
+@pytest.mark.parametrize("asic", [None, {}, {"WRED": ()}])
+def test_an_effect_that_no_database_shows_is_unknown(asic: Any) -> None:
+    verdict, reasons = judge(trial("ECN threshold"), probe(asic=asic), probe(asic=asic), probe(asic=asic))
+    assert (verdict, reasons) == (
+        Verdict.UNKNOWN,
+        ("the switch does not show whether its daemons took the change",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("unapplied", "verdict"),
+    [(frozenset(), Verdict.CONFIRMED), (frozenset({"PORT"}), Verdict.CONTRADICTED), (None, Verdict.UNKNOWN)],
+)
+def test_where_the_asic_is_silent_the_daemons_tell(unapplied: Any, verdict: Verdict) -> None:
+    seen = probe(asic={}, unapplied=unapplied)
+    assert judge(trial("MTU raised"), seen, seen, seen)[0] is verdict
+
+
+def test_a_flap_that_a_port_without_a_link_cannot_show_is_unknown() -> None:
+    fec = trial("FEC")
+    assert fec.disruption is Disruption.FLAP
+    assert judge(fec, probe(), probe(asic=CHANGED), probe())[0] is Verdict.UNKNOWN
+    flapped = {PORT: PortState(False, 0), "Ethernet8": PortState(True, 4)}
+    assert judge(fec, probe(), probe(asic=CHANGED, ports=flapped), probe(ports=flapped))[0] is Verdict.CONFIRMED
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_every_trial_goes_back_to_the_row_that_was_there(name: str) -> None:
+    before = RunningConfig(config_db(name), None)
+    for made in trials_of(before.config_db, PORT, has_frr=True):
+        rows = Delta(tuple(change for change in made.delta if change.table != FRR_TABLE))
+        after = applied(rows, before)
+        assert applied(inverse(rows), after).config_db == before.config_db, made.name
+        assert made.disruption is not Disruption.RELOAD, made.name
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_every_rule_is_tried_or_named_with_the_reason(name: str) -> None:
+    trials = trials_of(config_db(name), PORT, has_frr=True)
+    tried = [made.rule for made in trials if made.rule is not None]
+    left = list(untried(trials))
+    assert len({id(rule) for rule in tried}) + len(left) == len(RULES)
+    assert len({id(rule) for rule in tried}) >= 10
+    assert all(result.reasons and result.source for result in left)
+
+
+def test_the_classes_of_a_port_without_any_are_added_without_a_reload() -> None:
+    factory = {
+        table: dict(rows) for table, rows in config_db("pod-leaf1").items() if table in ("PORT", "DEVICE_METADATA")
+    }
+    made = class_trial(factory, intended("pod-leaf1").rows, PORT)
+    assert made is not None
+    assert made.disruption is not Disruption.RELOAD
+    assert {change.table for change in made.delta} >= {"PORT_QOS_MAP", "SCHEDULER", "DSCP_TO_TC_MAP"}
+    ports = {change.key.partition("|")[0] for change in made.delta if change.key.startswith("Ethernet")}
+    assert ports == {PORT}
+    before = RunningConfig(factory, None)
+    assert applied(inverse(made.delta), applied(made.delta, before)).config_db == factory
+
+
+def test_a_port_that_has_its_classes_needs_none() -> None:
+    assert class_trial(config_db("pod-leaf1"), intended("pod-leaf1").rows, PORT) is None
+
+
+def test_links_neighbors_and_sessions_are_use() -> None:
+    assert uses({PORT: False}, {}, []) == ()
+    assert uses({PORT: True, "Ethernet8": True}, {"Ethernet8": "pod-spine1"}, ["10.0.0.1"]) == (
+        "Ethernet8 is connected to pod-spine1",
+        "Ethernet0 has a link",
+        "the BGP session with 10.0.0.1 is established",
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "ok"),
+    [
+        (SelftestReport(), True),
+        (SelftestReport(results=(TrialResult("a", Verdict.UNKNOWN),)), True),
+        (SelftestReport(results=(TrialResult("a", Verdict.CONTRADICTED),)), False),
+        (SelftestReport(is_back=False), False),
+        (SelftestReport(uses=("Ethernet0 has a link",)), False),
+        (SelftestReport(error="lost"), False),
+    ],
+)
+def test_a_report_is_good_only_where_nothing_contradicts_and_the_switch_is_back(
+    report: SelftestReport, ok: bool
+) -> None:
+    assert report.ok is ok
+
+
+def test_a_bundle_has_neither_names_nor_addresses() -> None:
+    text = "pod-leaf1: the row of 192.0.2.7 (fe80::1, 02:00:00:00:00:01) is refused on pod-leaf1"
+    assert nameless(text, "pod-leaf1") == "SWITCH: the row of ADDRESS (ADDRESS, ADDRESS) is refused on SWITCH"
