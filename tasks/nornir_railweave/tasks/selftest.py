@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from napalm.base.exceptions import CommitError
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
@@ -18,19 +19,17 @@ from railweave.plan.selftest import (
     PortState,
     Probe,
     SelftestReport,
-    Trial,
     TrialResult,
     Verdict,
-    class_trial,
     judge,
     nameless,
-    trials_of,
     untried,
     uses,
 )
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.delta import judged, treated
 from railweave.sonic.delta.methods import RELOADED
+from railweave.sonic.delta.trials import Trial, class_trial, trials_of
 from railweave.sonic.rows import ConfigDb, Row
 
 MESSAGE = "self-test"
@@ -155,9 +154,19 @@ class _Selftest:
     def _remove_classes(self) -> None:
         """Roll back the commit that added traffic classes, of this run or of one that was cut off."""
         if self._classes_id:
-            self._program.revert(commit=self._classes_id)
+            if self._can_roll_back(self._classes_id):
+                # The last transaction is a trial's, which is reverted.
+                self._program.revert(commit=self._classes_id, last=self._program.status().commit_id)
             self._classes_id = ""
             self._order.note("")
+
+    def _can_roll_back(self, commit_id: str) -> bool:
+        """Tell whether the switch still has a commit: one that was replaced or reinstalled has none of the last run."""
+        try:
+            self._program.rollback_document(commit_id)
+        except CommitError:
+            return False
+        return True
 
     def _try_rules(self, port: str, *, has_frr: bool) -> None:
         trials = trials_of(self._program.read().running.config_db, port, has_frr=has_frr)

@@ -13,19 +13,17 @@ from railweave.plan.selftest import (
     PortState,
     Probe,
     SelftestReport,
-    Trial,
     TrialResult,
     Verdict,
-    class_trial,
     judge,
     nameless,
-    trials_of,
     untried,
     uses,
 )
 from railweave.sonic.delta.change import Delta, Disruption
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.methods import RULES
+from railweave.sonic.delta.trials import Trial, class_trial, trials_of
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig

@@ -1,0 +1,193 @@
+"""The reversible changes that try the rules of ``methods`` on one unused switch: each is of one row that SONiC takes
+while it runs, and goes back to exactly the row that was there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railweave.sonic.delta.change import Delta, Disruption, Edit, Op
+from railweave.sonic.delta.delta import applied, inverse, judged
+from railweave.sonic.delta.edits import row_edits
+from railweave.sonic.delta.methods import RULES, Rule, classify, find_rule
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.resolved import QOS_TABLES
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One reversible change: its name, its delta as a plan would have it, the rule that it tries (None for a line of
+    FRR), and the types of the ASIC's objects that it has to change."""
+
+    name: str
+    delta: Delta
+    rule: Rule | None
+    objects: tuple[str, ...] = ()
+
+    @property
+    def disruption(self) -> Disruption:
+        """Return what the change is claimed to disturb."""
+        return max((change.disruption for change in self.delta), key=list(Disruption).index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mutation:
+    """Another value of a field: how it is made of the present one, and the objects that it changes in the ASIC.
+
+    ``start`` is the value of a field that is not there, None where only a field that is there is changed.
+    """
+
+    name: str
+    table: str
+    field: str
+    values: tuple[str, ...] = ()
+    step: int = 0
+    objects: tuple[str, ...] = ()
+    start: str | None = None
+
+    def other(self, value: Value | None) -> Value | None:
+        """Return another value than ``value``, None where there is none to try; of a list one without its last."""
+        if value is None:
+            return self.start
+        if not isinstance(value, str):
+            return value[:-1] or None
+        if self.step:
+            return str(int(value) + self.step) if value.lstrip("-").isdecimal() else None
+        return next((other for other in self.values if other != value), None)
+
+
+_MUTATIONS = (
+    _Mutation("description", "PORT", "description", ("selftest",), start="selftest"),
+    _Mutation("MTU lowered", "PORT", "mtu", step=-100, objects=("PORT",)),
+    _Mutation("MTU raised", "PORT", "mtu", step=16, objects=("PORT",)),
+    _Mutation("FEC", "PORT", "fec", ("none", "rs"), objects=("PORT",)),
+    _Mutation("asymmetric PFC", "PORT", "pfc_asym", ("on", "off"), objects=("PORT",), start="on"),
+    _Mutation("ECN threshold", "WRED_PROFILE", "green_min_threshold", step=-4096, objects=("WRED",)),
+    _Mutation("ECN probability", "WRED_PROFILE", "green_drop_probability", ("90", "80"), objects=("WRED",)),
+    _Mutation("share", "SCHEDULER", "weight", step=-1, objects=("SCHEDULER",)),
+    _Mutation("code point", "DSCP_TO_TC_MAP", "1", ("0", "1"), objects=("QOS_MAP",)),
+    _Mutation("queue of a class", "TC_TO_QUEUE_MAP", "1", ("0", "1"), objects=("QOS_MAP",)),
+    _Mutation("lossless priorities", "PORT_QOS_MAP", "pfc_enable", ("3", "3,4"), objects=("PORT",)),
+    _Mutation("watchdog action", "PFC_WD", "action", ("drop", "forward")),
+    _Mutation("watchdog time", "PFC_WD", "detection_time", step=100),
+    _Mutation("buffer threshold", "BUFFER_PROFILE", "dynamic_th", step=-1, objects=("BUFFER_PROFILE",)),
+    _Mutation("headroom", "BUFFER_PROFILE", "xoff", step=-1024, objects=("BUFFER_PROFILE",)),
+    _Mutation("shared headroom pool", "BUFFER_POOL", "xoff", step=-4096, objects=("BUFFER_POOL",)),
+    _Mutation("hash fields", "SWITCH_HASH", "ecmp_hash", objects=("HASH",)),
+    _Mutation("watchdog of new ports", "DEVICE_METADATA", "default_pfcwd_status", ("disable", "enable")),
+    _Mutation("polling of counters", "FLEX_COUNTER_TABLE", "POLL_INTERVAL", step=1000),
+)
+"""The changes that are tried, of the first row that has the field."""
+
+_ADDITIONS: tuple[tuple[str, str, str, Fields], ...] = (
+    ("neighbor", "DEVICE_NEIGHBOR", "{port}", {"name": "selftest", "port": "Ethernet0"}),
+    ("routed port", "INTERFACE", "{port}", {}),
+    ("loopback", "LOOPBACK_INTERFACE", "Loopback97", {}),
+    ("ACL type", "ACL_TABLE_TYPE", "SELFTEST",
+     {"MATCHES": ("DSCP",), "ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",)}),
+    ("polling of resources", "CRM", "Config", {"polling_interval": "300"}),
+)  # fmt: skip
+"""Rows that are added and removed where the switch has no such row; ``{port}`` is the trial's port."""
+
+_FRR_LINE = "ip prefix-list RAILWEAVE-SELFTEST seq 5 permit 192.0.2.0/24"
+"""A line that nothing refers to (RFC 5737 documentation prefix)."""
+
+
+def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, ...]:
+    """Return the trials that this configuration allows on ``port``, one for each kind of change."""
+    trials = [trial for mutation in _MUTATIONS for trial in _mutated(mutation, config_db, port)]
+    for name, table, pattern, fields in _ADDITIONS:
+        key = pattern.format(port=port)
+        if key not in config_db.get(table, {}):
+            trials.append(_trial(name, Edit(Op.ADD, table, key, None, None, fields), config_db))
+    trials += _without_rate(config_db)
+    cables = config_db.get("CABLE_LENGTH", {}).get("AZURE", {})
+    if port in cables:
+        other = "5m" if cables[port] != "5m" else "40m"
+        edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
+        trials.append(_trial("cable length", edit, config_db))
+    if has_frr:
+        trials.append(_trial("prefix list", Edit(Op.ADD, FRR_TABLE, "", _FRR_LINE, None, _FRR_LINE), config_db))
+    return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
+
+
+def _without_rate(config_db: ConfigDb) -> Iterator[Trial]:
+    """Yield the removal of a rate limit, for which a scheduler is made anew."""
+    for key, row in config_db.get("SCHEDULER", {}).items():
+        if "pir" in row:
+            edit = Edit(Op.REMOVE, "SCHEDULER", key, "pir", row["pir"], None)
+            yield _trial("rate limit", edit, config_db, ("SCHEDULER",))
+            return
+
+
+def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:
+    """Return the rows that are not as before once ``delta`` was applied and reverted: what SONiC's daemons ignore or
+    do not survive the removal of keeps a neutral value (``sonic.neutral``)."""
+    before = RunningConfig(config_db, None)
+    rows = Delta(tuple(change for change in delta if change.table != FRR_TABLE))
+    after = applied(inverse(rows), applied(rows, before)).config_db
+    return {
+        (change.table, change.key)
+        for change in rows
+        if after.get(change.table, {}).get(change.key) != config_db.get(change.table, {}).get(change.key)
+    }
+
+
+def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Trial]:
+    for key, row in _rows_of(config_db.get(mutation.table, {}), port):
+        before = row.get(mutation.field)
+        other = mutation.other(before)
+        if other is None:
+            continue
+        op = Op.ADD if before is None else Op.UPDATE
+        edit = Edit(op, mutation.table, key, mutation.field, before, other)
+        yield _trial(mutation.name, edit, config_db, mutation.objects)
+        return
+
+
+def _rows_of(rows: Mapping[str, Fields], port: str) -> Iterator[tuple[str, Fields]]:
+    """Yield the rows of a table that a trial may touch: those of ``port``, else those of no port."""
+    own = [key for key in rows if key.partition("|")[0] == port]
+    shared = [key for key in rows if not key.startswith("Ethernet")]
+    yield from ((key, rows[key]) for key in (*own, *shared))
+
+
+def _trial(name: str, edit: Edit, config_db: ConfigDb, objects: tuple[str, ...] = ()) -> Trial:
+    return Trial(name, judged([edit], config_db), None if edit.table == FRR_TABLE else find_rule(edit), objects)
+
+
+def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial | None:
+    """Return the rows of the intent's traffic classes that ``port`` lacks as one change; None where it has them all.
+
+    Rows that refer to others, which the switch has only after a reload, are left out with them, as are rows that would
+    stay after the revert.
+    """
+    rows = [row for row in intended if row.table in QOS_TABLES and _is_for(row.key, port, running)]
+    edits = [edit for row in rows for edit in row_edits(row.table, row.key, _present(running, row), row.fields)]
+    without_reload = [edit for edit in edits if classify(edit).disruption is not Disruption.RELOAD]
+    if len(without_reload) < len(edits):
+        without_reload = [edit for edit in without_reload if not edit.table.startswith("BUFFER_")]
+    left = _left_behind(judged(without_reload, running), running)
+    revertible = [edit for edit in without_reload if (edit.table, edit.key) not in left]
+    if not revertible:
+        return None
+    return Trial("traffic classes", judged(revertible, running), None, ("QOS_MAP", "SCHEDULER"))
+
+
+def _present(running: ConfigDb, row: Row) -> Fields | None:
+    return running.get(row.table, {}).get(row.key)
+
+
+def _is_for(key: str, port: str, running: ConfigDb) -> bool:
+    """Tell whether a row is about ``port``, or about no port at all."""
+    name = key.partition("|")[0]
+    return name == port or name not in running.get("PORT", {})
+
+
+SHOWN_BY_DAEMONS = frozenset({"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "PFC_WD", "SWITCH_HASH"})
+"""Tables of which APPL_DB, STATE_DB or COUNTERS_DB tell what daemons took (railweave_switch/daemons.py)."""
+
+
+def untried_rules(trials: Sequence[Trial]) -> tuple[Rule, ...]:
+    """Return the rules that no trial is about."""
+    tried = {id(trial.rule) for trial in trials}
+    return tuple(rule for rule in RULES if id(rule) not in tried)
