@@ -1,4 +1,4 @@
-"""A self-test of one unused switch: what each trial (``sonic.delta.trials``) proved.
+"""A self-test of one unused switch: what each trial (``sonic.trials``) proved.
 
 The claim of a trial is what the one table of rules says of its change: how it is applied and what it disturbs. What the
 switch shows before, under and after the change decides; where the switch shows nothing, nothing is concluded.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from railweave.sonic.delta.change import Disruption
-from railweave.sonic.delta.trials import SHOWN_BY_DAEMONS, Trial, untried_rules
+from railweave.sonic.trials import SHOWN_BY_DAEMONS, Trial, untried_rules
 
 Digests = Mapping[str, Sequence[str]]
 """Digests of the ASIC's objects by SAI's name of their type."""

@@ -29,8 +29,8 @@ from railweave.plan.selftest import (
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.delta import judged, treated
 from railweave.sonic.delta.methods import RELOADED
-from railweave.sonic.delta.trials import Trial, class_trial, trials_of
 from railweave.sonic.rows import ConfigDb, Row
+from railweave.sonic.trials import Trial, class_trial, trials_of
 
 MESSAGE = "self-test"
 _PAUSE_S = 0.5

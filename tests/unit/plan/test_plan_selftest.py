@@ -23,10 +23,10 @@ from railweave.plan.selftest import (
 from railweave.sonic.delta.change import Delta, Disruption
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.methods import RULES
-from railweave.sonic.delta.trials import Trial, class_trial, trials_of
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig
+from railweave.sonic.trials import Trial, class_trial, trials_of
 from railweave.templates import find_templates
 
 INTENT = """
