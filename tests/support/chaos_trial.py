@@ -19,8 +19,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from frozen_command import Overtaken, Store, overtaken
 from rollout_bench import Ended, Operator, attempt
 from rollout_faults import MOST_COMMANDS, Faults, Strike
+from rollout_oracle import unlike_before, unlike_wanted
 from rollout_shapes import Shape, changed
 from rollout_trial import Bench, Trial
 from syscall_strikes import strike_at
@@ -28,7 +30,9 @@ from syscall_strikes import strike_at
 from nornir_railweave.rollout.rollouts import rollouts
 
 KINDS = ("kill", "term", "term twice", "full disk", "read-only disk", "two clones", "reboots", "by hand", "slow",
-         "garbage", "kill and reboot", "kill and by hand")  # fmt: skip
+         "garbage", "kill and reboot", "kill and by hand", "foreign commit", "replayed answer",
+         "frozen runner")  # fmt: skip
+Details = tuple[tuple[str, Any], ...]
 MOMENTS = ("before", "within", "after")
 MOST_CALLS = 120
 """A rollout makes about so many calls about its records."""
@@ -37,6 +41,8 @@ GARBAGE = ("", "\x00\xff\n", "{", "[]\n", '{"version": 1}\n', '{"version": 1, "o
            '{"version": 1, "outcome": {"a": [1]}, "status": 7}\n', "{" * 4000, "\x1b[2J\x1b]0;x\x07",
            "null\n")  # fmt: skip
 DISK_BYTES = 512 * 1024
+MOST_TALKED = 8
+"""A switch gets about so many commands from one deployment."""
 
 
 def with_disks() -> None:
@@ -101,6 +107,8 @@ class ChaosTrial(Trial):
     moment: str = ""
     by_hand: dict[str, dict[str, Any]] = field(default_factory=dict)
     other: Operator | None = None
+    overtaken: Overtaken | None = None
+    store: Store | None = None
 
     def _prepare(self) -> None:
         super(ChaosTrial, self)._prepare()
@@ -110,7 +118,7 @@ class ChaosTrial(Trial):
         self.told.fault_kind = kind
         self.call, self.moment = rng.randint(1, MOST_CALLS), rng.choice(MOMENTS)
         self.told.faults = f"{self.faults}, at call {self.call} {self.moment}"
-        if kind == "two clones":
+        if kind in ("two clones", "frozen runner"):
             base = self.bench.shape.base
             wish, changes = changed(base, rng)
             wish = replace(wish, stripes=base.stripes, spines=base.spines)  # it names no switch that the first lacks
@@ -120,26 +128,40 @@ class ChaosTrial(Trial):
             self.before = self.bench.held()
 
     def _strikes(self, kind: str, devices: list[str]) -> Iterator[Strike]:
-        rng = self.rng
         if "reboot" in kind:
-            for device in rng.sample(devices, rng.choice((1, 1, 2))):
-                yield Strike(device, "power-cycle", rng.randint(1, MOST_COMMANDS))
+            yield from self._some("power-cycle", devices, (1, 1, 2))
         if "by hand" in kind:
-            for device in rng.sample(devices, rng.choice((1, 2))):
-                ports = sorted(self.before[device]["rows"].get("DEVICE_NEIGHBOR", {}))
-                rows = {f"NTP_SERVER|203.0.113.{rng.randrange(250)}": {"iburst": "on"}}
-                if ports and rng.random() < 0.6:
-                    rows[f"DEVICE_NEIGHBOR|{rng.choice(ports)}"] = {"name": "by-hand", "port": "eth9"}
-                self.by_hand[device] = rows
-                yield Strike(device, "write", rng.randint(1, MOST_COMMANDS), (("rows", rows),))
+            yield from self._by_hand("write", devices)
+        if kind == "foreign commit":
+            yield from self._by_hand("commit", devices)
         if kind == "slow":
-            for device in devices:
-                yield Strike(
-                    device, "slow", 0, (("seconds", rng.choice((0.1, 0.3, 1.0))), ("times", rng.choice((1, 4))))
-                )
+            yield from map(self._slow, devices)
         if kind == "garbage":
-            for device in rng.sample(devices, rng.choice((1, 1, 2))):
-                yield Strike(device, "garbage", rng.randint(1, MOST_COMMANDS), (("text", rng.choice(GARBAGE)),))
+            yield from self._some("garbage", devices, (1, 1, 2), lambda: (("text", self.rng.choice(GARBAGE)),))
+        if kind == "replayed answer":
+            yield from self._some("replay", devices, (1, 1, 2))
+
+    def _some(
+        self, kind: str, devices: list[str], counts: tuple[int, ...], details: Callable[[], Details] = tuple
+    ) -> Iterator[Strike]:
+        """Give faults that strike some switches at a command each."""
+        for device in self.rng.sample(devices, self.rng.choice(counts)):
+            yield Strike(device, kind, self.rng.randint(1, MOST_COMMANDS), details())
+
+    def _by_hand(self, kind: str, devices: list[str]) -> Iterator[Strike]:
+        """Give rows that somebody else writes (``write``) or commits (``commit``) on some switches."""
+        rng = self.rng
+        for device in rng.sample(devices, rng.choice((1, 2))):
+            ports = sorted(self.before[device]["rows"].get("DEVICE_NEIGHBOR", {}))
+            rows = {f"NTP_SERVER|203.0.113.{rng.randrange(250)}": {"iburst": "on"}}
+            if kind == "write" and ports and rng.random() < 0.6:
+                rows[f"DEVICE_NEIGHBOR|{rng.choice(ports)}"] = {"name": "by-hand", "port": "eth9"}
+            self.by_hand[device] = rows
+            yield Strike(device, kind, rng.randint(1, MOST_COMMANDS), (("rows", rows),))
+
+    def _slow(self, device: str) -> Strike:
+        seconds, times = self.rng.choice((0.1, 0.3, 1.0)), self.rng.choice((1, 4))
+        return Strike(device, "slow", 0, (("seconds", seconds), ("times", times)))
 
     # --- during
 
@@ -158,9 +180,20 @@ class ChaosTrial(Trial):
             return self._struck(disk.fill if disk.mounted else lambda: errno.ENOSPC)
         if kind == "read-only disk":
             return self._struck(lambda: errno.EROFS)
+        if kind == "frozen runner" and self.other is not None:
+            return self._frozen(self.other)
         if self.other is not None:
             return self._beside(self.other)
         return attempt(deploy)
+
+    def _frozen(self, other: Operator) -> Ended:
+        """Deploy by the command; a switch's command stops that runner, and another clone deploys before it goes on."""
+        store = self.store or Store()
+        device, after = self.rng.choice(sorted(self.before)), self.rng.randint(1, MOST_TALKED)
+        self.told.faults = f"frozen at command {after} of {device}, journals {store.name}"
+        self.overtaken = overtaken(self.bench.fabric, self.operator, other, store, device, after)
+        self.told.faults += f"; {self.overtaken}"
+        return Ended(word=f"exit status {self.overtaken.first_ended}")
 
     @staticmethod
     def _end() -> None:
@@ -188,6 +221,8 @@ class ChaosTrial(Trial):
 
     def _judge(self, ended: Ended) -> None:
         self.bench.disk.free()
+        if self.overtaken is not None:
+            self._judge_successor(self.overtaken)
         if self.other is not None:
             self._judge_both()
             return
@@ -201,6 +236,18 @@ class ChaosTrial(Trial):
             for name, record in rollout.devices.items():
                 if record.outcome in ("new", "old"):
                     self._stands(name, now[name], new=record.outcome == "new", said=f"the journal ({record})")
+
+    def _judge_successor(self, overtaken: Overtaken) -> None:
+        """What the second runner confirmed while the first one slept stands as it left it, running and saved."""
+        assert self.other is not None
+        assert overtaken.second_ended == 0, f"the second runner did not end well: {overtaken.second_said}"
+        self.bench.fabric.ask("pass_time")
+        now = self.bench.held()
+        for name in overtaken.confirmed:
+            then = overtaken.then[name]
+            wrong = [*self._unlike(now[name], self.other, name), *unlike_before(now[name], then, {})]
+            assert not wrong, f"{name} is not as the second runner left it: {wrong[:6]}"
+            assert now[name]["boots"] == then["boots"], f"{name} would not boot what the second runner saved"
 
     def _judge_both(self) -> None:
         """Every device is as before, as one clone wants it, or as the other; which timers are due has struck."""
@@ -242,8 +289,6 @@ class ChaosTrial(Trial):
 
     @staticmethod
     def _unlike(now: Mapping[str, Any], operator: Operator, name: str) -> list[str]:
-        from rollout_oracle import unlike_wanted
-
         return unlike_wanted(now, operator.intended(name))
 
 

@@ -44,6 +44,7 @@ class Pace:
 
     rollout: dict[str, Any] = field(default_factory=dict)
     reconnect_s: float = 1.5
+    more: dict[str, Any] = field(default_factory=dict)
 
     def inventory(self) -> str:
         """Return the target's file. Timers of switches are real time even where their clock is fast."""
@@ -55,6 +56,7 @@ class Pace:
                 "rollout": {**times, "verify_timeout": 1, **self.rollout},
                 "options": {"reload_poll": 0.05, "reload_timeout": 8},
                 "timeouts": {"connect": 10, "reconnect": self.reconnect_s},
+                **self.more,
             }
         )
 

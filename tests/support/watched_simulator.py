@@ -10,14 +10,20 @@ Requests, beside those of `sonic_sim.daemon`:
     keep                          remember this moment
     go_back                       be as at that moment, devices and cables added since are gone
     trigger  device after fault   let ``fault`` strike after so many commands that change something or ask for it
+    settle                        every command that runs has ended
+    frozen                        the processes that were stopped
     pass_time                     every confirm timer has run out
     heal                          take every fault away
     write    device rows          rows that somebody else writes
     record                        what happened since the last time that somebody asked
+
+Faults that only a trigger brings: ``write`` (rows by hand), ``commit`` (rows that another client commits), ``garbage``
+and ``replay`` (in the place of an answer), and ``freeze`` (a process with all that it started).
 """
 
 import asyncio
 import contextlib
+import hashlib
 import itertools
 import json
 import sys
@@ -28,7 +34,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from process_trees import stop
 
+from napalm_sonic.program import new_id
+from railweave_switch import main as main_of_switch
+from railweave_switch.state import report
 from sonic_sim import server
 from sonic_sim.bgp.sessions import sessions_of
 from sonic_sim.clock import Clock
@@ -40,11 +50,13 @@ from sonic_sim.shell.run import SessionDroppedError, Shell
 from sonic_sim.shell.run import run_command as plain_run_command
 from sonic_sim.shell.streams import Streams
 from sonic_sim.spec import SimCable
+from sonic_sim.switch_host import SimulatedHost
 
 STATE_FILE = "/var/lib/railweave/transaction.json"
 
 _READS = ("show ", "cat ", "sonic-db-dump", "uptime", "flock ")
 _numbers = itertools.count(1)
+_SETTLED = ("none", "confirmed", "reverted")
 _FLAP_FIELDS = ("admin_status", "speed", "lanes", "fec", "autoneg")
 
 
@@ -77,6 +89,9 @@ class WatchedDaemon(Daemon):
         super().__init__(folder, clock)
         self.watch = Watch()
         self.moment: dict[str, Any] = {}
+        self.running = 0
+        self.frozen: list[int] = []
+        self.said: dict[tuple[str, str], str] = {}
         self.watcher: asyncio.Task[None] | None = None
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +145,15 @@ class WatchedDaemon(Daemon):
         self.look("")
 
     async def do_trigger(self, device: str, after: int, fault: dict[str, Any]) -> None:
+        self.frozen = []
         self.watch.triggers.append(Trigger(device, after, fault))
+
+    async def do_settle(self) -> None:
+        while self.running:
+            await asyncio.sleep(0.01)
+
+    async def do_frozen(self) -> dict[str, Any]:
+        return {"pids": self.frozen}
 
     async def do_pass_time(self) -> dict[str, Any]:
         passed = []
@@ -171,33 +194,66 @@ class WatchedDaemon(Daemon):
         switch.files.write(CONFIG_FILE, json.dumps(saved).encode(), now=time.time())
         self.tell(device=device, foreign=sorted(rows))
 
+    def commit(self, device: Device, rows: dict[str, dict[str, str]]) -> None:
+        """Do as another client of the switch's program does: commit and confirm, where nothing waits."""
+        host, name = SimulatedHost(device), new_id()
+        if report(host)["status"] not in _SETTLED:
+            return
+        part: dict[str, dict[str, Any]] = {}
+        for place, fields in rows.items():
+            table, _, key = place.partition("|")
+            part.setdefault(table, {})[key] = fields
+        asked = {
+            "version": 1, "id": name, "kind": "commit", "by": "somebody@else", "message": "between", "before": {},
+            "last": report(host)["id"], "after": part, "deadline_s": 60,
+            "steps": [{"kind": "load", "document": part}], "rollback": {"steps": [], "rows": {}, "undo": None},
+        }  # fmt: skip
+        data = json.dumps(asked).encode()
+        words = ["apply", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
+        main_of_switch.run(host, words, lambda: data)
+        main_of_switch.run(host, ["confirm", "--id", name], bytes)
+        self.tell(device=device.name, foreign=sorted(rows))
+
     def tell(self, **what: Any) -> None:
         self.watch.record.append({"at": time.monotonic(), **what})
 
     async def run_command(self, shell: Shell, line: str, streams: Streams) -> int:
         """Run a command as the simulator does, and note it."""
         name = shell.device.name
-        garbage = await self.pull_triggers(name)
+        garbage = await self.pull_triggers(shell.device, line)
         if garbage is not None:
             streams = Streams(streams.stdin, _said_instead(streams, garbage), streams.err, terminal=streams.terminal)
+        elif verb := _verb(line):
+            streams = Streams(streams.stdin, self._kept(streams, (name, verb)), streams.err, terminal=streams.terminal)
         number, before = next(_numbers), config_revision(shell.device)
         self.tell(device=name, begins=line, number=number)
         ended: int | str = "cut"
+        self.running += 1
         try:
             ended = await plain_run_command(shell, line, streams)
         except SessionDroppedError:
             ended = "dropped"
             raise
         finally:
+            self.running -= 1
             # A commit that it armed is seen before its end, so that its switch is at work without a gap.
             self.look(name)
             changed = config_revision(shell.device) != before
             self.tell(device=name, ends=line, number=number, status=ended, changed=changed)
         return ended
 
-    async def pull_triggers(self, name: str) -> str | None:
+    def _kept(self, streams: Streams, place: tuple[str, str]) -> Callable[[str], None]:
+        """Return what prints an answer and keeps it, as the last one of its verb."""
+
+        def out(text: str) -> None:
+            self.said[place] = text
+            streams.out(text)
+
+        return out
+
+    async def pull_triggers(self, device: Device, line: str) -> str | None:
         """Let what is due strike; return what the command is to print in the place of its own, None for its own."""
-        garbage = None
+        garbage, name = None, device.name
         for trigger in [one for one in self.watch.triggers if one.device == name]:
             trigger.after -= 1
             if trigger.after > 0:
@@ -210,6 +266,15 @@ class WatchedDaemon(Daemon):
                 continue
             if kind == "garbage":
                 garbage = str(details["text"])
+                continue
+            if kind == "replay":
+                garbage = self.said.get((name, _verb(line)))
+                continue
+            if kind == "commit":
+                self.commit(device, details["rows"])
+                continue
+            if kind == "freeze":
+                self.frozen = stop(int(details["pid"]))
                 continue
             self.tell(device=name, fault=kind)
             await self.simulation.fault(name, kind, details)
@@ -245,6 +310,12 @@ class WatchedDaemon(Daemon):
         now = {port: tuple(row.get(name, "") for name in _FLAP_FIELDS) for port, row in device.db.table("PORT").items()}
         before, self.watch.ports[device.name] = self.watch.ports.get(device.name, now), now
         return [port for port in now if port in before and before[port] != now[port]]
+
+
+def _verb(line: str) -> str:
+    """Return the verb of a call of the switch's program, empty where a line is none."""
+    _, called, words = line.partition("/usr/local/bin/railweave-switch ")
+    return words.split()[0] if called and words else ""
 
 
 def _said_instead(streams: Streams, garbage: str) -> Callable[[str], None]:
