@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e faults fuzz chaos fuzz-chaos properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -185,6 +185,13 @@ fuzz: setup ## mutated intents, plans, inventories, journals, answers and state 
 # CHAOS='--first 0 --trials 1000 --seconds 60 --log FILE': see its --help.
 chaos: setup ## 1,000 trials: killed processes, full disks, two clones, rebooting and hostile switches; takes an hour
 	@$(GUARDED) $(BIN)/python tests/support/chaos.py $(CHAOS)
+
+FROZEN_TRIALS ?= 60
+RUNNER_SEEDS  ?= 1000
+
+frozen: setup ## runners frozen for longer than the timers while others deploy: 1,000 seeds in one process each, 60 trials of real commands
+	@RAILWEAVE_RUNNER_SEEDS=$(RUNNER_SEEDS) $(PYTEST) $(PARALLEL) tests/unit/nornir/test_nornir_frozen_runners.py
+	@RAILWEAVE_FROZEN_TRIALS=$(FROZEN_TRIALS) $(PYTEST) -m e2e tests/e2e/test_e2e_frozen.py
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 

@@ -23,7 +23,7 @@ from frozen_command import Overtaken, Store, overtaken
 from rollout_bench import Ended, Operator, attempt
 from rollout_faults import MOST_COMMANDS, Faults, Strike
 from rollout_oracle import unlike_before, unlike_wanted
-from rollout_shapes import Shape, changed
+from rollout_shapes import Shape, changed, changed_in_place
 from rollout_trial import Bench, Trial
 from syscall_strikes import strike_at
 
@@ -118,7 +118,9 @@ class ChaosTrial(Trial):
         self.told.fault_kind = kind
         self.call, self.moment = rng.randint(1, MOST_CALLS), rng.choice(MOMENTS)
         self.told.faults = f"{self.faults}, at call {self.call} {self.moment}"
-        if kind in ("two clones", "frozen runner"):
+        if kind == "frozen runner":
+            self._wish_twice()
+        if kind == "two clones":
             base = self.bench.shape.base
             wish, changes = changed(base, rng)
             wish = replace(wish, stripes=base.stripes, spines=base.spines)  # it names no switch that the first lacks
@@ -126,6 +128,15 @@ class ChaosTrial(Trial):
             self.other = Operator(self.bench.clone, self.bench.shape, wish, self.operator.pace)
             self.other.raise_the_hardware()
             self.before = self.bench.held()
+
+    def _wish_twice(self) -> None:
+        """Let two clones wish other values of the same switches: neither refuses what the other one brings."""
+        base, told = self.bench.shape.base, self.told
+        (first, told.changes), (second, changes) = changed_in_place(base, self.rng), changed_in_place(base, self.rng)
+        told.changes += tuple(f"clone: {one}" for one in changes)
+        self.operator = Operator(self.bench.folder, self.bench.shape, first, self.operator.pace)
+        self.other = Operator(self.bench.clone, self.bench.shape, second, self.operator.pace)
+        self.changed = frozenset(self.operator.plan().deltas)
 
     def _strikes(self, kind: str, devices: list[str]) -> Iterator[Strike]:
         if "reboot" in kind:
@@ -189,7 +200,7 @@ class ChaosTrial(Trial):
     def _frozen(self, other: Operator) -> Ended:
         """Deploy by the command; a switch's command stops that runner, and another clone deploys before it goes on."""
         store = self.store or Store()
-        device, after = self.rng.choice(sorted(self.before)), self.rng.randint(1, MOST_TALKED)
+        device, after = self.rng.choice(sorted(self.changed)), self.rng.randint(1, MOST_TALKED)
         self.told.faults = f"frozen at command {after} of {device}, journals {store.name}"
         self.overtaken = overtaken(self.bench.fabric, self.operator, other, store, device, after)
         self.told.faults += f"; {self.overtaken}"

@@ -104,6 +104,14 @@ def changed(wish: Wish, rng: random.Random) -> tuple[Wish, tuple[str, ...]]:
     return wish, tuple(kinds)
 
 
+def changed_in_place(wish: Wish, rng: random.Random) -> tuple[Wish, tuple[str, ...]]:
+    """Return another wish of the same size."""
+    while True:
+        found, kinds = changed(wish, rng)
+        if (found.stripes, found.spines) == (wish.stripes, wish.spines):
+            return found, kinds
+
+
 _CHANGES = {
     "policy": lambda wish: replace(wish, dscp=24),
     "timers": lambda wish: replace(wish, timers=(2, 8)),
