@@ -1,6 +1,8 @@
 """Changes in phases on the simulator: spines where all uplinks are in use, and another marking of the RoCE class."""
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +11,12 @@ from typing import Any
 
 import paramiko
 import pytest
+
+from nornir_railweave.events import Event, Step
+from nornir_railweave.rollout.journal import Journal
+from railweave.api.deploying import DeployOptions
+from railweave.api.phased import deploy_phases
+from railweave.api.project import open_project
 
 pytestmark = pytest.mark.e2e
 
@@ -233,3 +241,71 @@ def test_a_base_that_does_not_run_is_found_out_before_anything_is_done(running_w
     project.run("deploy", "--phase", "2", "--yes", status=64)
     project.run("deploy", "--from", "base.yml", "--phase", "9", "--yes", status=64)
     project.run("deploy", "--from", "no-such-revision", "--yes", status=1)
+
+
+def lose(project: Any, *, at: Step, **options: Any) -> None:
+    """Deploy the next phases in a process of its own, which dies when its journal has ``at``."""
+    child = os.fork()
+    if child == 0:  # the process that is lost
+        try:
+            os.chdir(project.folder)
+            _die(at)
+            agreed = DeployOptions(discard_newer=True, **options)
+            deploy_phases(open_project(str(project.intent)), "sim", agreed, base="base.yml")
+        finally:
+            os._exit(7)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), f"it was never at {at}"
+
+
+def _die(at: Step) -> None:
+    """Let this process die once its journal has told ``at``; of confirmations, once it has told those of all."""
+    write = Journal.__call__
+    told: set[str] = set()
+
+    def call(journal: Journal, event: Event) -> None:
+        write(journal, event)
+        told.update(event.details.get("devices", ()) if event.step is Step.CONFIRMING else ())
+        if event.step is at and (at is not Step.CONFIRMING or len(told) == 4):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Journal.__call__ = call  # type: ignore[method-assign, assignment]
+
+
+def test_a_phase_whose_last_commit_was_not_confirmed_is_not_done(running_weave: Any) -> None:
+    project = running_weave
+    with project.intent.open("a", encoding="utf-8") as file:
+        file.write(MARKING)
+    project.set_rollout(single_step=False, revert_in=40, verify_timeout=5, drain_timeout=1)
+    lose(project, at=Step.CONFIRMING)
+    armed = [name for name, one in project.plan(status=1)["devices"].items() if one["pending"]]
+    assert len(armed) == 1
+    refused = project.json("verify", "--from", "base.yml", "--phase", "1", "--target", "sim", status=1)
+    assert [(one["code"], one["devices"]) for one in refused["diagnostics"]] == [("RW508", armed)]
+    assert [one["kind"] for one in project.verify(status=1)["checks"] if not one["ok"]] == ["commit"]
+
+    again = project.deploy("--from", "base.yml")
+    assert [(step["number"], step["result"]) for step in again["steps"]] == [(1, "done")]
+    assert (again["waiting"]["for"], again["waiting"]["number"]) == ("nodes", 2)
+    for device in (*LEAVES, "weave-spine1", "weave-spine2"):
+        assert lossless(project, device) == {("26", "3"), ("24", "4")}
+    verified = project.json("verify", "--from", "base.yml", "--phase", "1", "--target", "sim")
+    assert verified["ok"] is True
+
+
+def test_an_interrupted_phase_is_resumed_with_what_asking_for_phases_agrees_to(running_weave: Any) -> None:
+    project = running_weave
+    with project.intent.open("a", encoding="utf-8") as file:
+        file.write(MARKING)
+    project.set_rollout(single_step=False)
+    lose(project, at=Step.APPLIED)
+    done = project.deploy("--resume")
+    assert done["result"] == "done"
+    assert lossless(project, "weave-leaf2") == {("26", "3"), ("24", "4")}
+
+    lose(project, at=Step.CONFIRMING, nodes_done=True)
+    done = project.deploy("--resume")
+    assert done["result"] == "done"
+    assert lossless(project, "weave-leaf1") == {("24", "4")}
+    assert project.plan()["changes"] == []
+    assert "nothing to resume" in project.deploy("--resume", status=1)["error"]

@@ -1,7 +1,7 @@
 """Deploy a change in phases: one after the other up to the next step that people take."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from railweave.api import hosts
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, deploy
 from railweave.api.phased_nodes import check_nodes, node_progress
 from railweave.api.phased_removal import is_unused, require_unused, take_out
-from railweave.api.phasing import LivePhases, live_phases
+from railweave.api.phasing import LivePhases, agreed_for, live_phases
 from railweave.api.project import Project
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
@@ -127,15 +127,6 @@ class _Run:
         yield PhaseStep(phase, deploy(project, target, agreed_for(self.options, phase), reviewed=reviewed, live=fabric))
         if phase.cables:
             yield Waiting(phase, phase.cables)
-
-
-def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
-    """Return the options with those that asking for phases implies.
-
-    These are the phase's own cables, and a marking or a packet size that no node sends any more.
-    """
-    implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
-    return replace(options, single_step=True) if implied else options
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:

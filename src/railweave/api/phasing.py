@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.api.comparing import PhasedChange, phased_change
+from railweave.api.deploying import DeployOptions
 from railweave.api.journals import refuse_while_rolling_out
 from railweave.api.live import LiveFabric, connect, live_fabric, pending_wait_s
 from railweave.api.project import Project
@@ -110,6 +111,15 @@ def live_phase(
         last = phases.done()
         number = last if done else min(last + 1, len(phases.change.phases))
     return phases.live(number) if done else phases.live_to_deploy(number)
+
+
+def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
+    """Return the options with those that asking for phases implies.
+
+    These are the phase's own cables, and a marking or a packet size that no node sends any more.
+    """
+    implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
+    return replace(options, single_step=True) if implied else options
 
 
 def _with_every_switch(fabrics: Sequence[Fabric]) -> Fabric:

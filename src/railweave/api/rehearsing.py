@@ -16,8 +16,7 @@ from nornir_railweave.tasks.recording import RecordedSwitch, record
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, read_plan
 from railweave.api.designing import Designed, load_configurable
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.phased import agreed_for
-from railweave.api.phasing import live_phases
+from railweave.api.phasing import agreed_for, live_phases
 from railweave.api.project import Project, find_target
 from railweave.api.rehearsals import store
 from railweave.api.running_states import states_of

@@ -10,8 +10,9 @@ from railweave.api.auditing import audited
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, state_told
 from railweave.api.journals import fetched_journals, journal_folder, refuse_while_held
 from railweave.api.live import LiveFabric, live_fabric
+from railweave.api.phasing import agreed_for
 from railweave.api.project import Project
-from railweave.api.rolling_back import fabric_of, free, reopened, resume_rollback
+from railweave.api.rolling_back import free, phases_of, reopened, resume_rollback
 from railweave.api.signing import check_resumed
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
@@ -35,7 +36,11 @@ def resume(
     found = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, name, target)
     if found is None:
         raise RefusedError([nothing_to_resume(name, target)])
-    fabric = fabric_of(found, fabric, project)
+    phases = phases_of(found, fabric, project)
+    if phases is not None:
+        # What asking for phases agrees to, it agreed to when the phase began.
+        options = agreed_for(options, phases.change.phase(found.phase))
+        fabric = phases.live_to_deploy(found.phase)
     _refuse(found, fabric)
     allowed = fabric.target.allowed_signers
     signer = check_resumed(found, allowed) if allowed is not None else ""

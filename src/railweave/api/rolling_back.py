@@ -24,7 +24,7 @@ from railweave.api.journals import (
     shared_journals,
 )
 from railweave.api.live import LiveFabric, live_fabric
-from railweave.api.phasing import live_phases
+from railweave.api.phasing import LivePhases, live_phases
 from railweave.api.project import Project
 from railweave.api.signing import read_order
 from railweave.errors import RailweaveError, RefusedError
@@ -199,9 +199,15 @@ def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFab
 
     Raises RefusedError if no phases lead there any more, UsageError if that phase does not exist.
     """
+    phases = phases_of(rollout, fabric, project)
+    return fabric if phases is None else phases.live_to_deploy(rollout.phase)
+
+
+def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePhases | None:
+    """Return the change of which ``rollout`` is a phase, None where it is none; raises as `fabric_of` does."""
     if not rollout.phase or rollout.intent_sha256 != fabric.designed.intent.sha256:
-        return fabric
-    return live_phases(project, fabric.target.name, rollout.base).live_to_deploy(rollout.phase)
+        return None
+    return live_phases(project, fabric.target.name, rollout.base)
 
 
 def reopened(rollout: Rollout, project: Project) -> Journal:
