@@ -42,6 +42,19 @@ def test_classes_thresholds_and_cables_change_on_a_running_fabric_and_back(deplo
     assert groups(project.running("lab-leaf1"), "Ethernet0") == groups(first, "Ethernet0")
 
 
+def test_a_rollback_of_a_second_class_takes_along_what_sonic_made_of_it(deployed_lab: Any) -> None:
+    project = deployed_lab
+    first = project.running("lab-leaf1")["BUFFER_PG"]
+    text = project.intent.read_text(encoding="utf-8")
+    project.intent.write_text(text + "preset: microsoft\n", encoding="utf-8")
+    assert project.deploy("--single-step")["result"] == "done"
+    assert project.running("lab-leaf1")["BUFFER_PG"].keys() - first.keys() >= {"Ethernet0|3-4", "Ethernet0|4"}
+    project.json("rollback", "--target", "sim", "--yes")
+    assert project.running("lab-leaf1")["BUFFER_PG"] == first
+    project.intent.write_text(text, encoding="utf-8")
+    assert project.plan()["changes"] == []
+
+
 def groups(tables: Any, port: str) -> dict[int, str]:
     """Return the profile of each priority group of a port, its rows taken in the order of keys as at a boot."""
     found: dict[int, str] = {}

@@ -12,6 +12,7 @@ from railweave.plan.model import Plan
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.routing.instance import BgpSpeaker, bgp_speaker
 from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.daemon_rows import with_daemon_rows
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff, diff
 from railweave.sonic.document import RunningConfig
@@ -115,7 +116,7 @@ class _Differences:
     def _found(self, old: Switch, switch: Switch, frr: _Texts | None, rows: _Rows | None = None) -> DeviceDiff:
         had, has = rows or (self._before.rows(old), self._after.rows(switch))
         had_text, has_text = frr or ("", "")
-        running = RunningConfig(DeviceConfig(old.name, had, "").config_db(), had_text)
+        running = RunningConfig(with_daemon_rows(DeviceConfig(old.name, had, "").config_db()), had_text)
         return self._diff(running, DeviceConfig(switch.name, has, has_text))
 
     def _diff(self, running: RunningConfig, intended: DeviceConfig) -> DeviceDiff:

@@ -23,6 +23,7 @@ from railweave.plan.offline import plan_offline
 from railweave.plan.phase_progress import PhaseProgress, check_phase
 from railweave.plan.phases import PhaseKind, phases
 from railweave.report.phases import node_words, phases_json, work_order
+from railweave.sonic.delta.change import Disruption
 from railweave.templates import find_templates
 
 WEAVE = """
@@ -345,6 +346,23 @@ def test_a_neighboring_priority_takes_a_group_s_buffer_under_traffic_and_that_is
         " after the other: for a moment lossless packets on priority 4 have no headroom there"
         for one in found
     )
+
+
+def test_a_class_beside_another_goes_with_the_row_that_sonic_made_of_both_and_spines_are_drained() -> None:
+    disk = "  - {name: disk, role: storage, dscp: [34], lossless: true, priority: 4, share: 5}\n"
+    two, one = weave(2, CLASSES % (26, 3) + disk), weave(2, CLASSES % (26, 3))
+    coming = plan_offline(one, two, find_templates())
+    assert {change.disruption for delta in coming.deltas.values() for change in delta} == {Disruption.NONE}
+    assert not coming.disruptive
+    going = plan_offline(two, one, find_templates())
+    for delta in going.deltas.values():
+        claims = [change for change in delta if change.disruption is Disruption.FLAP]
+        assert {(change.table, change.key.partition("|")[2]) for change in claims} == {("BUFFER_PG", "3-4")}
+        assert len(claims) == len({change.subject.port for change in claims})
+    assert going.disruptive == going.deltas.keys()
+    drains = {name: device.drain for name, device in going.devices.items() if device.drain}
+    assert drains == {"weave-spine1": ("*",), "weave-spine2": ("*",)}
+    assert all(len(wave) == 1 for wave in going.waves)
 
 
 def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_word_for_it() -> None:

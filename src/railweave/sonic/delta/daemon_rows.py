@@ -26,13 +26,14 @@ _NO_CABLE = "0m"
 
 
 def with_daemon_rows(tables: ConfigDb) -> ConfigDb:
-    """Return tables with the rows of several groups that buffermgrd makes of them."""
-    groups = dict(tables.get(PRIORITY_GROUPS, {}))
+    """Return tables with the rows of several groups that buffermgrd makes of them; the same where it makes none."""
+    groups = tables.get(PRIORITY_GROUPS, {})
+    made: dict[str, Fields] = {}
     for port, row in tables.get("PORT_QOS_MAP", {}).items():
-        groups.update(
-            (key, fields) for key, fields in _joined(tables, port, priorities(row.get(PFC_ENABLE))) if key not in groups
-        )
-    return {**tables, PRIORITY_GROUPS: groups}
+        paused = row.get(PFC_ENABLE, "")
+        if "," in paused:
+            made.update((key, fields) for key, fields in _joined(tables, port, priorities(paused)) if key not in groups)
+    return {**tables, PRIORITY_GROUPS: {**groups, **made}} if made else tables
 
 
 def made_between(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> Iterator[Edit]:
