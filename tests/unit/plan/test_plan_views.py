@@ -47,7 +47,7 @@ def test_lists_of_names_are_short(names: list[str], words: str) -> None:
 def test_the_terminal_shows_groups_order_and_totals(growth: Plan) -> None:
     text = shown(plan_view(growth))
     assert "DEVICE_NEIGHBOR|Ethernet8, Ethernet12 " in text
-    assert "+ first provisioning 340 rows of 22 tables, 80 lines of FRR lab-leaf3" in " ".join(text.split())
+    assert "+ first provisioning 388 rows of 22 tables, 80 lines of FRR lab-leaf3" in " ".join(text.split())
     added = "gpu5:rail0 – lab-leaf3:fortyGigE0/0, gpu5:rail1 – lab-leaf4:fortyGigE0/0 and 10 more"
     assert f"cables added: 12: {added}" in text
     assert "4 waves" in text
@@ -71,13 +71,13 @@ def test_the_terminal_names_what_could_not_be_read(plan_of: Callable[..., Plan],
 def test_markdown_folds_the_details(growth: Plan) -> None:
     text = plan_markdown(growth)
     assert text.startswith("### lab: ")
-    assert "<details><summary>lab-spine1: 40 changes</summary>" in text
+    assert "<details><summary>lab-spine1: 48 changes</summary>" in text
     assert "+ INTERFACE|Ethernet8|10.192.0.184/31" in text
     assert text.count("```diff") == 4
     titles = re.findall("<summary>(.*?)</summary>", text)
     assert titles[0] == "Why"
     assert len(titles) == text.count("</details>") == 5
-    assert "\nFirst provisioning: lab-leaf3, lab-leaf4: 340 rows of 22 tables, 80 lines of FRR.\n" in text
+    assert "\nFirst provisioning: lab-leaf3, lab-leaf4: 388 rows of 22 tables, 80 lines of FRR.\n" in text
     assert "\nCables: 12 added\n" in text
     assert "\n| + | `lab-leaf3:fortyGigE0/112` | `lab-spine1:fortyGigE0/8` |\n" in text
 
