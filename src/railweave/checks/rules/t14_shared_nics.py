@@ -1,7 +1,10 @@
 """Where several leaves share a NIC (dual-ToR), a link or a leaf may fail and the NIC keeps its address: what is bound
 to that address, as sockets are, moves to another port. RDMA does not: each port is an RDMA device of its own, and a
 queue pair stays on the port whose address it was made with. One device for both ports needs a bond, whose ports have
-one MAC address towards switches that act as one; routed ports have neither."""
+one MAC address towards switches that act as one; routed ports have neither.
+
+A leaf without any uplink is no failed leaf to its nodes: their ports stay up, and SONiC has nothing that shuts them
+with the uplinks."""
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -21,7 +24,10 @@ RULE = rule(
 def queue_pairs(fabric: Fabric) -> Breaches:
     """State what RDMA keeps when one of the leaves that share a NIC fails."""
     leaves = fabric.leaves_per_nic
-    if leaves == 1 or all(one.role is not ClassRole.RDMA for one in fabric.policies.classes):
+    if leaves == 1:
+        return
+    yield _stranded()
+    if all(one.role is not ClassRole.RDMA for one in fabric.policies.classes):
         return
     message = (
         f"{fabric.lowest.counted(leaves)} share each NIC, and each port of it is an RDMA device of its own: when a link"
@@ -30,3 +36,13 @@ def queue_pairs(fabric: Fabric) -> Breaches:
     )
     fix = "let jobs restart from a checkpoint, or use a library that moves queue pairs to another port"
     yield Breach("topology.leaves_per_nic", message, fix, Severity.INFO)
+
+
+def _stranded() -> Breach:
+    """Return what a leaf without uplinks does to nodes that have another one."""
+    message = (
+        "a leaf that loses all of its uplinks keeps its ports to nodes up: they go on sending to it, and it drops what"
+        " is not for its own nodes, although the other leaf would deliver it"
+    )
+    fix = "watch the sessions of leaves, and shut the node ports of one without any (`config interface shutdown`)"
+    return Breach("topology.leaves_per_nic", message, fix, Severity.INFO)
