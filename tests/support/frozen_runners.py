@@ -447,7 +447,10 @@ class NoGate:
 
     fabric = cast(Any, SimpleNamespace(uplinks_of={}))
 
-    def violation(self, wave: object, failed: object) -> None:
+    def neighborhood(self, wave: object) -> tuple[str, ...]:
+        return ()
+
+    def violation(self, wave: object, failed: object, away: object) -> None:
         return None
 
 

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-KINDS = ("none", "lost", "refused", "unverified", "cut", "killed", "power", "killed and cut")
-"""Every kind of fault; ``killed`` is the deploying process, the others strike a switch."""
+_OFTEN = ("none", "lost", "refused", "unverified", "cut", "killed", "power")
+KINDS = (*_OFTEN, "killed and cut", *_OFTEN, "replayed")
+"""Every kind of fault; ``killed`` is the deploying process, the others strike a switch. ``replayed``: it gives an
+answer of its past in the place of a new one."""
 
 REFUSABLE = ("config load", "config apply-patch", "vtysh -f", "config save")
 CUTTABLE = (*REFUSABLE, "railweave-switch apply", "railweave-switch confirm", "railweave-switch read",
@@ -66,6 +68,8 @@ def chosen_faults(kind: str, devices: Sequence[str], rng: random.Random) -> Faul
         strikes = [Strike(_one(devices, rng), "bgp-down", rng.randint(1, MOST_COMMANDS))]
     elif kind in ("cut", "killed and cut"):
         strikes = [_cut(devices, rng) for _ in range(rng.choice((1, 1, 2)))]
+    elif kind == "replayed":
+        strikes = [Strike(_one(devices, rng), "replay", rng.randint(1, MOST_COMMANDS))]
     elif kind == "power":
         strikes = [Strike(_one(devices, rng), "power-cycle", rng.randint(1, MOST_COMMANDS))]
     killed_at = rng.randint(1, MOST_LINES) if kind.startswith("killed") else 0

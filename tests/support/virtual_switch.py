@@ -167,7 +167,7 @@ class World:
         """Return the last transaction, empty where there is none that can be read."""
         try:
             return str(json.loads(self.files[STATE])["id"])
-        except (LookupError, TypeError, ValueError):
+        except (LookupError, RecursionError, TypeError, ValueError):
             return ""
 
     def send(self, verb: str, document: Mapping[str, Any]) -> dict[str, Any]:
