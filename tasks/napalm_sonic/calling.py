@@ -19,6 +19,7 @@ from napalm.base.exceptions import (
     LockError,
 )
 
+from napalm_sonic.bounds import TooLargeError
 from napalm_sonic.decoding import decodes, parse_json
 from napalm_sonic.reading import status_of
 from railweave.printable import printable
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "/usr/local/bin/railweave-switch"
 OTHER_PROGRAM = 70
-_QUOTED_CHARACTERS = 400
+_QUOTED_CHARACTERS, _READ_CHARACTERS = 400, 4000
+"""What of an answer that cannot be read is quoted, after secrets are found in more of it."""
 _PARTS = ("status", "config", "frr", "observed", "found")
 """What is an object in every answer that has it."""
 
@@ -154,10 +156,12 @@ class Caller:
     def _parsed(self, done: "Completed") -> dict[str, Any]:
         try:
             answer, why = parse_json(done.stdout), "its answer is none of this program"
+        except TooLargeError as error:
+            raise CommandErrorException(f"{self.session.hostname}: its answer is refused: {error}") from None
         except ValueError as error:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
-            said = printable(self.session.quotes.shown(done.error_text()))[:_QUOTED_CHARACTERS]
+            said = printable(self.session.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
             raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
         return self.session.quotes.shown_answer(answer)
 

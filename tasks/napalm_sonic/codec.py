@@ -9,6 +9,7 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from napalm_sonic.bounds import TooLargeError
 from napalm_sonic.decoding import decodes, parse_json, refuse_constant
 from railweave.printable import printable
 from railweave.secrets import shown_text
@@ -47,9 +48,12 @@ def first_json(text: str, command: str) -> Any:
     for start in islice(_json_starts(clean), _MOST_STARTS):
         try:
             return parse_json(clean[start:], lambda text: decoder.raw_decode(text)[0])
+        except TooLargeError as error:
+            raise CommandErrorException(f"{command!r}: the answer is refused: {error}") from None
         except ValueError:
             continue
-    said = printable(shown_text(clean.strip().splitlines()[0]))[:200]
+    first_line = clean.strip()[:_SHOWN_CHARACTERS].splitlines()[0]
+    said = printable(shown_text(first_line))[:200]
     raise CommandErrorException(f"{command!r} printed no JSON but: {said}")
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from napalm.base.exceptions import CommandErrorException, NapalmException
 
+from napalm_sonic.bounds import TooLargeError, decoded_in_turn
 from railweave.printable import printable
 from railweave.secrets import shown_text
 from railweave.sonic.document import DocumentError
@@ -39,6 +40,8 @@ def decoding(what: str) -> Iterator[None]:
         yield
     except (NapalmException, DocumentError):
         raise
+    except TooLargeError as error:
+        raise CommandErrorException(f"{what} is refused: {error}") from error
     except Exception as error:
         why = printable(shown_text(" ".join(f"{type(error).__name__}: {error}".split())))[:_SHOWN_CHARACTERS]
         raise CommandErrorException(f"{what} cannot be read ({why})") from error
@@ -61,10 +64,10 @@ def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:
     """Return the JSON value in ``text``, its texts without control characters where they are only shown.
 
-    Raises ValueError where it is none, lies too deep, or holds text that is no Unicode where it counts.
+    Raises ValueError where it is none, is too large or lies too deep, or holds text that is no Unicode where it counts.
     """
     try:
-        value = decode(text)
+        value = decoded_in_turn(text, decode)
     except RecursionError:
         raise ValueError("its values lie too deep") from None
     return _plain(value, DEEPEST) if _may_be_odd(text) and _ODD.search(text) else value

@@ -10,6 +10,7 @@ from railweave.sonic.document import BGPRAW, RunningConfig
 
 _WORDS = ("error", "missing", "restored", "refused")
 """Parts of an answer of ``railweave-switch`` that are words of SONiC; the others are data, digests and names."""
+_MOST_CHARACTERS = 65536
 _LEAST_OF_A_CUT_VALUE = 5
 """Characters: fewer at the end of a text are more likely a word than the beginning of a secret."""
 _INNER = ("status", "found", "answer")
@@ -46,7 +47,7 @@ class Quotes:
 
     def _shown_part(self, part: Any) -> Any:
         if isinstance(part, str):
-            return self.shown(part)
+            return self.shown(part[:_MOST_CHARACTERS])
         if isinstance(part, list):
             return [self._shown_part(member) for member in part]
         if isinstance(part, Mapping):

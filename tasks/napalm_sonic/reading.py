@@ -9,6 +9,7 @@ from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitError
 
+from napalm_sonic.bounds import refuse_long_frr
 from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
@@ -138,6 +139,7 @@ def status_of(told: Mapping[str, Any]) -> Status:
 def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
     """Return what an answer says of what runs: what it leaves out is as ``known``, and the same value again."""
     config, frr = answer["config"], answer["frr"]
+    refuse_long_frr(frr.get("text"))
     try:
         if "tables" in config or known is None:
             running = running_from({**config["tables"], BGPRAW: frr.get("text")})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import CommandErrorException
 
+from napalm_sonic.bounds import refuse_long_frr
 from napalm_sonic.codec import first_json
 from railweave.sonic.document import BGPRAW
 
@@ -38,6 +39,7 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
     document = first_json(printed, RUNNING)
     if not isinstance(document, dict) or not document:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
+    refuse_long_frr(document.get(BGPRAW))
     if document.get(BGPRAW):
         whole = printed.startswith("{") and printed.rstrip().endswith("}")
         return document, printed if whole else None
@@ -48,6 +50,7 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
 def _read_frr(session: "Session") -> str | None:
     """Return FRR's running configuration alone; None where FRR does not answer."""
     asked = session.run_root(FRR_RUNNING)
+    refuse_long_frr(asked.stdout)
     return asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
 
 

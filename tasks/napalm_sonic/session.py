@@ -23,6 +23,7 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
+from napalm_sonic.bounds import LONGEST_ANSWER_BYTES, TooLargeError, refuse_wide
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.host_check import check_host_key
 from napalm_sonic.host_keys import known_name
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
 
     import paramiko
 
-LONGEST_ANSWER_BYTES = 32 * 1024 * 1024
-"""No answer of a switch is longer: a configuration of 1,000 ports is a tenth of it."""
-
 _CHUNK_BYTES = 65536
+_MOST_SAID_CHARACTERS = 65536
 _SILENT_S = 15.0
 """After so long without an answer a session is asked for a sign of life before it is used again."""
 _LOST_WITHIN_S = 2.0
@@ -60,7 +59,8 @@ class Completed:
 
     def error_text(self) -> str:
         """Return what the device said, the error stream first, for a message to a person."""
-        said = "\n".join(part.strip() for part in (self.stderr, self.stdout) if part.strip())
+        streams = (self.stderr[:_MOST_SAID_CHARACTERS], self.stdout[:_MOST_SAID_CHARACTERS])
+        said = "\n".join(part.strip() for part in streams if part.strip())
         return said or f"exit status {self.exit_status} without a word"
 
 
@@ -157,7 +157,14 @@ class Session:
                 exit_status,
                 time.monotonic() - began,
             )
-        return Completed(command, exit_status, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace"))
+        return Completed(command, exit_status, self._text(command, stdout), self._text(command, stderr))
+
+    def _text(self, command: str, stream: bytes) -> str:
+        try:
+            refuse_wide(stream)
+        except TooLargeError as error:
+            raise CommandErrorException(f"{self.hostname}: {command!r}: the answer is refused: {error}") from None
+        return stream.decode("utf-8", "replace")
 
     def run_checked(self, command: str) -> str:
         """Run a command and return its stdout; raises CommandErrorException for any exit status but 0."""
