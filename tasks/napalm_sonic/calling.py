@@ -161,6 +161,7 @@ class Caller:
         except ValueError as error:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
+            self.session.refuse_noise()
             said = printable(self.session.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
             raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
         return self.session.quotes.shown_answer(answer)

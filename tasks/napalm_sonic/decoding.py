@@ -48,17 +48,34 @@ def decoding(what: str) -> Iterator[None]:
 
 
 def decodes(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that lets a function decode as in ``decoding``."""
+    """Return a decorator that lets a function decode as in ``decoding``.
+
+    Where it cannot and the first argument is a session, or has one, text that the login prints is looked for.
+    """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
         def decode(*arguments: P.args, **named: P.kwargs) -> T:
-            with decoding(what):
-                return function(*arguments, **named)
+            try:
+                with decoding(what):
+                    return function(*arguments, **named)
+            except CommandErrorException as error:
+                refuse_noise(arguments[0] if arguments else None, error)
+                raise
 
         return decode
 
     return decorate
+
+
+def refuse_noise(reader: object, error: Exception) -> None:
+    """Raise CommandErrorException where the login of ``reader``, or of its session, is why an answer is unreadable."""
+    session = getattr(reader, "session", reader)
+    if hasattr(session, "refuse_noise"):
+        try:
+            session.refuse_noise()
+        except CommandErrorException as noise:
+            raise noise from error
 
 
 def parse_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:

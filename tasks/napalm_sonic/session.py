@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from napalm_sonic.jump import Jump, Tunnel, closed_on_failure, dial
 from napalm_sonic.login import KnownHosts, connect, login_errors
 from napalm_sonic.login_key import with_key
 from napalm_sonic.quoting import Quotes
+from railweave.printable import printable
 from railweave.secrets import shown_text
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 65536
 _MOST_SAID_CHARACTERS = 65536
+_SHOWN_CHARACTERS = 200
+_SILENT = "true"
+"""A command that prints nothing."""
 _SILENT_S = 15.0
 """After so long without an answer a session is asked for a sign of life before it is used again."""
 _LOST_WITHIN_S = 2.0
@@ -80,6 +84,7 @@ class Session:
     quotes: Quotes = field(default_factory=Quotes)
     _connection: Any = None
     _heard_s: float = 0.0
+    _noise: str = ""
 
     def open(self) -> None:
         """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with what to do about it."""
@@ -173,6 +178,18 @@ class Session:
             raise CommandErrorException(f"{self.hostname}: {command!r} failed: {self.quotes.shown(done.error_text())}")
         return done.stdout
 
+    def refuse_noise(self) -> None:
+        """Raise CommandErrorException, with the text, where the login prints some before the answers of commands.
+
+        It takes a command, so it is asked only where an answer could not be read.
+        """
+        with suppress(CommandTimeoutException, ConnectionException, CommandErrorException):
+            noise = self.run(_SILENT).stdout.strip()
+            if noise:
+                self._noise = noise
+        if self._noise:
+            raise CommandErrorException(f"{self.hostname}: {_noise_text(self.quotes.shown(self._noise))}")
+
     def run_root(self, command: str) -> Completed:
         """Run a command as root (``sudo -n``, unless the login already is root)."""
         return self.run(self.as_root(command))
@@ -227,6 +244,14 @@ class Session:
             if isinstance(error, TimeoutError):
                 raise CommandTimeoutException(f"{self.hostname}: no answer in time during {what}") from error
             raise ConnectionException(f"{self.hostname}: {what} failed: {error}") from error
+
+
+def _noise_text(noise: str) -> str:
+    text = printable(" / ".join(line.strip() for line in noise.splitlines() if line.strip()))[:_SHOWN_CHARACTERS]
+    return (
+        f'the login prints text before answers, so that none can be read: "{text}"; let the shell of this login print '
+        f"it in interactive sessions only, or let sshd do so by Banner"
+    )
 
 
 @contextmanager

@@ -41,6 +41,9 @@ SETTLES_S = 2.0
 _QUOTED_CHARACTERS = 4000
 _HEADLINE_CHARACTERS = 300
 _ERROR = re.compile(r"(?:^|\s)Error: |^(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |$)|missing yang models")
+_LAST_LINES = 4
+_STREAMS_APART = "-- standard error:"
+"""What stands between the two streams of a command where the cause is the end of the second."""
 _ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "Aborted!")
 _DAEMONS_AWAY = ("is not running", "failed to connect")
 """vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
@@ -64,12 +67,15 @@ def headline(said: str) -> str:
     Of a Python traceback only the exception is kept, and nothing of what commands always print.
     """
     lines: list[str] = []
-    inside = False
+    inside, last_part = False, 0
     for line in said.partition("\nDuring handling of the above exception")[0].splitlines():
         inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
-        if not inside and line.strip() and not line.startswith(_ALWAYS_PRINTED):
+        if line == _STREAMS_APART:
+            last_part = len(lines)
+        elif not inside and line.strip() and not line.startswith(_ALWAYS_PRINTED):
             lines.append(line.strip())
-    first = next((number for number, line in enumerate(lines) if _ERROR.search(line)), max(0, len(lines) - 4))
+    end = max(last_part, len(lines) - _LAST_LINES)
+    first = next((number for number, line in enumerate(lines) if _ERROR.search(line)), end)
     return " / ".join(lines[first:])
 
 
@@ -293,8 +299,17 @@ def run_command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
     """Run a command of the switch; raises StepError where it fails."""
     done = _attempt(host, words, timeout_s)
     if done.exit_status != 0:
-        raise StepError(_command(words), f"{done.err}\n{done.out}".strip() or done.words())
+        raise StepError(_command(words), _printed(done))
     return done
+
+
+def _printed(done: Done) -> str:
+    """Return what a failed command printed, its cause where ``headline`` looks for it: at the first line of an error,
+    and without one at the end of standard error."""
+    printed = f"{done.err}\n{done.out}".strip()
+    if done.err.strip() and not any(_ERROR.search(line.strip()) for line in printed.splitlines()):
+        printed = f"{done.out.strip()}\n{_STREAMS_APART}\n{done.err.strip()}"
+    return printed or done.words()
 
 
 def _attempt(host: Host, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
