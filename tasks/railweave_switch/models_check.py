@@ -39,6 +39,8 @@ _AROUND = re.compile(r"^failed to parse data tree: |\s*: Data path: \S.*$")
 _KEY = re.compile(r"\[[^=]+='(.*?)'\]")
 _UNPARSED = re.compile(r"All Keys are not parsed in (\S+)\ndict_keys\(\[(.*)\]\)\nexceptionList:(.*)")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_LACKS = re.compile(r"Missing required element|Mandatory node|andatory .*(?:missing|not exist)")
+NEEDED = "the row needs this field"
 _DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
 
 _UNSAID = "[priority,] message string"
@@ -62,13 +64,18 @@ def newly_rejected(
     after: Tables, before: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True
 ) -> list[Rejected]:
     """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse."""
-    if not rejected(after, checker, in_time):
+    if not _found(after, checker, in_time):
         return []
-    old = rejected(before, checker, in_time, most=sys.maxsize)
-    return rejected(after, checker, in_time, known=frozenset(old))
+    old = _found(before, checker, in_time, most=sys.maxsize)
+    return _with_needs(_found(after, checker, in_time, known=frozenset(old)), after, checker)
 
 
-def rejected(
+def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
+    """Return what the models refuse of ``config_db``, as far as it is found while ``in_time``."""
+    return _with_needs(_found(config_db, checker, in_time), config_db, checker)
+
+
+def _found(
     config_db: Tables,
     checker: Checker,
     in_time: Callable[[], bool] = lambda: True,
@@ -76,7 +83,7 @@ def rejected(
     known: frozenset[Rejected] = frozenset(),
     most: int = MOST,
 ) -> list[Rejected]:
-    """Return what the models refuse of ``config_db`` beside ``known``, as far as it is found while ``in_time``."""
+    """Return the same beside ``known``, of ``most`` failures at most."""
     found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
     rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
     # Keys of rows, and fields, that were taken out: what refers to them is not to blame.
@@ -91,20 +98,21 @@ def rejected(
         places = list(_places(said, printed, rest) or _searched(said, rest, checker))
         for table, key, field, reason in places:
             rows, dangling = rest[table], _DANGLING.search(reason)
-            told = any(one[:2] == (table, key) for one in found)
+            named = {one[2] for one in found if one[:2] == (table, key)}
+            is_new = not named or (field != "" and field not in named)
             if dangling:
                 caused = dangling[1] in lost
             elif reason == _UNSAID:
                 caused = (table, key) in cut
             else:  # `must` compares with a field of another row
                 caused = bool(lost_fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
-            if not told and not caused:
+            if is_new and not caused:
                 found.append((table, key, field, reason))
-            elif told and _UNPARSED.search(said):  # without the field as well: the row fits no list of its table
+            elif not is_new and _UNPARSED.search(said):  # without the fields as well: the row fits no list of its table
                 found = [(table, key, "", one[3]) if one[:2] == (table, key) else one for one in found]
             # A copy each time: a checker may know tables and rows that are the same objects.
             rest[table] = {name: row for name, row in rows.items() if name != key}
-            if not told and field:
+            if is_new and field:
                 lost_fields.add(field)
                 cut.add((table, key))
                 rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
@@ -116,6 +124,21 @@ def rejected(
     return [one for one in found if one not in known]
 
 
+def _with_needs(found: list[Rejected], config_db: Tables, checker: Checker) -> list[Rejected]:
+    """Return what was found, with a word on the fields that no row may lack: to remove one is no way out."""
+    return [(*one[:3], f"{one[3]}; {NEEDED}") if _needs(one, found, config_db, checker) else one for one in found]
+
+
+def _needs(one: Rejected, found: list[Rejected], config_db: Tables, checker: Checker) -> bool:
+    table, key, field, _ = one
+    if not field:
+        return False
+    taken = {other[2] for other in found if other[:2] == (table, key)}
+    row = {name: value for name, value in config_db[table][key].items() if name not in taken}
+    said, _ = checker.failure({table: {key: row}})
+    return _LACKS.search(said) is not None and f'"{field}"' in said
+
+
 def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
     """Return where a failure lies, with what is said of it; none where that is not told."""
     if unparsed := _UNPARSED.search(said):
@@ -123,9 +146,9 @@ def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
         names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
         words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
         # Of a row of a list its key is named, and the field as the text of a KeyError.
-        fields = ["".join(parts).strip("'") for parts in _QUOTED.findall(reasons)]
+        fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
         return [
-            (table, key, next((one for one in fields if one in row), "") if name == key else name, words)
+            (table, key, _named_field(row, fields) if name == key else name, words)
             for key, row in tables[table].items()
             for name in names
             if name == key or (key not in names and name in row)
@@ -146,6 +169,12 @@ def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
         if field or len(keys) == 1 or not place["reading"]:
             return [(place["table"], key, field, _AROUND.sub("", _words(said)))]
     return []
+
+
+def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
+    """Return the field of a row that is a reason by its name, or is quoted by its value; empty where none is."""
+    by_name = next((name for one in reasons if (name := one.strip("'")) in row), "")
+    return by_name or next((name for name, value in row.items() if any(f"'{value}'" in one for one in reasons)), "")
 
 
 def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:

@@ -298,7 +298,7 @@ def _plain(rows: Table) -> Table:
     for key, fields in rows.items():
         # Nearly every row is plain already.
         if not all(isinstance(value, str) and "[" not in value for value in fields.values()):
-            fields = {name: _names(value) for name, value in fields.items()}  # noqa: PLW2901
+            fields = {name: plain_references(value) for name, value in fields.items()}  # noqa: PLW2901
         ports, bar, rest = key.partition("|")
         if "," in ports:
             plain.update((port + bar + rest, fields) for port in ports.split(","))
@@ -307,7 +307,8 @@ def _plain(rows: Table) -> Table:
     return plain
 
 
-def _names(value: Value) -> Value:
+def plain_references(value: Value) -> Value:
+    """Return a field whose references of the form ``[TABLE|key]`` are names, as releases since 202106 write them."""
     if not isinstance(value, str):
         return tuple(_REFERENCE.sub(r"\1", member) for member in value)
     return _REFERENCE.sub(r"\1", value)

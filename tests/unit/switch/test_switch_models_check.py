@@ -130,7 +130,9 @@ def test_what_refers_to_a_row_that_is_refused_is_not_blamed_and_the_search_ends(
     ports = {"Ethernet0": {"lanes": "1", "speed": "fast"}, "Ethernet4": {"lanes": "2", "speed": "400000"}}
     members = {"Vlan4|Ethernet0": {"tagging_mode": "tagged"}, "Vlan4|Ethernet4": {"tagging_mode": "tagged"}}
     tables: dict[str, dict[str, Any]] = {"PORT": ports, "VLAN": {"Vlan4": {"vlanid": "4"}}, "VLAN_MEMBER": members}
-    assert [one[:3] for one in rejected(tables, ReloadRule())] == [("PORT", "Ethernet0", "")]
+    (found,) = rejected(tables, ReloadRule())
+    assert found[:3] == ("PORT", "Ethernet0", "speed")
+    assert found[3].endswith("; the row needs this field"), "without it the row is refused as well"
     many: dict[str, dict[str, Any]] = {"VLAN": {f"Vlan{number}": {"vlanid": "1"} for number in range(2, 40)}}
     assert len(rejected(many, ReloadRule())) == MOST
     assert rejected(many, ReloadRule(), lambda: False) == []
