@@ -36,11 +36,16 @@ def commit(driver: SonicDriver) -> None:
     driver.commit_config()
 
 
+def compare(driver: SonicDriver) -> None:
+    driver.load_merge_candidate(config='{"PORT": {}}')
+    driver.compare_config()
+
+
 ASKED: dict[str, Callable[[SonicDriver], object]] = {
     "facts": lambda driver: driver.get_facts(),
     "reading": lambda driver: driver.revert_timer.read(),
     "status": lambda driver: driver.has_pending_commit(),
-    "comparison": lambda driver: (driver.load_merge_candidate(config='{"PORT": {}}'), driver.compare_config()),
+    "comparison": compare,
     "commit": commit,
 }
 
