@@ -1,0 +1,65 @@
+"""Whatever key of the intent changes, `diff` says what the difference of two full renderings is."""
+
+import pytest
+from schema_leaves import PAIRS, SIZED_ONLY, leaves
+
+from railweave.api.designing import design_text
+from railweave.errors import RailweaveError
+from railweave.fabric.model import Fabric, Switch
+from railweave.plan.model import DeviceState
+from railweave.plan.offline import plan_offline
+from railweave.report.artifacts import blocks_json
+from railweave.sonic.delta.diff import DeviceDiff, diff
+from railweave.sonic.document import RunningConfig
+from railweave.sonic.render.configure import Configurator
+from railweave.templates import find_templates
+
+
+def fabrics_of(leaf: str) -> tuple[Fabric, Fabric]:
+    pair = PAIRS[leaf]
+    base, head = (design_text(text, "lab.yml", lambda name: (name, pair.beside[name])) for text in pair.texts(leaf))
+    return base.fabric, head.fabric
+
+
+def test_every_leaf_of_the_schema_has_a_pair_of_intents() -> None:
+    """A new key of the intent gets one in `schema_leaves`, so that no `diff` overlooks it."""
+    assert set(leaves()) == PAIRS.keys() | SIZED_ONLY
+    for leaf, pair in PAIRS.items():
+        base, head = pair.texts(leaf)
+        assert base != head, leaf
+
+
+def test_of_switches_that_are_sized_only_nothing_is_rendered() -> None:
+    leaf = "topology.spine.count"
+    inline = PAIRS[leaf].texts(leaf)[0].replace("model: sonic-vs", "ports: 32\n    speed: 100G")
+    with pytest.raises(RailweaveError, match="can be sized but not built"):
+        design_text(inline, "lab.yml")
+
+
+@pytest.mark.parametrize("leaf", sorted(PAIRS))
+def test_a_diff_of_two_intents_is_the_difference_of_two_renderings(leaf: str) -> None:
+    base, head = fabrics_of(leaf)
+    plan = plan_offline(base, head, find_templates(), renumber=True)
+    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+    for switch in head.switches:
+        whole = rendered_difference(before, base.switch_of.get(switch.name), after, switch)
+        found = plan.deltas.get(switch.name, ())
+        assert tuple(found) == tuple(whole.delta)
+        device = plan.devices[switch.name]
+        assert device.state is (DeviceState.CHANGED if whole.delta else DeviceState.UNCHANGED)
+        assert (device.unprovisioned, device.lossless_removed) == (whole.unprovisioned, whole.lossless_removed)
+    changed = {one.name for one in head.switches if files(before, base.switch_of.get(one.name)) != files(after, one)}
+    assert changed == plan.deltas.keys(), "a file that is another one is a change"
+
+
+def rendered_difference(before: Configurator, old: Switch | None, after: Configurator, switch: Switch) -> DeviceDiff:
+    if old is None:
+        return diff(switch.name, RunningConfig({}, ""), after.device(switch))
+    config = before.device(old)
+    return diff(switch.name, RunningConfig(config.config_db(), config.frr), after.device(switch))
+
+
+def files(configurator: Configurator, switch: Switch | None) -> tuple[bytes, str] | None:
+    if switch is None:
+        return None
+    return blocks_json(configurator.blocks(switch)), configurator.frr(switch)
