@@ -49,11 +49,12 @@ def make_lossless_rows(db: ConfigDb, seen: Seen, release: str = "202505") -> Non
             _make_groups(db, port, groups(priorities), (row.get("speed", ""), length), pool)
 
 
-def _make_groups(db: ConfigDb, port: str, spans: list[str], by: tuple[str, str], pool: Hash) -> None:
-    """Write the groups of a port; ``by`` are its speed and cable length, by which the profile is looked up."""
-    profile = f"pg_lossless_{by[0]}_{by[1]}_profile"
+def _make_groups(db: ConfigDb, port: str, spans: list[str], speed_and_length: tuple[str, str], pool: Hash) -> None:
+    """Write the groups of a port with the profile of its speed and cable length."""
+    speed, length = speed_and_length
+    profile = f"pg_lossless_{speed}_{length}_profile"
     if f"BUFFER_PROFILE|{profile}" not in db.rows:
-        headroom = _XOFF_BYTES.get(by)
+        headroom = _XOFF_BYTES.get(speed_and_length)
         if headroom is None or "mode" not in pool:
             return
         fields = {"pool": "ingress_lossless_pool", "xon": _XON_BYTES, "xoff": headroom, "size": _SIZE_BYTES}

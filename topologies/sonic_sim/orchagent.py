@@ -198,7 +198,7 @@ class Orchagent:
         if state is None:
             state = self._ranges(before)
         first = self.removes_first and place.startswith("BUFFER_")
-        for key in sorted(keys, key=lambda one: (first and one in now, one)):
+        for key in sorted(keys, key=lambda key: (first and key in now, key)):
             old, waits = dict(before.get(key, ())), key in self.pending
             known = self.pending.pop(key, key in before)
             if key in now and not _resolves(key, dict(now[key]), rows):

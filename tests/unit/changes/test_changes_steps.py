@@ -7,6 +7,7 @@ from engine_tools import apply_steps, rollback_steps
 
 from railweave.sonic.delta.change import Disruption
 from railweave.sonic.delta.merge import delta_of
+from railweave.sonic.delta.snapshot import snapshot_before
 from railweave.sonic.delta.steps import (
     HdelStep,
     LoadStep,
@@ -17,6 +18,7 @@ from railweave.sonic.delta.steps import (
     rollback_document,
 )
 from railweave.sonic.document import DocumentError, RunningConfig, running_from
+from railweave.sonic.rows import DeviceConfig
 
 METADATA = {"hwsku": "SKU", "mac": "52:54:00:00:00:01", "platform": "x86_64-p-r0", "hostname": "leaf1"}
 FRR = "log syslog informational\nrouter bgp 65001\n neighbor 10.0.0.1 remote-as 65100\nexit\n"
@@ -242,6 +244,18 @@ def test_a_change_that_is_taken_back_leaves_nothing_that_buffermgrd_made_of_it()
     assert rollback_steps(merge, device)[-1] == RecreateStep(
         (("BUFFER_PG|Ethernet0|3-4", ()), ("BUFFER_PG|Ethernet0|3", ())), {"BUFFER_PG": {"Ethernet0|3": GROUP}}
     )
+
+
+def test_what_was_held_before_comes_back_without_what_buffermgrd_made_since() -> None:
+    device = paused("Ethernet0", "3", "3")
+    merge = {"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}, "BUFFER_PG": {"Ethernet0|4": GROUP}}
+    before = snapshot_before(delta_of(merge, device), device, DeviceConfig("leaf1", (), FRR))
+    back = before.difference(paused("Ethernet0", "3,4", "3", "3-4", "4")).delta
+    assert {(change.table, change.key, change.disruption) for change in back} == {
+        ("BUFFER_PG", "Ethernet0|4", Disruption.NONE),
+        ("BUFFER_PG", "Ethernet0|3-4", Disruption.FLAP),
+        ("PORT_QOS_MAP", "Ethernet0", Disruption.NONE),
+    }
 
 
 def test_a_row_that_covers_a_queue_without_a_change_claims_its_moment_whatever_the_queue_carries() -> None:

@@ -55,11 +55,11 @@ def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[st
     covered: set[int] = set()
     for key, fields in running.items():
         targets = [intended_at.get(number) for number in numbers_of(key)] or [intended.get(key)]
-        target = targets[0]
-        if all(one is not None and same_fields(one, fields) for one in targets):
+        first = targets[0]
+        if all(target is not None and same_fields(target, fields) for target in targets):
             covered.update(_covered(key, running))
-        elif target is not None and all(one is not None and same_fields(one, target) for one in targets):
-            yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **target})
+        elif first is not None and all(target is not None and same_fields(target, first) for target in targets):
+            yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **first})
             covered.update(_covered(key, running))
         elif is_ours(key):
             yield Edit(Op.REMOVE, table, key, None, fields, None)
@@ -91,10 +91,10 @@ def cleared_rows(edits: Iterable[Edit], rows: Rows) -> dict[str, list[str]]:
     if not removed:
         return {}
     ports = rows_by_port(rows)
-    found: dict[str, list[str]] = {}
+    cleared: dict[str, list[str]] = {}
     for key in removed:
         numbers = set(numbers_of(key))
         others = [other for other in ports.get(port_of(key), ()) if not numbers.isdisjoint(numbers_of(other))]
         if others:
-            found[key] = others
-    return found
+            cleared[key] = others
+    return cleared
