@@ -1,9 +1,14 @@
 """Draining by hand on the simulator: what it takes, what it refuses, and that nothing of it is a change."""
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
+
+from railweave import api
+from railweave.api.operator import Operator
+from railweave.api.project import open_project
 
 pytestmark = pytest.mark.e2e
 
@@ -147,3 +152,50 @@ def test_an_undrain_waits_for_nothing_that_traffic_does_not_need(deployed_lab: A
     told = project.json("undrain", SPINE)
     assert (told["ok"], told["failed"], told["checks"] > 0) == (True, [], True)
     assert {check["kind"] for check in project.verify(status=1)["checks"] if not check["ok"]} == {"mtu"}
+
+
+def test_a_spine_in_maintenance_is_no_path(deployed_lab: Any) -> None:
+    project = deployed_lab
+    project.on("lab-spine1", "sudo TSA")
+    refused = drain(project, "lab-spine2", status=1)
+    assert {one["code"] for one in refused["diagnostics"]} == {"RW521", "RW522"}
+    assert not holds_drain(project, "lab-spine2")
+    with project.intent.open("a", encoding="utf-8") as file:
+        file.write("bgp: {keepalive: 2, hold: 8}\n")
+    refused = project.deploy(status=1)
+    assert [one["code"] for one in refused["diagnostics"]] == ["RW513"]
+    assert "while lab-spine1 is out of service" in refused["diagnostics"][0]["message"]
+    project.on("lab-spine1", "sudo TSB")
+    assert project.deploy()["result"] == "done"
+
+
+class Late(Operator):
+    """An operator who answers when another one has drained the other spine meanwhile."""
+
+    def __init__(self, project: Any) -> None:
+        self._project = project
+
+    def approves_drain(self, *asked: Any) -> bool:
+        assert drain(self._project, "lab-spine1")["ok"] is True
+        return True
+
+
+def test_an_answer_that_comes_late_is_checked_again(deployed_lab: Any) -> None:
+    project = deployed_lab
+    with contextlib.chdir(project.folder):
+        found = api.drain(open_project(str(project.intent), Late(project)), "sim", api.DrainRequest(("lab-spine2",)))
+    assert found is not None
+    (result,) = found
+    assert "(drained already: lab-spine1)" in result.error
+    assert not holds_drain(project, "lab-spine2")
+
+
+def test_two_operators_at_once_never_take_both_spines(deployed_lab: Any) -> None:
+    project = deployed_lab
+    started = [
+        project.start("drain", name, "--target", "sim", "--yes", "--json") for name in ("lab-spine1", "lab-spine2")
+    ]
+    for process in started:
+        process.communicate(timeout=120)
+    assert sorted(process.returncode for process in started) != [0, 0]
+    assert not (holds_drain(project, "lab-spine1") and holds_drain(project, "lab-spine2"))
