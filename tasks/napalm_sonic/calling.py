@@ -7,7 +7,7 @@ a new one, and another session, hours later or from another machine, sees and fi
 import base64
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from napalm.base.exceptions import (
@@ -20,7 +20,8 @@ from napalm.base.exceptions import (
 )
 
 from napalm_sonic.bounds import TooLargeError
-from napalm_sonic.decoding import decodes, parse_json
+from napalm_sonic.decoding import decodes, parse_json, refuse_noise
+from napalm_sonic.quoting import Quotes
 from napalm_sonic.reading import status_of
 from railweave.printable import printable
 from railweave_switch.packing import INSTALLER, packed, packed_sha256
@@ -48,6 +49,7 @@ class Caller:
 
     session: "Session"
     options: "Options"
+    quotes: Quotes = field(default_factory=Quotes)
 
     @property
     def change_limit_s(self) -> float:
@@ -161,10 +163,11 @@ class Caller:
         except ValueError as error:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
-            self.session.refuse_noise()
-            said = printable(self.session.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
-            raise CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
-        return self.session.quotes.shown_answer(answer)
+            said = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
+            error = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
+            refuse_noise(self.session, error)
+            raise error
+        return self.quotes.shown_answer(answer)
 
 
 def _misshapen(answer: Mapping[str, Any]) -> bool:

@@ -48,7 +48,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self._options = parse_options(optional_args, timeout)
         self.device = _new_session(hostname, username, password, float(timeout), self._options)
         self._lock = Lock(self.device, self._options.lock_wait_s)
-        self.revert_timer = SwitchProgram(Caller(self.device, self._options), self._lock)
+        self.revert_timer = SwitchProgram(Caller(self.device, self._options, self.device.quotes), self._lock)
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
         self._made, self._changed_nothing = "", False
@@ -70,7 +70,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             self._lock.release()
             self.device.close()
         finally:
-            self.revert_timer.known = None
+            self.revert_timer.known = self.device.quotes.running = None
 
     def is_alive(self) -> dict[str, bool]:
         """Say whether the session stands; one that was not used for a while is asked for a sign of life."""

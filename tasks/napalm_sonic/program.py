@@ -48,7 +48,7 @@ class SwitchProgram:
         if known is not None and known.frr_digest:
             words += _digests(known)
         self.known = reading_of(self.hostname, self._read(["read", *words]), known)
-        self.caller.session.quotes.running = self.known.running
+        self.caller.quotes.running = self.known.running
         return self.known
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
@@ -57,6 +57,7 @@ class SwitchProgram:
             raise CommandErrorException(f"{self.hostname}: {answer.get('error')}")
         return answer
 
+    @decodes("what it shows")
     def observe(self, look: Look = STATE) -> Observed:
         """Return what the switch shows and the status of its last transaction, in one command."""
         answer = self._read(["observe", *look.words])
@@ -197,7 +198,7 @@ class SwitchProgram:
         """Take over what the answer to a change says of what runs now."""
         self.known = None if self.known is None else learned_of(self.hostname, answer, self.known)
         if self.known is not None:
-            self.caller.session.quotes.running = self.known.running
+            self.caller.quotes.running = self.known.running
         return answer
 
     def _refuse_unless(self, outcome: str, answer: Mapping[str, Any], what: str = "") -> None:

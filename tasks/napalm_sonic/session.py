@@ -183,7 +183,7 @@ class Session:
 
         It takes a command, so it is asked only where an answer could not be read.
         """
-        with suppress(CommandTimeoutException, ConnectionException, CommandErrorException):
+        with suppress(CommandTimeoutException, ConnectionException, CommandErrorException, OSError):
             noise = self.run(_SILENT).stdout.strip()
             if noise:
                 self._noise = noise
