@@ -182,3 +182,17 @@ def test_every_code_that_is_used_has_a_rule_and_every_rule_is_used() -> None:
 def test_a_code_is_declared_once() -> None:
     with pytest.raises(ValueError, match="RW108"):
         rule("RW108", "another rule", None)
+
+
+@pytest.mark.parametrize("rdma", [True, False])
+def test_a_leaf_without_uplinks_is_told_of_wherever_leaves_share_nics(rdma: bool) -> None:
+    example = all_rules()["T-14"].example
+    classes = ", traffic_classes: [{name: best-effort, role: bulk, dscp: default, priority: 0, share: 100}]}"
+    intent = load_intent_text(
+        yaml.safe_dump(overlaid(BASE, yaml.safe_load(example if rdma else f"{example[:-1]}{classes}"))), "test.yml"
+    )
+    outcome = design(intent, load_catalog())
+    assert outcome.fabric is not None, outcome.diagnostics
+    found = [one.message for one in check_config(outcome.fabric, intent.where) if one.code == "T-14"]
+    assert len(found) == 1 + rdma
+    assert "loses all of its uplinks keeps its ports to nodes up" in found[0]
