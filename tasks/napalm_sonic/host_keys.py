@@ -100,13 +100,19 @@ def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
 
 def known_places(files: Iterable[Path], name: str, mark: str = "") -> str:
     """Return where the files speak of ``name``, as ``known_hosts line 3``; empty where they do not."""
-    return ", ".join(f"{path} line {line.number}" for path in files for line in _lines(path, name, mark))
+    return ", ".join(f"{_shown(path)} line {line.number}" for path in files for line in _lines(path, name, mark))
 
 
 def broken_places(files: Iterable[Path], name: str) -> str:
     """Return the lines about ``name`` of which no key can be read."""
     lines = ((path, line) for path in files for line in _lines(path, name, ""))
-    return ", ".join(f"{path} line {line.number}" for path, line in lines if not tuple(_decoded([line.text])))
+    return ", ".join(f"{_shown(path)} line {line.number}" for path, line in lines if not tuple(_decoded([line.text])))
+
+
+def _shown(path: Path) -> Path:
+    """Return a path as people write it: from the working directory where it lies below that."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _lines(path: Path, name: str, mark: str) -> tuple[Line, ...]:

@@ -21,7 +21,7 @@ from nornir_railweave.events import silent
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.merge import delta_of
 from railweave.sonic.delta.snapshot import snapshot_before
-from railweave.sonic.delta.steps import ReloadStep, Step, VtyshStep, steps_of, undo_steps_of
+from railweave.sonic.delta.steps import ClearStep, ReloadStep, Step, VtyshStep, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, RunningConfig, json_tables, running_from
 from railweave.sonic.frr import apply_delta, frr_delta, parse_frr, render_frr
 from railweave.sonic.rows import DeviceConfig, Row
@@ -110,7 +110,7 @@ class Switch:
                 after = render_frr(apply_delta(step.text, parse_frr(self.frr)))
                 # FRR keeps no line that says that something is not there.
                 self.frr = "".join(line for line in after.splitlines(keepends=True) if line.split()[:1] != ["no"])
-            else:
+            elif not isinstance(step, ClearStep):
                 self.redis.run((step,))
                 self.frr = step.frr if isinstance(step, ReloadStep) else self.frr
         if budget >= len(steps):

@@ -18,7 +18,8 @@ def ip(call: Call) -> Result:
     if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
         return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
     if words[1:] and words[1] in ("add", "set", "del", "delete"):
-        ports = call.device.network.ports(call.device)
+        # Without SONiC's daemons an interface is there only once somebody has made it.
+        ports = call.device.network.ports(call.device).keys() - call.device.links.keys() if call.device.daemons else ()
         port = next((word for word in words[2:] if word in ports), "")
         return _change_port(call, words, port) if port else _change(call, words)
     names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
