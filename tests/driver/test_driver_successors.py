@@ -12,6 +12,7 @@ from napalm.base.exceptions import CommitConfirmException, CommitError, Connecti
 from napalm_sonic.calling import Caller
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.options import Options
+from napalm_sonic.quoting import Quotes
 from napalm_sonic.session import Completed
 from railweave.sonic.delta.merge import delta_of
 
@@ -104,7 +105,11 @@ class Answering:
 
     def __init__(self, *answers: Any) -> None:
         self.clock = DrivenClock()
+        self.quotes = Quotes()
         self.left = list(answers)
+
+    def refuse_noise(self) -> None:
+        """Its login prints nothing of its own."""
 
     def as_root(self, command: str) -> str:
         return command

@@ -11,6 +11,7 @@ from napalm.base.exceptions import CommandErrorException, CommitError, LockError
 from napalm_sonic.calling import Caller
 from napalm_sonic.codec import database_rows, first_json
 from napalm_sonic.program import SwitchProgram
+from napalm_sonic.quoting import Quotes
 from napalm_sonic.session import Completed
 from nornir_railweave.device.observing import losses_of, observe, seen_of
 from nornir_railweave.device.reading import Comparer
@@ -62,12 +63,16 @@ class Answering:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.quotes = Quotes()
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         return Completed(command, 0, self.text, "")
 
     def as_root(self, command: str) -> str:
         return command
+
+    def refuse_noise(self) -> None:
+        """Its login prints nothing of its own."""
 
 
 def program_of(text: str) -> SwitchProgram:
