@@ -115,8 +115,9 @@ class Committer:
         generation: Mapping[str, Any] | None = None,
         *,
         restores: bool = False,
+        commit_id: str = "",
     ) -> Applied:
-        """Carry out a delta made for the configuration ``before``, as it is.
+        """Carry out a delta made for the configuration ``before``, as it is; ``commit_id`` names the commit.
 
         The switch refuses it where a row that it changes, or FRR, is no longer as in ``before``, or where another
         transaction came since, whatever it changed. ``look`` is what
@@ -125,7 +126,7 @@ class Committer:
         its YANG models do, unless the delta ``restores`` what was there before.
         """
         try:
-            work = Work(new_id(), before, delta, steps_of(delta, before.running))
+            work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
             # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
             answer = self.program.apply(
                 {**self._transaction(work, message, revert_in_s, drain, generation), "check": not restores}, look
@@ -148,11 +149,14 @@ class Committer:
         generation: Mapping[str, Any] | None,
         *,
         restores: bool,
+        commit_id: str,
     ) -> Applied:
         """Carry out a delta made for what was read last."""
         before = self.program.known or self.program.read()
         drain = self._pending_drain(before)
-        return self.execute(delta, before, message, revert_in_s, drain, look, generation, restores=restores)
+        return self.execute(
+            delta, before, message, revert_in_s, drain, look, generation, restores=restores, commit_id=commit_id
+        )
 
     def confirm_pending(self, made: str = "") -> None:
         """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``.
@@ -355,8 +359,11 @@ class Changes:
         look: Look | None = None,
         generation: Mapping[str, Any] | None = None,
         restores: bool = False,
+        commit_id: str = "",
     ) -> Applied:
         """Carry out exactly this delta, made for what this session read last; ``look`` is what the answer shows.
+
+        ``commit_id``, made by ``new_id``, names the commit even where its answer is lost.
 
         Nothing is read or compared before: the switch refuses it where what it changes is not as it was read, or where
         it has not the generation ``generation["was"]``; ``generation["now"]`` is what it keeps with the confirmation.
@@ -364,7 +371,9 @@ class Changes:
         ``commit_config`` does.
         """
         check_revert_in(revert_in)
-        return self._committer().execute_planned(delta, message, revert_in, look, generation, restores=restores)
+        return self._committer().execute_planned(
+            delta, message, revert_in, look, generation, restores=restores, commit_id=commit_id
+        )
 
     def confirm(self, commit_id: str, *, only: Reading | None = None) -> bool:
         """Keep and save this pending commit and no other; raises what ``confirm_commit`` does.

@@ -81,9 +81,11 @@ class Switch:
         revert_in: int | None,
         look: object = None,
         generation: object = None,
-        commit_id: str = "restored",
+        restores: bool = False,
+        commit_id: str = "",
     ) -> Any:
-        del message, look, generation
+        del message, look, generation, restores
+        commit_id = commit_id or "restored"
         if self.pending:
             raise CommitError("a commit is pending")
         before = self.running

@@ -134,6 +134,8 @@ class Fleet:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
+        self.is_resumed = self.rng.random() < 0.3
+        """All runners carry on one rollout, so that their commits have one message."""
         self.worlds = {name: new_switch() for name in DEVICES}
         self.log: dict[str, list[End]] = {name: [] for name in DEVICES}
         self.first = {name: content_of(world) for name, world in self.worlds.items()}
@@ -216,7 +218,7 @@ class Fleet:
         log = self.log[device]
         if not ended or any(one.commit_id == state["id"] for one in log):
             return
-        owner = state["message"].removesuffix(" (undone)") if state["kind"] == "commit" else self.actor
+        owner = self.actor
         what = "undone" if state["message"].endswith(" (undone)") else state["kind"]
         log.append(End(owner, what, state["id"], content_of(self.worlds[device])))
         self.story.append(f"{self.monotonic():.0f}: {device}: {what} {state['id'][-6:]} of {owner} ends")
@@ -488,7 +490,8 @@ class Runner:
         policy = Policy(
             rollout=replace(Rollout(), workers=1, max_failures=1, revert_in_s=REVERT_IN_S, verify_timeout_s=2.0,
                             verify_interval_s=1.0, soak_s=self.soak_s),
-            reconnect_s=5.0, message=attempt.name, clock=RunnerClock(fleet, self.name),
+            reconnect_s=5.0, message="resumed" if fleet.is_resumed else attempt.name,
+            clock=RunnerClock(fleet, self.name),
         )  # fmt: skip
 
         def announce(event: Any) -> None:

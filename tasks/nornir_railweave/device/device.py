@@ -67,10 +67,11 @@ class LastCommit:
 class Attempt:
     """What was done to a device, as far as it came; all that it takes to undo it.
 
-    ``commit_id`` is the driver's name of the commit, empty where it is not known, and ``earlier_id`` that of the commit
-    before it; ``message`` is that of all that this rollout does to a device. ``ends_at_s`` is when the switch's own
-    timer ends at the earliest, on this machine's steady clock. ``after`` is what was read back and verified, None where
-    our driver did not read it. ``complaint`` is what a reload said that failed and whose rows are there all the same.
+    ``commit_id`` is the driver's name of the commit, empty where it is not known to have been made, ``sent_id`` the
+    name under which our driver sent it, and ``earlier_id`` that of the commit before it; ``message`` is that of all
+    that this rollout does to a device. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this
+    machine's steady clock. ``after`` is what was read back and verified, None where our driver did not read it.
+    ``complaint`` is what a reload said that failed and whose rows are there all the same.
     """
 
     before: Found
@@ -78,6 +79,7 @@ class Attempt:
     earlier_id: str = ""
     message: str = ""
     commit_id: str = ""
+    sent_id: str = ""
     after_sha256: str = ""
     drained: bool = False
     ends_at_s: float = 0.0
@@ -85,9 +87,13 @@ class Attempt:
     complaint: str = ""
 
     def made(self, last: LastCommit) -> bool:
-        """Tell whether a switch's last commit is this attempt's."""
-        if self.commit_id:
-            return last.commit_id == self.commit_id
+        """Tell whether a switch's last commit, or drain, is this attempt's.
+
+        Whoever resumes this rollout on another runner commits with the same message, and under another name.
+        """
+        name = self.commit_id or self.sent_id
+        if name and not last.is_drain:
+            return last.commit_id == name
         return last.commit_id != self.earlier_id and last.message == self.message
 
     def undid(self, last: LastCommit) -> bool:

@@ -126,19 +126,27 @@ def apply_delta(
     generation: Mapping[str, Any] | None = None,
     *,
     restores: bool = False,
+    commit_id: str = "",
 ) -> Applied:
     """Carry out a delta made for what was read last, as it is; return the commit, without an id for no changes.
 
     With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``look`` is what our driver's answer
     shows, ``generation`` what the switch checks and keeps with it. The switch's YANG models are not asked about what
-    ``restores`` an earlier configuration. Raises what the driver raises.
+    ``restores`` an earlier configuration. ``commit_id`` names the commit on a switch of our own driver. Raises what the
+    driver raises.
     """
     driver = device.driver
     if switch_program(driver) is not None:
         if not delta:
             return Applied("")
         applied: Applied = driver.changes.apply(
-            delta, message=message, revert_in=revert_in, look=look, generation=generation, restores=restores
+            delta,
+            message=message,
+            revert_in=revert_in,
+            look=look,
+            generation=generation,
+            restores=restores,
+            commit_id=commit_id,
         )
         return applied
     driver.load_merge_candidate(config=json.dumps(merge_document(delta)))

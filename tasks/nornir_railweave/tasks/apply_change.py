@@ -11,6 +11,7 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
+from napalm_sonic.program import new_id
 from napalm_sonic.reading import Reading
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order, UnwrittenError
@@ -140,7 +141,9 @@ class _Application:
         Raises _UntouchedError where somebody else holds the switch's lock or the journal cannot be written.
         """
         device = self._device
-        attempt = replace(attempt, ends_at_s=device.order.policy.clock.monotonic() + device.revert_in_s)
+        sent_id = "" if switch_program(device.driver) is None else new_id()
+        ends_at_s = device.order.policy.clock.monotonic() + device.revert_in_s
+        attempt = replace(attempt, sent_id=sent_id, ends_at_s=ends_at_s)
         try:
             device.begin(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
             applied = self._apply(attempt)
@@ -160,9 +163,16 @@ class _Application:
         """Apply what is left to do, as it was planned; the commit has no id where that is nothing."""
         device = self._device
         look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
-        message, generation = device.order.policy.message, device.job.generation
-        revert_in_s, restores = device.revert_in_s, device.job.restores
-        return apply_delta(device, attempt.before.delta, message, revert_in_s, look, generation, restores=restores)
+        return apply_delta(
+            device,
+            attempt.before.delta,
+            device.order.policy.message,
+            device.revert_in_s,
+            look,
+            device.job.generation,
+            restores=device.job.restores,
+            commit_id=attempt.sent_id,
+        )
 
     def _settle(self, attempt: Attempt, fault_text: str) -> ApplyResult:
         """Read what the commit left and verify it; what is not as intended is rolled back."""
