@@ -123,7 +123,8 @@ def test_whatever_waits_is_neither_unchanged_nor_as_intended_nor_done(
     assert {*made.names(DeviceState.UNCHANGED)} == {*NAMES} - waiting
     assert {*made.waiting} == waiting
     drift = judge(made, (), date(2026, 1, 1))
-    assert f"{4 - len(waiting)} device" in headline(drift)
+    known = f"{4 - len(waiting)} device" if len(waiting) < 4 else "nothing is known of what runs"
+    assert known in headline(drift)
     assert ("unconfirmed commit" in headline(drift)) is bool(waiting)
     progress = progress_of(deployed, change)
     assert {*progress.waiting} == waiting
