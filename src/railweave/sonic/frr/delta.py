@@ -4,10 +4,12 @@ FRR's own reload script is not in SONiC's images, so the difference is made here
 before what refers to it, policies change in place, and what goes, goes last and in the opposite order.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.secrets import is_hidden
+from railweave.sonic.frr.activation import with_activations
 from railweave.sonic.frr.document import FrrDocument, without_implied, write_lines
 from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
@@ -20,7 +22,9 @@ from railweave.sonic.frr.lines import (
     negated,
     neighbor_of,
     rank,
+    route_prefix,
     slot,
+    taken_along_by,
 )
 from railweave.wording import natural_key
 
@@ -44,6 +48,7 @@ def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[F
     # A file of ours names no version; commands go to the running one.
     version = running.version or intended.version
     had, wants = without_implied(running.entries, version), without_implied(intended.entries, version)
+    had, wants = with_activations(had, wants)
     there, then = set(had), set(wants)
     differing = there ^ then
     if not differing:
@@ -135,27 +140,32 @@ def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
-    overwritten = {(entry.context, slot(entry.line)) for entry in added if not CLEARED_FIRST.match(entry.line)}
+    merged = {(one.context, slot(one.line)) for one in (*removed, *added) if CLEARED_FIRST.match(one.line)}
+    overwritten = {(entry.context, slot(entry.line)) for entry in added} - merged
     going = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
+    gone = set(going)
+    going = [entry for entry in going if FrrEntry(entry.context, taken_along_by(entry.line)) not in gone]
     headers = {(*entry.path, entry.line) for entry in going}
     before, after = _definitions(removed), _definitions(added)
     again = {owner(entry) for entry in set(removed) & set(added)}
     renewed = {who for who in before.keys() & after.keys() if before[who] != after[who] or who in again}
     leaving = (before.keys() - after.keys()) | renewed
     yield from _neighbors(leaving, renewed, removed, headers)
-    in_the_way = _lines_in_the_way(added)
+    in_the_way = _lines_in_the_way(removed, added)
     new_router = any(entry.line.startswith("router bgp ") for entry in added)
     for number, entry in enumerate(going):
         if _is_covered(entry, headers) or owner(entry) in leaving:
             continue
+        # FRR removes no default instance while those of VRFs are there that need it.
+        last = entry.line.startswith("router bgp ") and " vrf " not in entry.line
         if entry.line.startswith("router bgp ") and new_router:
-            yield _Command(0, (0, (), 0, number), _no(entry))
+            yield _Command(0, (0, (), last, number), _no(entry))
         elif in_the_way(entry):
             yield _Command(1, (*_forward(entry), -1, number), _no(entry))
         elif entry.context.startswith("route-map "):
             yield _Command(1, (*_forward(entry), 1, number), _no(entry))
         else:
-            yield _Command(2, (*_backward(entry), 0, number), _no(entry))
+            yield _Command(2, (*_backward(entry), last, number), _no(entry))
 
 
 def _neighbors(
@@ -191,22 +201,39 @@ def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
     return f"no neighbor {name}"
 
 
-def _lines_in_the_way(added: Iterable[FrrEntry]) -> Callable[[FrrEntry], bool]:
+def _lines_in_the_way(removed: Iterable[FrrEntry], added: Sequence[FrrEntry]) -> Callable[[FrrEntry], bool]:
     """Return a test for lines that FRR would keep or prefer instead of a line to add.
 
     A list line under a taken number keeps parts of the old one, and one that the list has under another number is
-    ignored (FRR 8.4); such lines go right before.
+    ignored (FRR 8.4); a route to nowhere is refused beside a nexthop, and the other way; what a group loses its members
+    lose, also what they are to have themselves. Such lines go right before.
     """
-    merged = [entry for entry in added if CLEARED_FIRST.match(entry.line)]
-    slots = {(entry.context, slot(entry.line)) for entry in merged}
-    contents = {(parts.name, parts.content) for parts in (list_entry(entry.line) for entry in merged) if parts}
+    merged = {(one.context, slot(one.line)) for one in (*removed, *added) if CLEARED_FIRST.match(one.line)}
+    slots = {(entry.context, slot(entry.line)) for entry in added} & merged
+    contents = {(parts.name, parts.content) for parts in (list_entry(entry.line) for entry in added) if parts}
+    routes = {(entry.context, route_prefix(entry.line)) for entry in added}
+    of_peers = {(entry.context, _without_name(entry.line)) for entry in added}
 
     def in_the_way(entry: FrrEntry) -> bool:
-        parts = list_entry(entry.line)
+        parts, route = list_entry(entry.line), route_prefix(entry.line)
         same_content = parts is not None and (parts.name, parts.content) in contents
-        return same_content or (entry.context, slot(entry.line)) in slots
+        excludes = route is not None and (entry.context, (route[0], not route[1])) in routes
+        inherited = _of_group(entry.line) and (entry.context, _without_name(entry.line)) in of_peers
+        return same_content or excludes or inherited or (entry.context, slot(entry.line)) in slots
 
     return in_the_way
+
+
+_GROUP_NAME = re.compile(r"neighbor [A-Za-z][^.: ]* ")
+
+
+def _of_group(line: str) -> bool:
+    return _GROUP_NAME.match(line) is not None
+
+
+def _without_name(line: str) -> str:
+    """Return a neighbor's line without the neighbor, empty for another line."""
+    return line.split(" ", 2)[2] if line.startswith("neighbor ") and line.count(" ") > 1 else ""
 
 
 def _is_covered(entry: FrrEntry, headers: set[tuple[str, ...]]) -> bool:

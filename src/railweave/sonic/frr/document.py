@@ -5,14 +5,24 @@ version to version. ``parse_frr`` removes these differences; the tables below ar
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import lru_cache
 
 from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
-from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, is_default_on, rank
+from railweave.sonic.frr.lines import (
+    JOIN,
+    FrrEntry,
+    defined_neighbor,
+    is_default_on,
+    is_group,
+    membership,
+    neighbor_of,
+    rank,
+)
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
+from railweave.sonic.frr.spelling import beside, is_default_value, spelled
 from railweave.wording import natural_key
 
 
@@ -27,6 +37,7 @@ OMITTED = _any_of(
     r"hostname |domainname ",  # follows the system's name
     r"(no )?service integrated-vtysh-config$",  # vtysh.conf, set by SONiC's start script
     r"no neighbor \S+ capability link-local$",  # a default that 10.4 and 10.5 print of every unnumbered neighbor
+    r"neighbor \S+ local-as \(null\)$",  # 10.3, of a member whose group has it
     r"end$",
 )
 """Lines that say nothing about the configuration."""
@@ -43,31 +54,6 @@ SYSTEM = _any_of(
     r"(no )?netns |(no )?mgmt ",  # 10.x
 )
 """Lines of the system around the routing: never compared, kept where a whole file is written."""
-
-REWRITTEN = (
-    (re.compile(r"^(ip prefix-list .*) 0\.0\.0\.0/0 le 32$"), r"\1 any"),
-    (re.compile(r"^(ipv6 prefix-list .*) ::/0 le 128$"), r"\1 any"),
-    (re.compile(r"^((?:ip|ipv6) route \S+) (?:Null0|null0)\b"), r"\1 blackhole"),
-    (re.compile(r"^address-family (ipv4|ipv6)$"), r"address-family \1 unicast"),
-    (re.compile(r"^(neighbor \S+ send-community) both$"), r"\1"),
-)
-"""Forms that FRR prints differently from how they may be written."""
-
-WELL_KNOWN_COMMUNITIES = {
-    "65535:0": "graceful-shutdown",
-    "gshut": "graceful-shutdown",
-    "65535:1": "accept-own",
-    "65535:666": "blackhole",
-    "65535:65281": "no-export",
-    "65535:65282": "no-advertise",
-    "65535:65283": "local-AS",
-    "65535:65284": "no-peer",
-}
-"""Communities that FRR prints by name (RFC 8326, RFC 7999, RFC 1997)."""
-
-_COMMUNITIES = re.compile(
-    r"(?P<head>set community|bgp community-list standard \S+ seq \d+ (permit|deny)) (?P<list>.+)$"
-)
 
 NEW_DEFAULTS = (
     ((9, 1), "ip nht resolve-via-default"),  # FRR pull request 14162
@@ -101,7 +87,11 @@ _INSIDE = (
 )
 """What belongs to the context above even in a file without indentation."""
 
-_PREFIX_LIST = re.compile(r"(?P<name>(ip|ipv6) prefix-list \S+) (seq (?P<seq>\d+) )?(?P<rest>(permit|deny) .+)$")
+_LIST_LINE = re.compile(
+    r"(?P<name>((ip|ipv6) prefix-list|(ip |ipv6 )?access-list|bgp as-path access-list"
+    r"|bgp (large-|ext)?community-list (standard|expanded)|bgp community-list(?= \d)) \S+) "
+    r"(seq (?P<seq>\d+) )?(?P<rest>(permit|deny) .+)$"
+)
 _NO_DEFAULT_ACTIVE = "no bgp default ipv4-unicast"
 _ACTIVATE = re.compile(r"neighbor \S+ activate$")
 
@@ -194,7 +184,9 @@ def _kind(entry: FrrEntry) -> _Kind:
 
 def _says_nothing(entry: FrrEntry) -> bool:
     # Most lines are a neighbor's, each of its own: a look at the first letters spares them the patterns.
-    return not entry.line.startswith("neighbor ") and OMITTED.match(entry.line) is not None
+    if entry.line.startswith("neighbor ") and not entry.line.endswith(" (null)"):
+        return False
+    return OMITTED.match(entry.line) is not None
 
 
 def _is_system(entry: FrrEntry) -> bool:
@@ -237,17 +229,29 @@ def _read(raw: str) -> tuple[int, str]:
     line = " ".join(raw.split())
     if not line or line[0] in "!#":
         return 0, ""
-    written = line.startswith(_REWRITTEN_WORDS) or line.endswith(" both")
-    return len(raw) - len(raw.lstrip()), rewrite(line) if written else line
+    return len(raw) - len(raw.lstrip()), spelled(line)
 
 
 @lru_cache(maxsize=8192)
 def _entry(context: str, line: str) -> FrrEntry:
-    return FrrEntry(context, line)
+    """Return a line where FRR keeps it: what is of an address family may stand in the router, a VRF behind a route."""
+    if context.startswith("router bgp ") and JOIN not in context and _OF_FAMILY.match(line):
+        return FrrEntry(f"{context}{JOIN}{_FIRST_FAMILY}", line)
+    in_vrf = None if context else _ROUTE_IN_VRF.match(line)
+    return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}") if in_vrf else FrrEntry(context, line)
 
 
-_REWRITTEN_WORDS = ("ip ", "ipv6 ", "address-family ", "set ", "bgp ")
-"""Beginnings of the lines that ``REWRITTEN`` and the names of communities change; beside a neighbor's ``both``."""
+_FIRST_FAMILY = "address-family ipv4 unicast"
+_OF_FAMILY = _any_of(
+    r"(no )?(network|aggregate-address|redistribute|maximum-paths|table-map|distance|bgp dampening)( |$)",
+    r"(no )?neighbor \S+ (activate|allowas-in|as-override|default-originate|distribute-list|filter-list|maximum-prefix"
+    r"|next-hop-self|prefix-list|remove-private-AS|route-map|route-reflector-client|route-server-client|send-community"
+    r"|soft-reconfiguration|unsuppress-map|weight|attribute-unchanged|addpath-tx-\S+|capability orf)( |$)",
+)
+"""Lines that FRR takes in the router itself for IPv4 unicast, and prints in that family (bgpd/bgp_vty.c, the hidden
+commands)."""
+
+_ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S+)(?P<rest>( .*)?)$")
 
 
 def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
@@ -270,31 +274,82 @@ def _inside(opened: str, line: str) -> bool:
     return any(opener.match(opened) and words.match(line) for opener, words in _INSIDE)
 
 
-@lru_cache(maxsize=4096)
-def rewrite(line: str) -> str:
-    """Return the form in which FRR prints ``line``."""
-    for pattern, replacement in REWRITTEN:
-        line = pattern.sub(replacement, line)
-    match = _COMMUNITIES.match(line)
-    return f"{match['head']} {_communities(match['list'])}" if match else line
-
-
-def _communities(text: str) -> str:
-    """Return communities by name and sorted, as FRR prints them (``additive`` stays last)."""
-    words = [WELL_KNOWN_COMMUNITIES.get(word, word) for word in text.split()]
-    values = sorted(word for word in words if word != "additive")
-    return " ".join([*values, *(word for word in words if word == "additive")])
-
-
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
     """Return the lines as FRR would print them: numbered, without what is the default anyway, each once."""
-    numbered = dict.fromkeys(_number_prefix_lists(entries))
+    numbered = dict.fromkeys(_numbered(_whole(entries)))
     quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
+    groups = _groups(numbered)
+    numbers = _numbers_of_groups(numbered) if groups else {}
     return tuple(
         entry
         for entry in without_implied(numbered, version)
-        if not is_default_on(entry.line) and not (_is_active_anyway(entry) and entry.path[:1] not in quiet)
+        if not (
+            is_default_on(entry.line)
+            or is_default_value(entry.line)
+            or _is_active_anyway(entry, quiet)
+            or _is_inactive_anyway(entry, quiet, groups, numbered)
+            or (groups and _is_inherited(entry, groups, numbered, numbers))
+        )
     )
+
+
+def _whole(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
+    """Yield the lines with those that FRR prints beside one of them."""
+    for entry in entries:
+        yield from beside(entry)
+
+
+_Groups = Mapping[tuple[str, str], str]
+"""The peer group of each member, by its router and name."""
+
+
+def _groups(entries: Iterable[FrrEntry]) -> _Groups:
+    found: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        group = membership(entry.line)
+        if group is not None and entry.context:
+            found[entry.path[0], str(neighbor_of(entry.line))] = group
+    return found
+
+
+def _numbers_of_groups(entries: Iterable[FrrEntry]) -> _Groups:
+    """Return the AS number of each peer group that has one, by its router and name."""
+    entries = list(entries)
+    names = {
+        (entry.path[0], str(neighbor_of(entry.line))) for entry in entries if entry.context and is_group(entry.line)
+    }
+    found = ((entry, neighbor_of(entry.line)) for entry in entries if " remote-as " in entry.line and entry.context)
+    return {(one.path[0], str(name)): one.line for one, name in found if (one.path[0], name) in names}
+
+
+_INHERITED = re.compile(
+    r"neighbor (?P<peer>\S+) "
+    r"(?P<what>activate|local-as .+|ebgp-multihop \d+|remote-as \S+|(route-map|filter-list|unsuppress-map) .+)$"
+)
+"""Lines of a member that FRR does not print where its group has the same (run on FRR 8.4.4 and 10.3); an AS number is
+the group's wherever it has one."""
+
+
+def _is_inherited(entry: FrrEntry, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups) -> bool:
+    match = _INHERITED.match(entry.line) if entry.context else None
+    if match is None:
+        return False
+    group = groups.get((entry.path[0], match["peer"]), "")
+    if match["what"].startswith("remote-as "):
+        return (entry.path[0], group) in numbers
+    return bool(group) and FrrEntry(entry.context, f"neighbor {group} {match['what']}") in entries
+
+
+def _is_inactive_anyway(
+    entry: FrrEntry, quiet: Container[tuple[str, ...]], groups: _Groups, entries: Container[FrrEntry]
+) -> bool:
+    """Tell whether a neighbor would not be active in its family without this line that says so."""
+    if not entry.line.startswith("no neighbor ") or not entry.line.endswith(" activate") or len(entry.path) < 2:
+        return False
+    if entry.path[-1] == _FIRST_FAMILY and entry.path[:1] not in quiet:
+        return False
+    group = groups.get((entry.path[0], entry.line.split(" ")[2]))
+    return group is None or FrrEntry(entry.context, f"neighbor {group} activate") not in entries
 
 
 def without_implied(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
@@ -312,28 +367,30 @@ def _implied(version: str) -> frozenset[str]:
     number = _VERSION_NUMBER.match(version)
     if number is None:
         return frozenset()
-    return frozenset(line for since, line in NEW_DEFAULTS if (int(number[1]), int(number[2])) >= since)
+    running = (int(number[1]), int(number[2]))
+    return frozenset(line if running >= since else f"no {line}" for since, line in NEW_DEFAULTS)
 
 
-def _number_prefix_lists(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
-    """Give each prefix-list line without a number the one FRR would: five more than the highest so far."""
+def _numbered(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
+    """Give each line of a list without a number the one FRR would: five more than the highest so far."""
     highest: dict[str, int] = {}
     for entry in entries:
-        match = _PREFIX_LIST.match(entry.line) if not entry.context else None
+        match = _LIST_LINE.match(entry.line) if not entry.context else None
         if match is None:
             yield entry
             continue
         last = highest.get(match["name"], 0)
         number = int(match["seq"]) if match["seq"] else last + 5 - last % 5
         highest[match["name"]] = max(last, number)
-        yield FrrEntry("", f"{match['name']} seq {number} {match['rest']}")
+        yield entry if match["seq"] else FrrEntry("", f"{match['name']} seq {number} {match['rest']}")
 
 
-def _is_active_anyway(entry: FrrEntry) -> bool:
+def _is_active_anyway(entry: FrrEntry, quiet: Container[tuple[str, ...]]) -> bool:
     return (
         entry.line.endswith(" activate")
         and _ACTIVATE.match(entry.line) is not None
-        and entry.path[-1:] == ("address-family ipv4 unicast",)
+        and entry.path[-1:] == (_FIRST_FAMILY,)
+        and entry.path[:1] not in quiet
     )
 
 

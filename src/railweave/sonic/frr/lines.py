@@ -19,8 +19,10 @@ SINGLE_VALUED = tuple(
     for pattern in (
         r"(?P<slot>bgp (router-id|cluster-id|confederation identifier)) ",
         r"(?P<slot>bgp graceful-restart (restart-time|select-defer-time|stalepath-time|rib-stale-time)) ",
-        r"(?P<slot>bgp (default local-preference|listen limit|update-delay|coalesce-time|max-med on-startup)) ",
-        r"(?P<slot>timers bgp) ",
+        r"(?P<slot>bgp (default local-preference|listen limit|update-delay|session-dscp|route-map delay-timer)) ",
+        r"(?P<slot>bgp (max-med (on-startup|administrative)|dampening|bestpath med))( |$)",
+        r"(?P<slot>bgp listen range \S+) ",
+        r"(?P<slot>timers bgp|coalesce-time) ",
         r"(?P<slot>maximum-paths( ibgp)?) \d",
         r"(?P<slot>distance bgp) ",
         r"(?P<slot>neighbor \S+ (remote-as|local-as|timers connect|description|update-source|ebgp-multihop))( |$)",
@@ -32,11 +34,14 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>neighbor \S+ (route-map|prefix-list|filter-list|distribute-list)) \S+(?P<way> (in|out))$",
         r"(?P<slot>neighbor \S+ unsuppress-map) ",
         r"(?P<slot>neighbor \S+ bfd)( \d|$)",
+        r"(?P<slot>neighbor \S+ (bfd profile|attribute-unchanged|remove-private-AS|shutdown rtt))( |$)",
+        r"(?P<slot>neighbor \S+ shutdown)( message |$)",
         r"(?P<slot>network \S+)( |$)",
         r"(?P<slot>redistribute \S+)( |$)",
-        r"(?P<slot>(ip|ipv6) route \S+ \S+)( \d+)?$",
+        r"(?P<slot>(ip|ipv6) route \S+ \S+( (?!tag |nexthop-vrf |table |onlink|label |color )[A-Za-z]\S*)?)( |$)",
         r"(?P<slot>aggregate-address \S+)( |$)",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ seq \d+) ",
+        r"(?P<slot>(ip |ipv6 )?access-list \S+ seq \d+) ",
         r"(?P<slot>bgp (as-path access-list|(large-|ext)?community-list (standard|expanded)?) \S+ seq \d+) ",
         r"(?P<slot>route-map \S+) (permit|deny)(?P<way> \d+)$",
         r"(?P<slot>(ip|ipv6) protocol \S+ route-map) ",
@@ -44,21 +49,29 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source))( |$)",
         r"(?P<slot>match (as-path|community|large-community|extcommunity|interface|metric|tag|peer|source-protocol)) ",
         r"(?P<slot>set (community|large-community|as-path prepend|as-path exclude|local-preference|metric|origin)) ",
+        r"(?P<slot>set extcommunity (rt|soo|bandwidth)) ",
         r"(?P<slot>set (src|tag|weight|ip next-hop|ipv6 next-hop global|table|distance)) ",
         r"(?P<slot>(on-match|call|continue|description))( |$)",
     )
 )
 """Lines of which FRR keeps one: a second line of the same slot overwrites the first."""
 
-CLEARED_FIRST = re.compile(r"redistribute |(ip|ipv6) prefix-list |bgp \S*(community|access)-list ")
+CLEARED_FIRST = re.compile(
+    r"redistribute |(ip|ipv6) prefix-list |(ip |ipv6 )?access-list |bgp \S*(community|access)-list |bgp bestpath med |"
+    r"neighbor \S+ (remove-private-AS|shutdown)( |$)|network \S+ label-index "
+)
 """Lines of one slot that FRR merges instead of replacing: the old one goes right before the new one comes."""
+
+_TAKES_ALONG = re.compile(r"neighbor \S+ bfd$")
+"""Lines whose removal takes the longer forms along: to remove these alone sets the line again (run on FRR 8.4.4)."""
 
 DEFAULT_ON = tuple(
     re.compile(pattern)
     for pattern in (
         r"bgp (ebgp-requires-policy|default ipv4-unicast|network import-check|fast-external-failover)$",
         r"bgp (graceful-restart notification|suppress-duplicates|hard-administrative-reset)$",
-        r"neighbor \S+ (send-community( all| both)?|enforce-first-as|capability fqdn|capability software-version)$",
+        r"neighbor \S+ (send-community( all| both| extended| large)?|enforce-first-as)$",
+        r"neighbor \S+ capability (fqdn|software-version)$",
         r"(zebra nexthop kernel enable|fpm use-next-hop-groups|fpm use-route-replace)$",
         r"(ip|ipv6) forwarding$",
     )
@@ -75,6 +88,8 @@ _REMOVED_WITHOUT_SECRET = re.compile(
     r"(area|domain)-password) "
 )
 """Lines whose ``no`` form FRR takes without the secret."""
+_REMOVED_BY_FEWER_WORDS = re.compile(r"(?P<kept>set as-path (prepend|exclude)|set table|on-match goto|continue|call) ")
+"""Lines whose ``no`` form FRR takes without the value alone (bgpd/bgp_routemap.c, lib/routemap_cli.c, run)."""
 
 _TOP_RANK = tuple(
     (re.compile(pattern), rank)
@@ -131,7 +146,8 @@ class FrrEntry(NamedTuple):
 
 
 _LIST_ENTRY = re.compile(
-    r"(?P<list>(ip|ipv6) prefix-list \S+|bgp (as-path access-list|\S*community-list( standard| expanded)?) \S+)"
+    r"(?P<list>(ip|ipv6) prefix-list \S+|(ip |ipv6 )?access-list \S+|"
+    r"bgp (as-path access-list|\S*community-list( standard| expanded)?) \S+)"
     r" seq \d+ (?P<content>.+)$"
 )
 
@@ -185,6 +201,21 @@ def is_interface_peer(line: str) -> bool:
     return _INTERFACE_PEER.match(line) is not None
 
 
+_ROUTE = re.compile(r"(?P<prefix>(ip|ipv6) route \S+) (?P<to>\S+)")
+
+
+def route_prefix(line: str) -> tuple[str, bool] | None:
+    """Return the prefix of a static route and whether it drops: FRR takes no nexthop beside a blackhole, or None."""
+    match = _ROUTE.match(line)
+    return (match["prefix"], match["to"] in ("blackhole", "reject")) if match else None
+
+
+def taken_along_by(line: str) -> str:
+    """Return the shorter line whose removal removes ``line`` too, empty where there is none."""
+    shorter = " ".join(line.split(" ", 3)[:3])
+    return shorter if shorter != line and _TAKES_ALONG.match(shorter) else ""
+
+
 def membership(line: str) -> str | None:
     """Return the peer group that ``line`` puts a neighbor into, or None."""
     match = _MEMBER.match(line)
@@ -201,8 +232,8 @@ def negated(line: str) -> str:
     """Return the command that removes ``line``."""
     if line.startswith("no "):
         return line[3:]
-    secret = _REMOVED_WITHOUT_SECRET.match(line)
-    return f"no {secret['kept']}" if secret else f"no {line}"
+    short = _REMOVED_WITHOUT_SECRET.match(line) or _REMOVED_BY_FEWER_WORDS.match(line)
+    return f"no {short['kept']}" if short else f"no {line}"
 
 
 # The lines of a switch are put in order some thirty times in a provisioning.
