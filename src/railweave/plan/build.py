@@ -23,7 +23,8 @@ class Reading:
 
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
-    ``release`` is the SONiC release that it runs, empty where it was not told.
+    ``release`` is the SONiC release that it runs, empty where it was not told. ``answered`` tells that a device that
+    could not be read was reached.
     """
 
     difference: DeviceDiff | None = None
@@ -35,6 +36,7 @@ class Reading:
     unapplied: tuple[Unapplied, ...] = ()
     generation: Generation = NO_GENERATION
     release: str = ""
+    answered: bool = False
 
 
 def build_plan(
@@ -124,7 +126,13 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
 def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool) -> DevicePlan:
     found, role = reading.difference, switch.tier.name
     if found is None:
-        return DevicePlan(DeviceState.UNREACHABLE, role, error=reading.error, out_of_service=reading.out_of_service)
+        return DevicePlan(
+            DeviceState.UNREACHABLE,
+            role,
+            error=reading.error,
+            out_of_service=reading.out_of_service,
+            answered=reading.answered,
+        )
     return DevicePlan(
         state=_state(reading, found),
         role=role,

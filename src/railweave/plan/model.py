@@ -119,8 +119,9 @@ class DevicePlan:
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
     far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
-    state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended: none of
-    them is part of the plan's file. ``labels`` are those of its ports whose cables change, None where none does.
+    state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended, and
+    ``answered`` that it was reached although it could not be read: none of them is part of the plan's file. ``labels``
+    are those of its ports whose cables change, None where none does.
     """
 
     state: DeviceState
@@ -142,6 +143,7 @@ class DevicePlan:
     unapplied: tuple[Unapplied, ...] = ()
     generation: Generation = NO_GENERATION
     other_release: OtherRelease | None = None
+    answered: bool = False
     labels: Mapping[str, str] | None = None
 
 

@@ -115,7 +115,8 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
     for name, device in plan.devices.items():
         if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
-            yield Remark(f"unreachable: {name}: {device.error}", "bold red")
+            what = "cannot be read" if device.answered else "unreachable"
+            yield Remark(f"{what}: {name}: {device.error}", "bold red")
         for one in device.conflicts:
             yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")
         if device.pending:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from napalm.base.exceptions import NapalmException
+from napalm.base.exceptions import CommandTimeoutException, ConnectionException, NapalmException
 from nornir.core.task import Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.login import HostKeyError
+from nornir_railweave.events import Event, Step
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.sessions import close_session
 from railweave.printable import printable
@@ -23,6 +24,19 @@ _ADDRESS = re.compile(r"\A(\d+(\.\d+){3}|[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.
 DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
 """What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task
 catches it, so that it is reported as one (``rolling_out``, or by the command)."""
+
+
+_NO_ANSWER = (ConnectionException, CommandTimeoutException, OSError, EOFError)
+
+
+def has_answered(fault: BaseException) -> bool:
+    """Tell whether a device was reached, and what it answered is the fault: it is not unreachable."""
+    return isinstance(fault, DEVICE_ERRORS) and not isinstance(fault, _NO_ANSWER)
+
+
+def unread_event(name: str, fault: BaseException) -> Event:
+    """Return the event of a device that could not be read; ``answered`` where it was reached."""
+    return Event(Step.UNREACHABLE, name, error_text(fault), {"answered": True} if has_answered(fault) else {})
 
 
 class Session:

@@ -22,7 +22,7 @@ from nornir_railweave.device.reading import (
     release_of,
     unapplied_of,
 )
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, has_answered, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.links_up_towards import links_up_towards
@@ -177,9 +177,12 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             generation = generation_of(known_generation(opened.driver))
             release = release_of(opened.driver)
         except DEVICE_ERRORS as fault:
-            return _unreadable(task, announce, error_text(fault))
+            announce(unread_event(name, fault))
+            return Result(host=task.host, result=Reading(error=error_text(fault), answered=has_answered(fault)))
     if found.running.frr is None:
-        return _unreadable(task, announce, found.difference.blockers[0].message)
+        why = found.difference.blockers[0].message
+        announce(Event(Step.UNREACHABLE, name, why, {"answered": True}))
+        return Result(host=task.host, result=Reading(error=why, answered=True))
     announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
     return Result(
         host=task.host,
@@ -199,11 +202,6 @@ def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bo
     if blockers != found.difference.blockers:
         found = replace(found, difference=replace(found.difference, delta=Delta(), blockers=blockers))
     return found, pending
-
-
-def _unreadable(task: Task, announce: Events, why: str) -> Result:
-    announce(Event(Step.UNREACHABLE, task.host.name, why))
-    return Result(host=task.host, result=Reading(error=why))
 
 
 def find_live_ports(

@@ -44,6 +44,10 @@ def _named(event: Event) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def _unread(event: Event) -> str:
+    return "cannot be read" if event.details.get("answered") else "unreachable"
+
+
 def _outcome(event: Event) -> str:
     said = f" ({event.text})" if event.text else ""
     return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{said}"
@@ -52,7 +56,7 @@ def _outcome(event: Event) -> str:
 _LINES: dict[Step, Callable[[Event], str]] = {
     Step.WAVE: _wave,
     Step.OUTCOME: _outcome,
-    Step.UNREACHABLE: lambda event: f"{event.device}: unreachable: {event.text}",
+    Step.UNREACHABLE: lambda event: f"{event.device}: {_unread(event)}: {event.text}",
     Step.WAITING: lambda event: f"waiting {event.text}",
     Step.DRAINING: lambda event: f"{event.device}: draining {event.text}",
     Step.SAVED: lambda event: (

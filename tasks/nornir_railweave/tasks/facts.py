@@ -8,7 +8,7 @@ from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 
@@ -32,7 +32,7 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
                 # A session that broke off says nothing of the device; one more try does.
                 text = keep(_printed(opened.reconnect(0)))
         except DEVICE_ERRORS as fault:
-            announce(Event(Step.UNREACHABLE, name, error_text(fault)))
+            announce(unread_event(name, fault))
             return Result(host=task.host, result=FactReading(error=error_text(fault)))
     announce(Event(Step.READ, name))
     return Result(host=task.host, result=FactReading(text))

@@ -9,7 +9,7 @@ from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.device.reading import read_with_commit, running_of
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.timers import wait_for_timers
@@ -97,7 +97,7 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
             driver = opened.driver
             running, pending = read_with_commit(driver, lambda: running_of(driver))
         except DEVICE_ERRORS as fault:
-            announce(Event(Step.UNREACHABLE, name, error_text(fault)))
+            announce(unread_event(name, fault))
             # What leaves may be switched off by now.
             unread = DevicePhase(newest) if leaves else DevicePhase(error=error_text(fault))
             return Result(host=task.host, result=unread)

@@ -9,7 +9,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.observing import observe
 from nornir_railweave.device.reading import known_generation, running_of, switch_program
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.plan.verification import Observation
@@ -57,7 +57,7 @@ def record_switch(task: Task, announce: Events) -> Result:
                 seen=observe(driver),
             )
         except DEVICE_ERRORS as fault:
-            announce(Event(Step.UNREACHABLE, task.host.name, error_text(fault)))
+            announce(unread_event(task.host.name, fault))
             return Result(host=task.host, result=RecordedSwitch(error=error_text(fault)))
     announce(Event(Step.READ, task.host.name))
     return Result(host=task.host, result=recorded)
