@@ -121,8 +121,10 @@ def test_a_check_is_a_code_a_rule_and_its_call(carry_out: Carry) -> None:
 
 def test_every_worked_example_is_carried_out() -> None:
     titles = re.findall(r"^### (.+)$", TEXT[TEXT.index("## Worked examples") :], re.MULTILINE)
-    assert titles == ["Adding a switch model", "Adding a NIC vendor", "Adding a check", "Adding a tier"]
-    assert not _BLOCK.search(section("Adding a tier"))
+    carried_out, described = titles[:3], titles[3:]
+    assert carried_out == ["Adding a switch model", "Adding a NIC vendor", "Adding a check"]
+    assert described == ["Adding a key of the intent", "Adding a tier"]
+    assert not any(_BLOCK.search(section(title)) for title in described)
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", TEXT))))
