@@ -23,6 +23,9 @@ PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE
 _DEFAULT_MTU = "9100"
 """What portmgrd sets where a port states none (sonic-swss cfgmgr/portmgr.h)."""
 
+_DEFAULT_POLL_MS, _DEFAULT_ACTION = "100", "drop"
+"""What orchagent does where PFC_WD states neither (sonic-swss orchagent/orchdaemon.cpp, pfcwdorch.cpp)."""
+
 _MBPS_PER_GBPS = 1000
 
 
@@ -188,9 +191,9 @@ def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
     row = read.row("PFC_WD", port)
     if not row:
         return None
-    poll_ms = number(read.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL"))
+    poll_ms = number(read.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL", _DEFAULT_POLL_MS))
     times = (number(row.get("detection_time")), number(row.get("restoration_time")))
-    return WatchTimes(*times, poll_ms, text(row.get("action")))
+    return WatchTimes(*times, poll_ms, text(row.get("action")) or _DEFAULT_ACTION)
 
 
 def _watched(read: ResolvedTables, port: str) -> frozenset[int] | None:
