@@ -1,15 +1,17 @@
 """The difference between running and candidate configuration as a person reads it; empty when there is none.
 
-A block a row, fields that go with ``-`` and fields that come with ``+``; FRR lines under their contexts. Secrets are
-hidden, and a changed secret still shows as changed.
+A block a row with the method by which it would be changed (``reload`` restarts the switch's services), fields that
+go with ``-`` and fields that come with ``+``; FRR lines under their contexts. Secrets are hidden, and a changed secret
+still shows as changed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from napalm_sonic.codec import natural
 from railweave.secrets import HIDDEN, is_secret, shown_key
-from railweave.sonic.delta.change import Delta, Edit, Op
+from railweave.sonic.delta.change import Change, Delta, Op
 from railweave.sonic.delta.delta import lines_of
+from railweave.sonic.delta.methods import effect_is_unknown
 from railweave.sonic.frr import FrrEntry
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
@@ -18,19 +20,25 @@ def difference(delta: Delta) -> str:
     """Return the text of a delta."""
     if not delta:
         return ""
-    rows: dict[tuple[str, str], list[Edit]] = {}
-    for edit in delta:
-        if edit.table != FRR_TABLE:
-            rows.setdefault((edit.table, edit.key), []).append(edit)
+    rows: dict[tuple[str, str], list[Change]] = {}
+    for change in delta:
+        if change.table != FRR_TABLE:
+            rows.setdefault((change.table, change.key), []).append(change)
     lines = ["--- running", "+++ candidate"]
     for table, key in sorted(rows, key=lambda place: (place[0], natural(place[1]))):
         lines += _row(table, key, rows[table, key])
     return "\n".join([*lines, *_frr(*lines_of(delta))])
 
 
-def _row(table: str, key: str, edits: Sequence[Edit]) -> Iterator[str]:
-    whole = {Op.ADD: " added", Op.REMOVE: " removed"}.get(edits[0].op, "") if edits[0].field is None else ""
-    yield f"@@ {table}|{shown_key(table, key)} @@{whole}"
+_WHOLE = {Op.ADD: "added", Op.REMOVE: "removed", Op.UPDATE: "changed"}
+
+
+def _row(table: str, key: str, edits: Sequence[Change]) -> Iterator[str]:
+    notes = [_WHOLE[edits[0].op]] if edits[0].field is None else []
+    notes += dict.fromkeys(edit.method.value for edit in edits)
+    if any(map(effect_is_unknown, edits)):
+        notes.append("effect unknown until reload")
+    yield f"@@ {table}|{shown_key(table, key)} @@ {', '.join(notes)}"
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for edit in edits:

@@ -27,12 +27,14 @@ class Options:
 
     ``command_timeout_s`` bounds a reading command, ``apply_timeout_s`` one that changes the configuration (SONiC's
     generic updater needs many minutes for some patches), ``reload_timeout_s`` the reconnection after ``config reload``.
+    ``refuse_reload`` refuses a commit that would need one.
     """
 
     transport: str = SSH
     sudo: bool = True
     lock_disable: bool = False
     config_lock: bool = False
+    refuse_reload: bool = False
     lock_wait_s: float = 0.0
     command_timeout_s: float = 60.0
     apply_timeout_s: float = 1800.0
@@ -49,6 +51,7 @@ _SPELLED = {
     "sudo": "sudo",
     "lock_disable": "lock_disable",
     "config_lock": "config_lock",
+    "refuse_reload": "refuse_reload",
     "lock_wait": "lock_wait_s",
     "command_timeout": "command_timeout_s",
     "apply_timeout": "apply_timeout_s",

@@ -91,12 +91,12 @@ def test_the_comparison_shows_rows_fields_and_frr_lines(driver: SonicDriver) -> 
     assert driver.compare_config().splitlines() == [
         "--- running",
         "+++ candidate",
-        "@@ DSCP_TO_TC_MAP|AZURE @@",
+        "@@ DSCP_TO_TC_MAP|AZURE @@ write",
         "+  24: 3",
         "-  26: 3",
-        "@@ INTERFACE|Ethernet0|10.0.0.0/31 @@ removed",
-        "@@ INTERFACE|Ethernet4 @@ added",
-        "@@ PORT|Ethernet0 @@",
+        "@@ INTERFACE|Ethernet0|10.0.0.0/31 @@ removed, patch",
+        "@@ INTERFACE|Ethernet4 @@ added, patch",
+        "@@ PORT|Ethernet0 @@ patch",
         "-  mtu: 9100",
         "+  mtu: 9000",
         "@@ frr router bgp 65001 @@",
@@ -533,6 +533,25 @@ def test_lock_disable_leaves_locking_to_the_caller(served: Any, switch: Any) -> 
 def provision(switch: Any, lines: str = "") -> dict[str, Any]:
     """Return a change that needs a reload."""
     return {"DEVICE_METADATA": {"localhost": {"hostname": "pod1-leaf1"}}, **({"bgpraw": lines} if lines else {})}
+
+
+def test_the_comparison_says_what_reloads_and_what_nobody_knows_the_effect_of(driver: SonicDriver) -> None:
+    load(driver, {"GNMI": {"gnmi": {"port": "50051"}}})
+    assert "@@ GNMI|gnmi @@ added, patch, effect unknown until reload" in driver.compare_config().splitlines()
+    load(driver, {"PORT": {"Ethernet0": {"lanes": "1,2"}}})
+    assert "@@ PORT|Ethernet0 @@ reload" in driver.compare_config().splitlines()
+
+
+def test_a_driver_that_refuses_reloads_names_what_needs_one(served: Any, switch: Any) -> None:
+    with served.driver(refuse_reload=True) as driver:
+        load(driver, {"PORT": {"Ethernet0": {"lanes": "1,2", "mtu": "9000"}}})
+        with pytest.raises(CommitError, match=r"PORT\|Ethernet0 cannot change without a reload .*nothing was applied"):
+            driver.commit_config()
+        assert not any(command.startswith("config reload") for command in switch.commands)
+        load(driver, {"PORT": {"Ethernet0": {"mtu": "9000"}}})
+        driver.commit_config()
+    with pytest.raises(ValueError, match="'refuse_reload' is true or false"):
+        served.driver(refuse_reload="yes")
 
 
 def test_a_reload_comes_back_with_all_rows_and_frr_lines(driver: SonicDriver, switch: Any) -> None:

@@ -704,6 +704,31 @@ def test_what_the_switch_s_models_refuse_is_never_written(leaf: SonicDriver, wha
     assert all(one["is_up"] for port, one in leaf.get_interfaces().items() if port == "Ethernet0")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"LOGGER": {"orchagent": {"LOGLEVEL": "NOTICE", "LOGOUTPUT": "SYSLOG"}}},
+        {"SFLOW": {"global": {"admin_state": "up", "polling_interval": "20"}}},
+        {"FEATURE": {"lldp": {"state": "enabled", "auto_restart": "disabled"}}},
+        {"VRF": {"Vrf1": {}}},
+        {"PASSW_HARDENING": {"POLICIES": {"state": "enabled", "len_min": "10"}}},
+        {"PORT": {"Ethernet8": {"alias": "site7"}}},
+    ],
+    ids=lambda rows: next(iter(rows)),
+)
+def test_what_a_daemon_follows_and_what_no_daemon_reads_is_changed_without_a_reload(
+    provisioned: Open, rows: dict[str, Any]
+) -> None:
+    with provisioned("leaf1", refuse_reload=True) as driver:
+        driver.load_merge_candidate(config=json.dumps(rows))
+        assert "@@ " in driver.compare_config()
+        driver.commit_config()
+        ((table, wanted),) = rows.items()
+        ((key, fields),) = wanted.items()
+        assert fields.items() <= json.loads(driver.get_config()["running"])[table][key].items()
+        driver.rollback()
+
+
 @pytest.mark.parametrize("key", ["Ethernet8|abc", "Ethernet8|4-3", "Ethernet8|3-", "Ethernet8"])
 def test_a_queue_without_a_number_is_never_written_although_the_model_takes_it(leaf: SonicDriver, key: str) -> None:
     leaf.load_merge_candidate(config=json.dumps({"QUEUE": {key: {"scheduler": "bulk"}}}))

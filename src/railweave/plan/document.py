@@ -14,11 +14,12 @@ from typing import Any
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.jsonable import as_json
-from railweave.plan.headline import headline
+from railweave.plan.headline import UNKNOWN, headline
 from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
 from railweave.plan.moves import MovedCable, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
+from railweave.sonic.delta.methods import effect_is_unknown
 from railweave.wording import command_line
 
 
@@ -82,7 +83,7 @@ def _share_json(share: Share) -> int | str:
 def change_json(device: str, change: Change) -> dict[str, Any]:
     """Return one change of ``device`` as the contract has it, secrets marked."""
     shown = change.shown
-    return {
+    told = {
         "device": device,
         "op": shown.op.value,
         "table": shown.table,
@@ -94,6 +95,7 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
         "method": shown.method.value,
         "reason": shown.reason,
     }
+    return {**told, "effect": UNKNOWN} if effect_is_unknown(change) else told
 
 
 def _plain(value: Any) -> Any:

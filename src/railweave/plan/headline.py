@@ -11,7 +11,7 @@ from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
-from railweave.sonic.delta.methods import lowers_mtu, sets_queues_anew
+from railweave.sonic.delta.methods import effect_is_unknown, lowers_mtu, sets_queues_anew
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.wording import compact, counted, listed
@@ -24,6 +24,17 @@ WORDS = {
 }
 """What a disruption means to a person."""
 
+UNKNOWN = "unknown"
+"""What a change is called in place of its disruption where no source says what daemons do with it."""
+UNKNOWN_WORDS = "written; effect unknown until reload"
+
+
+def disruption_label(change: Change, worst: Disruption) -> str:
+    """Return ``worst``, or the word for an effect that nobody knows, for ``change`` and those like it."""
+    if worst is Disruption.FLAP and effect_is_unknown(change):
+        return UNKNOWN
+    return worst.value
+
 
 def impact(worst: Disruption, changes: Iterable[Change]) -> str:
     """Return what the worst disruption among ``changes`` means to a person."""
@@ -32,6 +43,8 @@ def impact(worst: Disruption, changes: Iterable[Change]) -> str:
         return "larger packets dropped"
     if worst is Disruption.FLAP and all(map(sets_queues_anew, disturbing)):
         return "queues lose their buffer or scheduler for a moment"
+    if worst is Disruption.FLAP and all(map(effect_is_unknown, disturbing)):
+        return UNKNOWN_WORDS
     return WORDS[worst]
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from railweave.plan.cables import changed_cables
 from railweave.plan.grouping import ChangeGroup, first_provisioning, group_changes
-from railweave.plan.headline import headline
+from railweave.plan.headline import disruption_label, headline
 from railweave.plan.model import DeviceState, Plan
 from railweave.printable import printable
 from railweave.report.changes import FIRST, GLYPHS, change_line, devices, effect, provisioned, subject
@@ -75,7 +75,7 @@ def _groups(plan: Plan) -> FittingTable:
         (
             *(Text(text, style=OP_STYLES[group.op]) for text in (GLYPHS[group.op], subject(group))),
             *(effect(group), devices(group)),
-            Text(group.disruption.value, style=DISRUPTION_STYLES[group.disruption]),
+            Text(disruption_label(group.samples[0], group.disruption), style=DISRUPTION_STYLES[group.disruption]),
             group.method.value,
         )
         for group in group_changes(plan)
@@ -166,7 +166,7 @@ def _running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
     rows = (
         (
             *(GLYPHS[group.op], code(subject(group)), code(effect(group)), cell(devices(group))),
-            *(group.disruption.value, group.method.value),
+            *(disruption_label(group.samples[0], group.disruption), group.method.value),
         )
         for group in groups[:_MOST_GROUPS]
     )

@@ -82,6 +82,7 @@ use it."""
 RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, SYSTEM_DEFAULTS} | EDGE_TABLES
 """The tables that railweave renders rows of."""
 
+FEATURE = "FEATURE"
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
 """Features without which a switch forwards nothing."""
 

@@ -1,9 +1,21 @@
 """How disruptive a change is and by which method it goes."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from railweave.sonic.delta.change import Disruption, Edit, Method, Op
-from railweave.sonic.delta.methods import PATCH_EDITS_MAX, RULES, Treatment, accepts_patches, classify, settle
+from railweave.sonic.delta.change import Change, Disruption, Edit, Method, Op
+from railweave.sonic.delta.leaf_words import field_names, modeled_tables
+from railweave.sonic.delta.methods import (
+    PATCH_EDITS_MAX,
+    RULES,
+    Treatment,
+    accepts_patches,
+    classify,
+    effect_is_unknown,
+    find_rule,
+    settle,
+)
 from railweave.sonic.ownership import OWNED
 from railweave.sonic.rows import FRR_TABLE
 
@@ -70,7 +82,20 @@ TREATED = [
     (field("CABLE_LENGTH", "Ethernet0", key="AZURE"), NONE, WRITE),
     (Edit(Op.REMOVE, "SCHEDULER", "cnp", "cir", "1000", None), FLAP, WRITE),
     (field("DEVICE_METADATA", "buffer_model", key="localhost"), RELOAD, Method.RELOAD),
-    (row(Op.ADD, "SOMETHING_NEW", "x"), RELOAD, Method.RELOAD),
+    (row(Op.ADD, "SOMETHING_NEW", "x"), FLAP, WRITE),
+    (row(Op.ADD, "GNMI", "gnmi"), FLAP, PATCH),
+    (field("DEVICE_METADATA", "region", key="localhost"), FLAP, PATCH),
+    (field("DEVICE_METADATA", "timezone", key="localhost"), NONE, PATCH),
+    (field("LOGGER", "LOGLEVEL", key="orchagent"), NONE, PATCH),
+    (row(Op.ADD, "SFLOW", "global"), NONE, PATCH),
+    (field("FEATURE", "state", key="lldp"), NONE, PATCH),
+    (field("FEATURE", "state", key="bgp"), FLAP, WRITE),
+    (row(Op.ADD, "VRF", "Vrf1"), NONE, PATCH),
+    (row(Op.REMOVE, "VRF", "Vrf1"), SESSION, PATCH),
+    (field("PASSW_HARDENING", "len_min", key="POLICIES"), NONE, PATCH),
+    (field("PORT", "alias"), NONE, WRITE),
+    (field("PORT", "lanes"), RELOAD, Method.RELOAD),
+    (field("INTERFACE", "vrf_name"), RELOAD, Method.RELOAD),
     (frr(Op.UPDATE, "", "ip prefix-list A seq 5 permit any"), NONE, Method.FRR),
     (frr(Op.ADD, "route-map M permit 10", "set metric 5"), NONE, Method.FRR),
     (frr(Op.ADD, "router bgp 1 / address-family ipv4 unicast", "network 10.0.0.0/8"), NONE, Method.FRR),
@@ -97,6 +122,26 @@ def test_every_table_that_is_ours_is_known_to_the_rules() -> None:
     known = {table for rule in RULES for table in rule.tables}
     assert OWNED.keys() <= known
     assert all(rule.source for rule in RULES)
+
+
+@given(st.sampled_from(modeled_tables()), st.data())
+def test_a_change_that_no_rule_knows_is_neither_a_reload_nor_without_disruption(
+    table: str, data: st.DataObject
+) -> None:
+    fields = field_names(table) or ("1",)
+    name = data.draw(st.sampled_from((None, *fields)))
+    op = data.draw(st.sampled_from(Op))
+    edit = Edit(op, table, "x", name, {} if name is None else "a", {} if name is None else "b")
+    treatment = classify(edit)
+    if table == "PORT" and name == "admin_status":
+        return
+    if find_rule(edit) is None:
+        assert treatment == Treatment(FLAP, PATCH)
+    (settled,) = settle([edit], {"PORT": {"x": {}}})
+    change = Change(
+        edit.op, edit.table, edit.key, edit.field, edit.before, edit.after, settled.disruption, settled.method, ""
+    )
+    assert effect_is_unknown(change) == (find_rule(edit) is None)
 
 
 def test_one_reload_makes_all_changes_of_the_device_a_reload() -> None:

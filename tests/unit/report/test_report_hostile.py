@@ -120,7 +120,7 @@ def test_a_journal_is_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_plan_and_its_rehearsal_are_words(tmp_path: Path) -> None:
     before, after = tmp_path / "before.yml", tmp_path / "after.yml"
-    foreign = f"overrides: {{leaf: {{SYSLOG_SERVER: {{'10.9.9.9': {{description: {json.dumps(EVIL)}}}}}}}}}\n"
+    foreign = f"overrides: {{leaf: {{SNMP: {{LOCATION: {{Location: {json.dumps(EVIL)}}}}}}}}}\n"
     before.write_text(LAB, encoding="utf-8")
     after.write_text(LAB + foreign, encoding="utf-8")
     plan = api.diff(api.open_project(after), str(before))

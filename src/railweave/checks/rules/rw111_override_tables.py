@@ -83,11 +83,11 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
-    from railweave.sonic.ownership import FEATURES_NEEDED, FOUND_ON_HARDWARE
+    from railweave.sonic.ownership import FEATURE, FEATURES_NEEDED, FOUND_ON_HARDWARE
 
     table = place[-1]
     for key, fields in rows.items():
-        if table == "FEATURE" and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:
+        if table == FEATURE and key in FEATURES_NEEDED and fields.get("state", "enabled") not in _ON:
             message = f"feature `{key}` cannot be switched off: the switch would forward nothing"
             yield Breach(path_text((*place, key)), message, f"take `{key}` out of `overrides`")
         for field in fields:

@@ -12,7 +12,7 @@ from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.capacity import Capacity, capacity
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.grouping import first_provisioning, group_changes
-from railweave.plan.headline import headline, unprotected
+from railweave.plan.headline import disruption_label, headline, unprotected
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import Rollout
@@ -147,7 +147,7 @@ def _changes(plan: Plan) -> Iterator[Part]:
             Words(f"{GLYPHS[group.op]} {subject(group)}", _OPS[group.op]),
             effect(group),
             devices(group),
-            Words(group.disruption.value, _DISRUPTIONS.get(group.disruption, Tone.BAD)),
+            Words(disruption_label(group.samples[0], group.disruption), _DISRUPTIONS.get(group.disruption, Tone.BAD)),
             group.method.value,
             group.reason,
         )
@@ -292,7 +292,13 @@ def _value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
-_OUTCOMES = {"new": MarkKind.DONE, "old": MarkKind.CHANGED, "unreachable": MarkKind.UNREACHABLE, "": MarkKind.FAILED}
+_OUTCOMES = {
+    "new": MarkKind.DONE,
+    "old": MarkKind.CHANGED,
+    "unreachable": MarkKind.UNREACHABLE,
+    "broken": MarkKind.FAILED,
+    "": MarkKind.FAILED,
+}
 
 
 def rollout_section(rollout: Rollout) -> Told:

@@ -23,6 +23,11 @@ def is_modeled(table: str) -> bool:
     return table in _tables()
 
 
+def modeled_tables() -> tuple[str, ...]:
+    """Return the tables of which a release has a YANG model."""
+    return tuple(_tables())
+
+
 def has_field(table: str, field: str) -> bool:
     """Tell whether any release has a field of a modeled table."""
     fields = _tables()[table]

@@ -1,8 +1,10 @@
 """How disruptive each change is, how it is applied, and why: one table for the plan and the driver.
 
-A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts; what
-no rule knows is treated with the most care, by a reload. BI, SU and SW are sonic-buildimage, sonic-utilities and
-sonic-swss of branch 202505; "recorded" is what their commands did when they were run.
+A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts. A
+change that no rule knows is written all the same, by SONiC's updater where a YANG model lets that check it: what it
+does before the next reload is unknown, is called so, and is treated as carefully as a port that flaps. Only what is
+known to need a reload takes one. BI, SU, SW, SC and HS are sonic-buildimage, sonic-utilities, sonic-swss,
+sonic-swss-common and sonic-host-services of branch 202505; "recorded" is what their commands did when they were run.
 """
 
 import re
@@ -10,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from railweave.sonic.delta.change import Disruption, Edit, Method, Op
+from railweave.sonic.delta.change import Change, Disruption, Edit, Method, Op
 from railweave.sonic.delta.daemon_rows import made_between
 from railweave.sonic.delta.frr_methods import line_disruption
+from railweave.sonic.delta.leaf_words import is_modeled
 from railweave.sonic.delta.lossless import PFC_ENABLE
 from railweave.sonic.delta.spans import SPANNED, cleared_rows
 from railweave.sonic.delta.tables import tables_after
@@ -20,7 +23,7 @@ from railweave.sonic.frr import FrrEntry
 from railweave.sonic.frr.delta import owner
 from railweave.sonic.frr.lines import defined_neighbor
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
-from railweave.sonic.ownership import PRIORITY_GROUPS, port_of
+from railweave.sonic.ownership import FEATURES_NEEDED, PRIORITY_GROUPS, port_of
 from railweave.sonic.qos_maps import QOS_MAPS
 from railweave.sonic.rows import FRR_TABLE, ConfigDb
 
@@ -95,9 +98,20 @@ SERVICES = ("SYSLOG_SERVER", "NTP", "NTP_SERVER", "DNS_NAMESERVER", "BANNER_MESS
 FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "STATIC_ROUTE", "ACL_RULE")
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
+FOLLOWED_BY_HOST = ("KDUMP", "LDAP", "LDAP_SERVER", "NTP_KEY", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
+                    "SERIAL_CONSOLE", "SSH_SERVER", "SYSLOG_CONFIG", "SYSLOG_CONFIG_FEATURE")  # fmt: skip
+FOLLOWED_BY_SWSS = ("COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON", "POLICER",
+                    "PORT_STORM_CONTROL")  # fmt: skip
+READ_WHEN_SERVICES_START = ("buffer_model", "docker_routing_config_mode", "frr_mgmt_framework_config", "hostname",
+                            "hwsku", "mac", "platform", "subtype", "switch_type", "synchronous_mode",
+                            "type")  # fmt: skip
+
 # fmt: off
 RULES: tuple[Rule, ...] = (
-    Rule(("PORT",), (ROW, "lanes", "alias", "index", "subport"), _ANY, _RELOAD, Method.RELOAD,
+    Rule(("PORT",), ("alias", "index"), _ANY, _NONE, _WRITE,
+         "they reach no object of the ASIC (run on 202505); lldpmgrd announces an alias as it last saw it (BI"
+         " docker-lldp)"),
+    Rule(("PORT",), (ROW, "lanes", "subport"), _ANY, _RELOAD, Method.RELOAD,
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
     Rule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "a port keeps the speed whose field is removed, and no value stands for none (run; SW portsorch.cpp)"),
@@ -117,6 +131,12 @@ RULES: tuple[Rule, ...] = (
          "GCU refuses to remove Loopback0 (recorded apply-patch/loopback0-remove)"),
     Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH,
          "the session on that address ends (recorded apply-patch/interface-remove)"),
+    Rule(("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), ("vrf_name",), _ANY, _RELOAD,
+         Method.RELOAD, "intfmgrd takes no interface from one VRF to another (SW cfgmgr/intfmgr.cpp isIntfChangeVrf)"),
+    Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
+         "intfmgrd follows the table (SW cfgmgr/intfmgrd.cpp)"),
+    Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _GOES, _SESSION, _PATCH,
+         "what is reached over that address loses it (SW cfgmgr/intfmgrd.cpp)"),
     Rule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH,
          "the link-local address of the session comes or goes"),
     Rule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH,
@@ -126,7 +146,9 @@ RULES: tuple[Rule, ...] = (
     Rule(("DEVICE_METADATA",), ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
          _ANY, _NONE, _WRITE,
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
-    Rule(("DEVICE_METADATA",), (), _ANY, _RELOAD, Method.RELOAD,
+    Rule(("DEVICE_METADATA",), ("timezone",), _ANY, _NONE, _PATCH,
+         "hostcfgd sets it (HS scripts/hostcfgd)"),
+    Rule(("DEVICE_METADATA",), (ROW, *READ_WHEN_SERVICES_START), _ANY, _RELOAD, Method.RELOAD,
          "host name, SKU, type and routing mode are read when services start (BI docker_init.sh)"),
     Rule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
          "read when services start; bgpcfgd starts bfdd then (BI sonic-bgpcfgd main.py, managers_bfd.py)"),
@@ -187,6 +209,29 @@ RULES: tuple[Rule, ...] = (
          "orchagent follows the table; an ACL of a type waits for it (SW orchagent/aclorch.cpp doAclTableTypeTask)"),
     Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
          "a port leaves a list"),
+    Rule(("PORTCHANNEL_MEMBER",), (), _COMES, _FLAP, _WRITE,
+         "teammgrd takes the port down before it joins (SW cfgmgr/teammgr.cpp addLagMember)"),
+    Rule(("VLAN_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION"), (ROW,), _COMES, _NONE, _WRITE,
+         "vlanmgrd, intfmgrd and orchagent follow the tables (SW cfgmgr/vlanmgrd.cpp, intfmgrd.cpp, orchdaemon.cpp)"),
+    Rule(("VRF",), (), _COMES, _NONE, _PATCH,
+         "vrfmgrd follows the table (SW cfgmgr/vrfmgrd.cpp)"),
+    Rule(("VRF",), (), _GOES, _SESSION, _PATCH,
+         "what is in the VRF goes with it (SW cfgmgr/vrfmgrd.cpp)"),
+    Rule(("LOGGER",), (), _ANY, _NONE, _PATCH,
+         "each daemon follows its own row (SC common/logger.cpp settingThread)"),
+    Rule(("SFLOW", "SFLOW_SESSION"), (), _ANY, _NONE, _PATCH,
+         "sflowmgrd follows the tables (SW cfgmgr/sflowmgrd.cpp); packets are sampled, not held up"),
+    Rule(("FEATURE",), ("state", ROW), _ANY, _FLAP, _WRITE,
+         "featured stops or starts the container at once; without it the switch forwards nothing (HS scripts/featured)",
+         when=lambda edit: edit.key in FEATURES_NEEDED),
+    Rule(("FEATURE",), ("state", "auto_restart"), _ANY, _NONE, _PATCH,
+         "featured starts, stops or watches the container at once; it forwards no packet (HS scripts/featured)"),
+    Rule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
+         "hostcfgd follows the table (HS scripts/hostcfgd register_callbacks)"),
+    Rule(FOLLOWED_BY_SWSS, (), _ANY, _NONE, _PATCH,
+         "orchagent or a manager beside it follows the table (SW orchagent/orchdaemon.cpp, cfgmgr/coppmgrd.cpp)"),
+    Rule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
+         "read at each event (SU scripts/coredump_gen_handler.py)"),
     Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (BI sonic-host-services/hostcfgd, sonic-bgpcfgd; SW orchagent)"),
     Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,
@@ -205,8 +250,22 @@ def classify(edit: Edit) -> Treatment:
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP if edit.after == "up" else _PORT_DOWN
     rule = find_rule(edit)
-    return Treatment(rule.disruption, rule.method) if rule else RELOADED
+    if rule is None:
+        return UNKNOWN_PATCHED if is_modeled(edit.table) else UNKNOWN_WRITTEN
+    return Treatment(rule.disruption, rule.method)
 
+
+def effect_is_unknown(change: Change) -> bool:
+    """Tell whether no source says what daemons do with a change before the next reload."""
+    if change.method is Method.RELOAD or change.table == FRR_TABLE:
+        return False
+    if change.table == "PORT" and change.field == "admin_status":
+        return False
+    return find_rule(change) is None
+
+
+UNKNOWN_PATCHED, UNKNOWN_WRITTEN = Treatment(_FLAP, _PATCH), Treatment(_FLAP, _WRITE)
+"""What no rule knows: SONiC's updater checks it where its table has a YANG model, and refuses tables without one."""
 
 _PORT_UP, _PORT_DOWN = Treatment(_NONE, _PATCH), Treatment(_FLAP, _PATCH)
 

@@ -1,0 +1,76 @@
+"""A daemon that ends on a change takes the change back; one that stays away makes the switch broken, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from sim_switches import sim_device
+
+import sonic_sim.commands  # noqa: F401  which makes them known
+from railweave_switch import main
+from railweave_switch.lasting import ENDS_S, RETURNS_S
+from sonic_sim.clock import Clock
+from sonic_sim.device import Device
+from sonic_sim.switch_host import SimulatedHost
+
+KILLS: Mapping[str, Any] = {"DSCP_TO_TC_MAP": {"empty": {}}}
+"""The models take a map without an entry; orchagent reads SONiC's placeholder of it as a number, and aborts."""
+
+
+@pytest.fixture
+def device() -> Device:
+    made = Device(sim_device("leaf1", 1), Clock(0.0))
+    made.install()
+    return made
+
+
+def change(device: Device, *, lasting: bool = False) -> dict[str, Any]:
+    part = {"DSCP_TO_TC_MAP": {"empty": None}}
+    asked = {
+        "verb": "apply", "version": 1, "id": "1", "last": "", "kind": "commit", "deadline_s": 600.0,
+        "lasting": lasting, "check": True,
+        "steps": [{"kind": "load", "document": KILLS}], "before": part, "after": KILLS,
+        "rollback": {"steps": [{"kind": "load", "document": part}], "rows": part},
+    }  # fmt: skip
+    return main.work(SimulatedHost(device), asked)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_daemon_that_ends_on_a_change_takes_it_back_and_is_waited_for(device: Device, lasting: bool) -> None:
+    answer = change(device, lasting=lasting)
+    assert answer["outcome"] == "reverted"
+    assert answer["error"] == "buffermgrd, intfmgrd, orchagent, portmgrd ended after the change was written"
+    assert "DSCP_TO_TC_MAP|empty" not in device.db.rows
+    assert answer["status"]["broken"] == {}, "systemd has started it again with the earlier rows"
+    assert not device.orchagent.crashed
+
+
+def test_a_daemon_that_stays_away_is_named_with_its_log_and_the_command(device: Device) -> None:
+    device.orchagent.restarts = [device.clock.now()] * 3
+    host = SimulatedHost(device)
+    answer = change(device)
+    assert answer["outcome"] == "reverted"
+    broken = answer["status"]["broken"]
+    assert "orchagent" in broken["daemons"]
+    assert any("exited: orchagent" in line for line in broken["lines"])
+    assert broken["command"] == "sudo systemctl reset-failed swss && sudo systemctl restart swss"
+    assert broken["waited_s"] == RETURNS_S
+    device.orchagent.start(device.db)  # what the command does
+    assert main.status(host, {})["status"]["broken"] == {}
+
+
+def test_a_commit_that_ended_a_daemon_later_is_not_confirmed(device: Device) -> None:
+    part = {"DSCP_TO_TC_MAP": {"good": None}}
+    good = {"DSCP_TO_TC_MAP": {"good": {"3": "3"}}}
+    asked = {
+        "verb": "apply", "version": 1, "id": "2", "last": "", "kind": "commit", "deadline_s": 600.0,
+        "steps": [{"kind": "load", "document": good}], "before": part, "after": good,
+        "rollback": {"steps": [{"kind": "load", "document": part}], "rows": part},
+    }  # fmt: skip
+    assert main.work(SimulatedHost(device), asked)["outcome"] == "applied"
+    device.db.set_fields("DSCP_TO_TC_MAP|theirs", {"NULL": "NULL"})
+    device.react()
+    answer = main.work(SimulatedHost(device), {"verb": "confirm", "id": "2"})
+    assert (answer["outcome"], answer["code"]) == ("refused", "broken")
+    assert "ended since the change was written" in answer["error"]
+    assert ENDS_S < RETURNS_S
