@@ -22,9 +22,10 @@ from napalm_sonic.program import SwitchProgram, new_id, rejected_of
 from napalm_sonic.reading import Reading, Status, status_of
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
-from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.change import Delta, Method
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
+from railweave.sonic.delta.methods import classify
 from railweave.sonic.delta.recreate import set_again
 from railweave.sonic.delta.rejected import rejected_place
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
@@ -100,9 +101,22 @@ class Committer:
             raise CommitError(f"{self.hostname}: {error}") from error
         if compared is not None:
             self._refuse_when_moved(delta, compared)
-        if delta:
-            return self.execute(delta, before, message, revert_in_s, drain).commit_id
-        return ""
+        if not delta:
+            return ""
+        self._refuse_reload(delta)
+        return self.execute(delta, before, message, revert_in_s, drain).commit_id
+
+    def _refuse_reload(self, delta: Delta) -> None:
+        """Raise CommitError where a delta reloads and the options refuse that."""
+        if delta.reloads and self.program.caller.options.refuse_reload:
+            rows = [one for one in delta if one.method is Method.RELOAD and one.table != FRR_TABLE]
+            # Of a delta that reloads every change goes with it; those that need it are named where they are known.
+            needed = [one for one in rows if classify(one).method is Method.RELOAD] or rows
+            named = list(dict.fromkeys(f"{one.table}|{shown_key(one.table, one.key)}" for one in needed))
+            raise CommitError(
+                f"{self.hostname}: {some(named)} cannot change without a reload of the switch, which the optional_args "
+                f"'refuse_reload' refuses; nothing was applied"
+            )
 
     def execute(
         self,
@@ -129,7 +143,12 @@ class Committer:
             work = Work(commit_id or new_id(), before, delta, steps_of(delta, before.running))
             # No name here holds the transaction, so `apply` can drop it while the switch works on its text.
             answer = self.program.apply(
-                {**self._transaction(work, message, revert_in_s, drain, generation), "check": not restores}, look
+                {
+                    **self._transaction(work, message, revert_in_s, drain, generation),
+                    "check": not restores,
+                    "lasting": revert_in_s is None,
+                },
+                look,
             )
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
@@ -317,6 +336,8 @@ class Committer:
         ended = "nothing was applied"
         if outcome == "reverted":
             ended = "the earlier configuration is restored"
+            if status and (broken := status_of(status).broken):
+                ended = f"{ended}, but {broken}"
         elif outcome == "failed" and answer.get("missing"):
             missing = some([shown_text(str(one), secrets) for one in answer["missing"]])
             ended = f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"

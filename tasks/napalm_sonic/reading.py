@@ -12,6 +12,8 @@ from napalm.base.exceptions import CommandErrorException, CommitError
 from napalm_sonic.bounds import refuse_long_frr
 from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of
+from railweave.printable import printable
+from railweave.secrets import shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.daemons import Unapplied
@@ -28,7 +30,8 @@ class Status:
     ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
     what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
     of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
-    switch reverts by itself, in seconds from now; None where no timer runs.
+    switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` tells of daemons that a change
+    ended and that nobody has started again, with the switch's words of them and the command.
     """
 
     status: str
@@ -43,6 +46,7 @@ class Status:
     repair: str = ""
     generation: Mapping[str, Any] = field(default_factory=dict)
     remaining_s: float | None = None
+    broken: str = ""
 
     @property
     def pending(self) -> bool:
@@ -132,6 +136,18 @@ def status_of(told: Mapping[str, Any]) -> Status:
         repair=str(told.get("repair") or ""),
         generation=dict(told.get("generation") or {}),
         remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
+        broken=_broken(told.get("broken") or {}),
+    )
+
+
+def _broken(told: Mapping[str, Any]) -> str:
+    if not told:
+        return ""
+    names, lines = ", ".join(map(str, told["daemons"])), " / ".join(map(str, told["lines"]))
+    said = f" (last in its log: {printable(shown_text(lines))})" if lines else ""
+    return (
+        f"{names} ended and was not started again within {float(told['waited_s']):.0f} s{said}: `{told['command']}` "
+        f"on the switch starts it"
     )
 
 

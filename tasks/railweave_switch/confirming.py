@@ -7,8 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from railweave_switch import frr
-from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, locked, refuse_unless_last, sha256
+from railweave_switch.answers import (
+    Answer,
+    RefusedError,
+    answer_of,
+    last_state,
+    listed,
+    locked,
+    refuse_unless_last,
+    sha256,
+)
 from railweave_switch.host import Host
+from railweave_switch.lasting import ended
 from railweave_switch.restoring import settled
 from railweave_switch.rows import digest
 from railweave_switch.saving import conclude, prepare, save_alone
@@ -45,6 +55,8 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
         if state.over(host):
             raise RefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
+        if gone := ended(host, state):
+            raise RefusedError(f"{listed(gone)} ended since the change was written", "broken")
         return confirm_commit(host, state, read_document(host))
 
 

@@ -82,6 +82,10 @@ class Host(Protocol):
     def read_file(self, path: str) -> bytes:
         """Return a file's content; raises FileNotFoundError."""
 
+    def end_of_file(self, path: str, most_bytes: int) -> bytes:
+        """Return the last bytes of a file; raises OSError."""
+        return self.read_file(path)[-most_bytes:]
+
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Replace a file atomically: whoever reads sees the old or the new one, after a power loss too.
 
@@ -120,6 +124,10 @@ class Host(Protocol):
         CommandError where that does not end in time.
         """
         return None
+
+    def daemons(self) -> frozenset[str]:
+        """Return the names of the processes of the switch, those in containers too; none where nobody can tell."""
+        return frozenset()
 
     # Processes
 

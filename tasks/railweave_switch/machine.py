@@ -69,6 +69,12 @@ class Machine(Host):
         with open(path, "rb") as file:
             return file.read()
 
+    def end_of_file(self, path: str, most_bytes: int) -> bytes:
+        """Return the last bytes of a file, which may be large."""
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            return file.read(most_bytes)
+
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Write a temporary file, bring it to the disk, move it over the old one and bring the directory to the disk.
 
@@ -179,6 +185,15 @@ class Machine(Host):
         except ValueError as error:
             raise CommandError(f"the check by SONiC's YANG models failed: {done.words()}") from error
         return found
+
+    def daemons(self) -> frozenset[str]:
+        """Return the names of all processes: those in containers are the kernel's as well."""
+        names = set()
+        for number in os.listdir("/proc"):
+            if number.isdigit():
+                with contextlib.suppress(OSError), open(f"/proc/{number}/comm", encoding="utf-8") as file:
+                    names.add(file.read().strip())
+        return frozenset(names)
 
     # Processes
 

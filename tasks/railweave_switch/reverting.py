@@ -10,6 +10,7 @@ from typing import Any
 from railweave_switch import frr
 from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, listed, locked, refuse_unless_last
 from railweave_switch.host import Host
+from railweave_switch.lasting import broken_after
 from railweave_switch.restoring import missing_of, restore, settled
 from railweave_switch.saving import conclude, save, startup_digests, startup_files
 from railweave_switch.state import (
@@ -64,6 +65,8 @@ def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
 def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     """Bring back what a rollback document says; the outcome is ``reverted``, or ``failed`` with what is missing.
 
+    A daemon that the change ended is waited for, and named in the state where it stays away.
+
     It is saved where the startup files hold the change: after the rollback of a confirmed commit, and where somebody
     saved a change that was never confirmed.
     """
@@ -88,6 +91,9 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
         conclude(host, state, Stage.FAILED if missing else Stage.REVERTED, unsaved=bool(failure))
     except OSError as error:
         failure = {"error": f"its end could not be recorded: {error}"}
+    if not missing:
+        with contextlib.suppress(OSError):
+            state.write(host, broken=broken_after(host, state))
     answer = {"missing": state.missing, "restored": found.restored, "error": state.error, **failure}
     return answer_of(host, state.status, **answer)
 

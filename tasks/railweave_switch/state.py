@@ -61,7 +61,8 @@ class State:
     ``has_frr`` tells whether FRR answered when it began, ``frr_added`` and ``frr_removed`` what it changed there (None:
     not known), ``kept`` are the confirmed commits that can be rolled back, ``unsaved`` tells that it ended and the
     startup files do not yet say so. ``generation`` is that of the intent which the switch runs: what the client said of
-    it, and a ``number`` that every confirmed deployment and rollback raises.
+    it, and a ``number`` that every confirmed deployment and rollback raises. ``daemons`` are those that ran when it
+    began, ``broken`` tells of the ones that stayed away after its revert.
     """
 
     id: str
@@ -86,6 +87,8 @@ class State:
     missing: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     generation: Generation = field(default_factory=dict)
+    daemons: list[str] = field(default_factory=list)
+    broken: dict[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
     def write(self, host: Host, **changes: Any) -> None:
@@ -262,6 +265,7 @@ def report(host: Host) -> dict[str, Any]:
         "last": known.last,
         "generation": known.generation,
         "repair": REPAIRS.get(status, ""),
+        "broken": known.broken if set(known.broken.get("daemons", ())) - host.daemons() else {},
     }
 
 

@@ -103,6 +103,19 @@ def _is_generation(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("number", 0), int)  # the rest is the client's
 
 
+def _is_broken(value: Any) -> bool:
+    """Tell whether a value says which daemons stayed away; empty where none did."""
+    if value == {}:
+        return True
+    return (
+        isinstance(value, dict)
+        and _are_texts(value.get("daemons"))
+        and _are_texts(value.get("lines"))
+        and _is_text(value.get("command"))
+        and isinstance(value.get("waited_s"), float)
+    )
+
+
 def _is_pattern(value: Any) -> bool:
     try:
         re.compile(value)
@@ -114,7 +127,8 @@ def _is_pattern(value: Any) -> bool:
 _FORMS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
     **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
-    **dict.fromkeys(("kept", "missing", "notes"), _are_texts),
+    **dict.fromkeys(("kept", "missing", "notes", "daemons"), _are_texts),
+    "broken": _is_broken,
     **dict.fromkeys(("rows", "after"), _is_part),
     **dict.fromkeys(("has_frr", "unsaved"), lambda value: isinstance(value, bool)),
     **dict.fromkeys(("generation", "earlier"), _is_generation),

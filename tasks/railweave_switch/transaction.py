@@ -29,6 +29,7 @@ from railweave_switch.answers import (
 )
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
+from railweave_switch.lasting import daemons_of, ended, ends_soon
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
 from railweave_switch.rows import unmet
@@ -222,6 +223,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Docum
         has_frr=document.frr is not None,
         kept=earlier.kept,
         generation=earlier.generation,
+        daemons=daemons_of(host),
     )
     replaced = read_document(host) if document.supersedes else None
     try:
@@ -260,12 +262,24 @@ def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Doc
     failure, complaint = _failure_of_steps(host, asked, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
+    if not failure and (gone := ended_by(host, asked, state)):
+        failure = {"error": f"{listed(gone)} ended after the change was written"}
     if not failure:
         try:
             return {**_held(host, state, document, rows), **complaint}
         except DEVICE_ERRORS as error:
             failure = {"error": f"the change could not be kept under its timer: {error}"}
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
+
+
+def ended_by(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
+    """Return the daemons that ended on what was written; a reload starts all of them anew.
+
+    Who keeps the change at once has no later look, so it is waited until they would have ended.
+    """
+    if any(step["kind"] == "reload" for step in asked["steps"]):
+        return []
+    return ends_soon(host, state) if asked.get("lasting") else ended(host, state)
 
 
 def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:

@@ -349,6 +349,8 @@ class Device:
 
     def react(self) -> None:
         """Let the daemons that watch CONFIG_DB do their work."""
+        if self.orchagent.crashed:
+            self.restart_swss(self.clock.now())
         if not self.daemons or self._reacted_to == self.db.version:
             return
         wanted = self.db.get("DEVICE_METADATA|localhost").get("hostname")
@@ -358,11 +360,17 @@ class Device:
         make_lossless_rows(self.db, self._lossless_seen)
         if self.orchagent.follow(self.db):
             now = self.clock.now()
+            self.orchagent.ended_at = now
             before = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
             self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
             self.db.version += 1  # what is derived from the rows is not as it was
         self._shift_traffic()
         self._reacted_to = self.db.version
+
+    def restart_swss(self, now: float) -> None:
+        """Let systemd start what has ended, where its time has come."""
+        if self.orchagent.start_again(self.db, now):
+            self.db.version += 1  # what is derived from the rows is not as it was
 
     def _shift_traffic(self) -> None:
         """Let bgpcfgd follow TSA and TSB, which it takes to be off when it starts."""

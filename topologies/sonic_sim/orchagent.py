@@ -78,6 +78,10 @@ _FOLLOWED = frozenset(
     {*_KEEPS_FIELDS, *_MAPS, "PFC_WD", *(table for users in _NAMED_BY.values() for table, _ in users)}
 )
 
+RESTART_S, START_LIMIT, START_LIMIT_S = 30.0, 3, 1200.0
+"""systemd starts swss so long after its end, and not more often in so many seconds (swss.service: RestartSec,
+StartLimitBurst, StartLimitIntervalSec)."""
+
 Row = tuple[tuple[str, str], ...]
 Rows = Mapping[str, Row]
 _shared: dict[Row, Row] = {}
@@ -108,6 +112,8 @@ class Orchagent:
     """Whether it takes the buffer rows of a batch that go before those that come, as from 202411."""
     hashed: Hash = field(default_factory=dict)
     watched: dict[str, dict[str, str]] = field(default_factory=dict)
+    ended_at: float = 0.0
+    restarts: list[float] = field(default_factory=list)
 
     def start(self, db: ConfigDb) -> None:
         """Start with the rows that are there: nothing is left of what was."""
@@ -115,6 +121,18 @@ class Orchagent:
         self.pending = {key: False for key, row in self.seen.items() if not _resolves(key, dict(row), self.seen)}
         self.hashed = dict(self.seen.get(ROW, ()))
         self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
+
+    def start_again(self, db: ConfigDb, now: float) -> bool:
+        """Let systemd start the service where its time has come; return whether it did. At a limit it gives up."""
+        if not self.crashed or now < self.ended_at + RESTART_S:
+            return False
+        self.restarts = [at for at in self.restarts if at > now - START_LIMIT_S]
+        if len(self.restarts) >= START_LIMIT:
+            return False
+        self.restarts.append(now)
+        self.start(db)
+        self.ended_at = now
+        return True
 
     def follow(self, db: ConfigDb) -> bool:
         """Take in what was written since; return whether it crashes now."""

@@ -22,6 +22,7 @@ from railweave_switch.host import (
     Host,
     Process,
 )
+from railweave_switch.lasting import SERVICE_OF
 from railweave_switch.models_check import newly_rejected, rejected
 from railweave_switch.state import Kind, Stage, State, path
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
@@ -152,6 +153,14 @@ class SimulatedHost(Host):
         if before is None:
             return [*rejected(after, ReloadRule())]
         return [*newly_rejected(after, before, ReloadRule())]
+
+    def daemons(self) -> frozenset[str]:
+        """Return the daemons that run; without orchagent the whole container is down."""
+        self.device.restart_swss(self.now_s())
+        down = {"swss"} if self.device.orchagent.crashed else set()
+        if not self.device.frr.running:
+            down.add("bgp")
+        return frozenset(name for name, service in SERVICE_OF.items() if service not in down)
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:

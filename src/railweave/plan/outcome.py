@@ -15,12 +15,16 @@ class ConfigState(Enum):
 
 
 class Outcome(StrEnum):
-    """Which configuration a device was seen to have at the end."""
+    """Which configuration a device was seen to have at the end.
+
+    ``broken``: the old one, and a daemon of SONiC that the change ended does not run.
+    """
 
     NEW = "new"
     OLD = "old"
     UNREACHABLE = "unreachable"
     NOT_ATTEMPTED = "not-attempted"
+    BROKEN = "broken"
 
 
 OUTCOME_TEXT: Mapping[str, str] = {
@@ -28,6 +32,7 @@ OUTCOME_TEXT: Mapping[str, str] = {
     Outcome.OLD: "not committed",
     Outcome.UNREACHABLE: "unreachable",
     Outcome.NOT_ATTEMPTED: "not started",
+    Outcome.BROKEN: "not committed, broken",
 }
 """How an outcome is called in text output; JSON documents and journals hold its value."""
 

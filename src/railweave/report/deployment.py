@@ -13,7 +13,13 @@ from railweave.report.tables import FittingTable
 from railweave.report.verification import verify_json, verify_view
 from railweave.wording import command_line, compact, counted
 
-_STYLES = {Outcome.NEW: "green", Outcome.OLD: "yellow", Outcome.UNREACHABLE: "bold red", Outcome.NOT_ATTEMPTED: "dim"}
+_STYLES = {
+    Outcome.NEW: "green",
+    Outcome.OLD: "yellow",
+    Outcome.UNREACHABLE: "bold red",
+    Outcome.NOT_ATTEMPTED: "dim",
+    Outcome.BROKEN: "bold red",
+}
 
 
 def deploy_json(result: DeployResult) -> dict[str, Any]:

@@ -23,7 +23,14 @@ _STATE_STYLES = {
     "done": "green",
     "unchanged": "green",
 }
-_OUTCOME_STYLES = {"new": "green", "old": "yellow", "unreachable": "bold red", "not-attempted": "dim", "": "bold red"}
+_OUTCOME_STYLES = {
+    "new": "green",
+    "old": "yellow",
+    "unreachable": "bold red",
+    "not-attempted": "dim",
+    "broken": "bold red",
+    "": "bold red",
+}
 IN_DOUBT = "in doubt"
 """What is said of a device in the middle of which the rollout was cut off."""
 

@@ -106,6 +106,12 @@ def damage_of(driver: Any) -> str:
     return str(known.status.error) if known is not None and known.status.status == "damaged" else ""
 
 
+def broken_of(driver: Any) -> str:
+    """Return in words which daemons the last change of a device ended for good, as it was read last; else empty."""
+    known = getattr(switch_program(driver), "known", None)
+    return "" if known is None else str(known.status.broken)
+
+
 def known_generation(driver: Any) -> Mapping[str, Any]:
     """Return the generation of the intent that a device says it runs, as it was read last; empty where it says none."""
     known = getattr(switch_program(driver), "known", None)

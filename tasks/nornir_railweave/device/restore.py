@@ -13,7 +13,7 @@ from napalm.base.exceptions import CommitError
 from napalm_sonic.commit import Applied
 from napalm_sonic.observed import Look
 from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice, undone
-from nornir_railweave.device.reading import read_with_commit, running_of, switch_program
+from nornir_railweave.device.reading import broken_of, read_with_commit, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
@@ -174,6 +174,8 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
         left = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
         return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {left}")
     device.say(Step.ROLLED_BACK)
+    if broken := broken_of(device.driver):
+        return DeviceOutcome(Outcome.BROKEN, f"{why}; the earlier configuration is restored, but {broken}")
     left = _undrain(device, attempt) if attempt.drained else ""
     if left:
         return DeviceOutcome(Outcome.OLD, f"{why}; {left}: `{command_line('undrain', device.name)}`", drained=True)

@@ -15,6 +15,7 @@ from railweave.api.project import Project
 from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import Outcome
+from railweave.report.deployment import deploy_json
 
 pytestmark = pytest.mark.slow
 
@@ -130,3 +131,20 @@ def test_a_switch_that_refuses_what_another_of_its_kind_takes_is_asked_before_it
     assert "models refuse ACL_RULE|SITE|R1: Leafref" in ended.error
     assert "nothing was applied" in ended.error
     assert "ACL_RULE|SITE|R1" not in deployed.devices["pod1-leaf2"].db.rows
+
+
+def test_a_switch_whose_orchagent_ends_for_good_is_broken_and_the_report_says_what_to_do(deployed: Counted) -> None:
+    """The models take a map without an entry, orchagent does not; systemd has given up on it already."""
+    override("{DSCP_TO_TC_MAP: {empty: {}}}")
+    for device in deployed.devices.values():
+        device.orchagent.restarts = [device.clock.now() + 600.0] * 3
+    result = deploy(Project(INTENT), "sim", DeployOptions())
+    assert result is not None
+    ended = {name: one for name, one in result.devices.items() if one.outcome is Outcome.BROKEN}
+    assert ended
+    for name, one in ended.items():
+        assert "orchagent" in one.error
+        assert "exited: orchagent" in one.error
+        assert "`sudo systemctl reset-failed swss && sudo systemctl restart swss` on the switch" in one.error
+        assert "DSCP_TO_TC_MAP|empty" not in deployed.devices[name].db.rows
+    assert {one["outcome"] for one in deploy_json(result)["devices"].values()} == {"broken", "not-attempted", "new"}
