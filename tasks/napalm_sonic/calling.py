@@ -164,9 +164,9 @@ class Caller:
             answer, why = None, f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
             said = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
-            error = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
-            refuse_noise(self.session, error)
-            raise error
+            unreadable = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
+            refuse_noise(self.session, unreadable)
+            raise unreadable
         return self.quotes.shown_answer(answer)
 
 
