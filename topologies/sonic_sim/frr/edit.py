@@ -93,8 +93,6 @@ class Editor:
         """Remove the lines that this one takes the place of beyond those of its own identity."""
         words = line.split()
         here.lines.pop("no " + line, None)
-        if here.node == ROUTE_MAP and words[0] == "match" and words[2:3] == ["address"]:
-            here.remove(" ".join(words[:3]))
         if here.node == BGP_AF and words[0] == "neighbor" and words[2] in ("route-map", "prefix-list", "filter-list"):
             for key in [one for one in here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
                 del here.lines[key]

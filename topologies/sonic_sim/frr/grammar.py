@@ -85,7 +85,7 @@ bgp-af:
   neighbor PEER route-reflector-client | neighbor PEER remove-private-AS = [REST] | neighbor PEER weight = N
   neighbor PEER addpath-tx-all-paths | neighbor PEER unsuppress-map = NAME | table-map = NAME
 route-map:
-  match ip address = prefix-list NAME | match ip address = NAME | match ipv6 address = prefix-list NAME
+  match ip address prefix-list = NAME | match ip address = NAME | match ipv6 address prefix-list = NAME
   match ip next-hop = REST | match community = NAME [exact-match] | match as-path = NAME | match interface = NAME
   match tag = N | match local-preference = N | match metric = N | match source-protocol = NAME | match peer = NAME
   match large-community = NAME | match evpn REST | set community = REST | set large-community = REST

@@ -46,7 +46,7 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>route-map \S+) (permit|deny)(?P<way> \d+)$",
         r"(?P<slot>(ip|ipv6) protocol \S+ route-map) ",
         r"(?P<slot>(ip|ipv6) prefix-list \S+ description) ",
-        r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source))( |$)",
+        r"(?P<slot>match (ip|ipv6) (address|next-hop|route-source)( prefix-list| prefix-len| address| type)?)( |$)",
         r"(?P<slot>match (as-path|community|large-community|extcommunity|interface|metric|tag|peer|source-protocol)) ",
         r"(?P<slot>set (community|large-community|as-path prepend|as-path exclude|local-preference|metric|origin)) ",
         r"(?P<slot>set extcommunity (rt|soo|bandwidth)) ",
