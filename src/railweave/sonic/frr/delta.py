@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.secrets import is_hidden
-from railweave.sonic.frr.activation import with_activations
+from railweave.sonic.frr.activation import QUIET, with_activations
 from railweave.sonic.frr.document import FrrDocument, without_implied, write_lines
 from railweave.sonic.frr.lines import (
     CLEARED_FIRST,
@@ -48,11 +48,14 @@ def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[F
     # A file of ours names no version; commands go to the running one.
     version = running.version or intended.version
     had, wants = without_implied(running.entries, version), without_implied(intended.entries, version)
-    had, wants = with_activations(had, wants)
     there, then = set(had), set(wants)
     differing = there ^ then
     if not differing:
         return (), ()
+    if any(entry.line == QUIET for entry in differing):
+        had, wants = with_activations(had, wants)
+        there, then = set(had), set(wants)
+        differing = there ^ then
     # Only lines that define neighbors and groups can make one anew.
     renewed = _renewed(had, wants) if any(defined_neighbor(entry.line) for entry in differing) else set()
     return (

@@ -22,7 +22,7 @@ from railweave.sonic.frr.lines import (
     rank,
 )
 from railweave.sonic.frr.maintenance import maintenance_pattern, separate_maintenance
-from railweave.sonic.frr.spelling import beside, is_default_value, spelled
+from railweave.sonic.frr.spelling import beside, has_more_beside, is_default_value, spelled
 from railweave.wording import natural_key
 
 
@@ -235,21 +235,32 @@ def _read(raw: str) -> tuple[int, str]:
 @lru_cache(maxsize=8192)
 def _entry(context: str, line: str) -> FrrEntry:
     """Return a line where FRR keeps it: what is of an address family may stand in the router, a VRF behind a route."""
-    if context.startswith("router bgp ") and JOIN not in context and _OF_FAMILY.match(line):
+    if context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
         return FrrEntry(f"{context}{JOIN}{_FIRST_FAMILY}", line)
     in_vrf = None if context else _ROUTE_IN_VRF.match(line)
     return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}") if in_vrf else FrrEntry(context, line)
 
 
 _FIRST_FAMILY = "address-family ipv4 unicast"
-_OF_FAMILY = _any_of(
-    r"(no )?(network|aggregate-address|redistribute|maximum-paths|table-map|distance|bgp dampening)( |$)",
-    r"(no )?neighbor \S+ (activate|allowas-in|as-override|default-originate|distribute-list|filter-list|maximum-prefix"
-    r"|next-hop-self|prefix-list|remove-private-AS|route-map|route-reflector-client|route-server-client|send-community"
-    r"|soft-reconfiguration|unsuppress-map|weight|attribute-unchanged|addpath-tx-\S+|capability orf)( |$)",
+_OF_FAMILY = frozenset(
+    ("network", "aggregate-address", "redistribute", "maximum-paths", "table-map", "distance", "bgp dampening")
 )
+_OF_FAMILY_PEER = frozenset(
+    ("activate", "allowas-in", "as-override", "attribute-unchanged", "default-originate", "distribute-list",
+     "filter-list", "maximum-prefix", "maximum-prefix-out", "next-hop-self", "prefix-list", "remove-private-AS",
+     "route-map", "route-reflector-client", "route-server-client", "send-community", "soft-reconfiguration",
+     "unsuppress-map", "weight", "addpath-tx-all-paths", "addpath-tx-bestpath-per-AS")
+)  # fmt: skip
 """Lines that FRR takes in the router itself for IPv4 unicast, and prints in that family (bgpd/bgp_vty.c, the hidden
 commands)."""
+
+
+def _is_of_family(line: str) -> bool:
+    words = line.removeprefix("no ").split(" ", 3)
+    if words[0] == "neighbor":
+        return len(words) > 2 and words[2] in _OF_FAMILY_PEER
+    return words[0] in _OF_FAMILY or " ".join(words[:2]) in _OF_FAMILY
+
 
 _ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S+)(?P<rest>( .*)?)$")
 
@@ -284,19 +295,28 @@ def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]
         entry
         for entry in without_implied(numbered, version)
         if not (
-            is_default_on(entry.line)
-            or is_default_value(entry.line)
-            or _is_active_anyway(entry, quiet)
-            or _is_inactive_anyway(entry, quiet, groups, numbered)
-            or (groups and _is_inherited(entry, groups, numbered, numbers))
+            _is_unsaid(entry.line)
+            or (
+                entry.line.endswith(" activate")
+                and (_is_active_anyway(entry, quiet) or _is_inactive_anyway(entry, quiet, groups, numbered))
+            )
+            or (groups and _may_be_inherited(entry.line) and _is_inherited(entry, groups, numbered, numbers))
         )
     )
+
+
+@lru_cache(maxsize=8192)
+def _is_unsaid(line: str) -> bool:
+    return is_default_on(line) or is_default_value(line)
 
 
 def _whole(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
     """Yield the lines with those that FRR prints beside one of them."""
     for entry in entries:
-        yield from beside(entry)
+        if has_more_beside(entry.line):
+            yield from beside(entry)
+        else:
+            yield entry
 
 
 _Groups = Mapping[tuple[str, str], str]
@@ -306,7 +326,7 @@ _Groups = Mapping[tuple[str, str], str]
 def _groups(entries: Iterable[FrrEntry]) -> _Groups:
     found: dict[tuple[str, str], str] = {}
     for entry in entries:
-        group = membership(entry.line)
+        group = membership(entry.line) if " peer-group " in entry.line else None
         if group is not None and entry.context:
             found[entry.path[0], str(neighbor_of(entry.line))] = group
     return found
@@ -328,6 +348,11 @@ _INHERITED = re.compile(
 )
 """Lines of a member that FRR does not print where its group has the same (run on FRR 8.4.4 and 10.3); an AS number is
 the group's wherever it has one."""
+
+
+@lru_cache(maxsize=8192)
+def _may_be_inherited(line: str) -> bool:
+    return _INHERITED.match(line) is not None
 
 
 def _is_inherited(entry: FrrEntry, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups) -> bool:

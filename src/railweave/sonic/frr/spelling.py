@@ -46,12 +46,22 @@ _DEFAULT_VALUES = re.compile(
 _WITH_BFD = re.compile(r"(?P<bfd>neighbor \S+ bfd) (?P<more>profile|check-control-plane-failure|strict)")
 
 
-@lru_cache(maxsize=8192)
 def is_default_value(line: str) -> bool:
     """Tell whether ``line`` writes out a value that FRR has anyway and therefore does not print."""
     if line.startswith("neighbor ") and not line.endswith((" 1", " 179")):
         return False
     return _DEFAULT_VALUES.match(line) is not None
+
+
+_MORE = re.compile(
+    r"neighbor \S+ (bfd \D|route-server-client$|addpath-tx-bestpath-per-AS$)|no neighbor \S+ send-community (all|both)$"
+)
+
+
+@lru_cache(maxsize=8192)
+def has_more_beside(line: str) -> bool:
+    """Tell whether FRR prints another line beside this one."""
+    return _MORE.match(line) is not None
 
 
 def beside(entry: FrrEntry) -> tuple[FrrEntry, ...]:
@@ -112,8 +122,10 @@ def spelled(line: str) -> str:
         return f"no {spelled(line[3:])}"
     words = line.split(" ")
     write = _NEIGHBOR.get(words[2]) if words[0] == "neighbor" and len(words) > 2 else _WRITTEN.get(words[0])
-    if words[0] == "neighbor":
+    if words[0] == "neighbor" and len(words) > 1 and ":" in words[1]:
         words[1] = address(words[1])
+    elif write is None:
+        return line
     return " ".join(words if write is None else write(words))
 
 
