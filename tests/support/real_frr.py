@@ -10,7 +10,7 @@ from pathlib import Path
 IMAGE = Path(__file__).parents[1] / "e2e" / "frr_image"
 _START = """set -e; : > /etc/frr/vtysh.conf; rm -f /etc/frr/frr.conf
 for daemon in mgmtd zebra staticd bgpd bfdd; do
-  [ -x /usr/lib/frr/$daemon ] && /usr/lib/frr/$daemon -d -f /dev/null -A 127.0.0.1 && sleep 0.3
+  [ -x /usr/lib/frr/$daemon ] && /usr/lib/frr/$daemon -d -A 127.0.0.1 && sleep 0.3
 done; sleep 1; vtysh -c 'show daemons'"""
 
 
