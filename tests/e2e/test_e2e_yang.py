@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from config_checks import check_config
+from leaf_words import FILE, text_of
 
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import speeds
@@ -34,7 +35,10 @@ from sonic_sim.factory import factory_config
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
-RELEASES = tuple(release for release in KNOWN if (MODELS / release).is_dir())
+NEXT = MODELS.with_name(f"{MODELS.name}-next")
+"""Beside the models that were there first those of later releases, which switches compile with libyang 3."""
+FOLDERS = {release: folder / release for folder in (MODELS, NEXT) for release in KNOWN if (folder / release).is_dir()}
+RELEASES = tuple(FOLDERS)
 INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 
 pytestmark = [
@@ -47,6 +51,12 @@ Document = dict[str, dict[str, Fields]]
 
 def test_at_least_the_releases_that_always_lay_there_are_validated() -> None:
     assert {"202305", "202405", "202411", "202505"} <= set(RELEASES)
+    assert not NEXT.is_dir() or {"202511", "202605"} <= set(RELEASES)
+
+
+@pytest.mark.skipif(not NEXT.is_dir(), reason="the file is made of the models of all releases")
+def test_the_words_that_no_release_takes_are_those_of_the_models() -> None:
+    assert FILE.read_text(encoding="utf-8") == text_of([*FOLDERS.values()])
 
 
 # --- what is rendered is valid -----------------------------------------------------------------------------------
@@ -55,7 +65,7 @@ def test_at_least_the_releases_that_always_lay_there_are_validated() -> None:
 def test_the_edge_guard_is_valid_on_every_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     intent = tmp_path / "guarded.yml"
     intent.write_text("edge_guard: true\n" + (ROOT / "intent" / "pod-32.yml").read_text("utf-8"), encoding="utf-8")
-    folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]
+    folders = [word for release in RELEASES for word in ("--yang", str(FOLDERS[release]))]
     status = main(["check", str(intent), *folders, "--json"])
     assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
 
@@ -65,14 +75,14 @@ def test_the_edge_guard_of_nodes_with_ipv6_is_valid_on_every_release(
 ) -> None:
     intent = tmp_path / "guarded.yml"
     intent.write_text("edge_guard: true\n" + (ROOT / "intent" / "lab-dual.yml").read_text("utf-8"), encoding="utf-8")
-    folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]
+    folders = [word for release in RELEASES for word in ("--yang", str(FOLDERS[release]))]
     status = main(["check", str(intent), *folders, "--json"])
     assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
 
 
 @pytest.mark.parametrize("intent", INTENTS, ids=lambda path: path.stem)
 def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = [word for release in RELEASES for word in ("--yang", str(MODELS / release))]
+    folders = [word for release in RELEASES for word in ("--yang", str(FOLDERS[release]))]
     status = main(["check", str(intent), *folders, "--json"])
     found = json.loads(capsys.readouterr().out)["diagnostics"]
     assert status == 0, found
@@ -80,7 +90,7 @@ def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: 
 
 
 def test_the_command_says_how_many_switches_were_valid(capsys: pytest.CaptureFixture[str]) -> None:
-    folders = [word for release in RELEASES[:2] for word in ("--yang", str(MODELS / release))]
+    folders = [word for release in RELEASES[:2] for word in ("--yang", str(FOLDERS[release]))]
     assert main(["check", str(ROOT / "intent" / "pod-32.yml"), *folders]) == 0
     assert (
         f"CONFIG_DB of 8 switches: valid by the YANG models of {RELEASES[0]}, {RELEASES[1]}" in capsys.readouterr().out
@@ -144,7 +154,7 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
 
 @pytest.mark.parametrize("model", load_catalog().switch_ids())
 def test_every_catalog_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
-    releases = [load_models(MODELS / release) for release in RELEASES]
+    releases = [load_models(FOLDERS[release]) for release in RELEASES]
     fabrics = fabrics_of(model)
     assert fabrics, f"no fabric can be built of {model}"
     for speed, fabric in fabrics:
@@ -167,7 +177,7 @@ def test_every_preset_and_a_second_lossless_class_are_valid_on_every_release(cla
     fabric = design(load_intent_text(text, "classes.yml"), load_catalog()).fabric
     assert fabric is not None
     assert not has_errors(check_config(fabric))
-    found = check_yang(fabric, [load_models(MODELS / release) for release in RELEASES], find_templates())
+    found = check_yang(fabric, [load_models(FOLDERS[release]) for release in RELEASES], find_templates())
     assert not found, [one.message for one in found]
 
 
@@ -317,13 +327,13 @@ def spine() -> Document:
 def test_the_reference_document_of_the_seeds_is_valid_and_whole() -> None:
     assert {one.table for one in SEEDS} >= set(spine()) - {"MGMT_PORT"}, "every table has a seed"
     for release in RELEASES:
-        assert violations(spine(), load_models(MODELS / release)) == ()
+        assert violations(spine(), load_models(FOLDERS[release])) == ()
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("seed", SEEDS, ids=str)
 def test_a_seeded_fault_is_found_at_its_row_and_field(seed: Seed, release: str) -> None:
-    found = violations(seed.sown(spine()), load_models(MODELS / release))
+    found = violations(seed.sown(spine()), load_models(FOLDERS[release]))
     told = [(str(one.place), one.words) for one in found]
     assert any(place.startswith(seed.found) and seed.words in words for place, words in told), told
 
@@ -333,12 +343,12 @@ def test_a_field_that_no_model_knows_is_found_in_every_table(table: str) -> None
     document = spine()
     key = next(iter(document[table]))
     sown = Seed(table, key, {"no_such_field": "1"}, "").sown(document)
-    found = violations(sown, load_models(MODELS / RELEASES[-1]))
+    found = violations(sown, load_models(FOLDERS[RELEASES[-1]]))
     assert f"{table}|{key}|no_such_field" in {str(one.place) for one in found}
 
 
 def test_a_table_that_no_model_knows_is_found() -> None:
-    (found,) = violations({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(MODELS / RELEASES[-1]))
+    (found,) = violations({**spine(), "NO_SUCH_TABLE": {"x": {}}}, load_models(FOLDERS[RELEASES[-1]]))
     assert (str(found.place), found.unmodelled) == ("NO_SUCH_TABLE", True)
 
 
@@ -347,7 +357,7 @@ def test_many_faults_of_one_device_are_found_in_one_go() -> None:
     seeds = [one for one in SEEDS if one.table in {"SCHEDULER", "DSCP_TO_TC_MAP", "PFC_WD"} and one.fields][:6]
     for seed in seeds:
         document = seed.sown(document)
-    places = {str(one.place) for one in violations(document, load_models(MODELS / RELEASES[-1]))}
+    places = {str(one.place) for one in violations(document, load_models(FOLDERS[RELEASES[-1]]))}
     assert {"DSCP_TO_TC_MAP|FABRIC|64", "DSCP_TO_TC_MAP|FABRIC|26", "SCHEDULER|roce|type"} <= places
 
 
@@ -357,7 +367,7 @@ def test_an_override_that_the_models_refuse_is_an_error_with_its_place(
     intent = tmp_path / "lab.yml"
     override = 'overrides:\n  leaf:\n    SYSLOG_SERVER: {"10.9.9.9": {port: "99999"}}\n'
     intent.write_text((ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8") + override, encoding="utf-8")
-    assert main(["check", str(intent), "--yang", str(MODELS / RELEASES[-1]), "--json"]) == 1
+    assert main(["check", str(intent), "--yang", str(FOLDERS[RELEASES[-1]]), "--json"]) == 1
     (found,) = (one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "RW411")
     assert found["message"].startswith("SYSLOG_SERVER|10.9.9.9|port '99999': ")
     assert found["where"]["path"] == "overrides.leaf.SYSLOG_SERVER"
@@ -400,4 +410,4 @@ def test_rendered_rows_are_valid_among_the_rows_that_a_switch_has_of_its_own(dev
     config = configure(fabric, fabric.switch_of[device], find_templates())
     whole = on_a_switch("sonic-vs", config.config_db())
     assert {"TACPLUS", "ACL_TABLE", "MGMT_INTERFACE"} <= set(whole)
-    assert violations(whole, load_models(MODELS / release)) == ()
+    assert violations(whole, load_models(FOLDERS[release])) == ()
