@@ -331,7 +331,7 @@ def test_state_faults_and_armed_timers_survive_the_end_of_the_process(state: Pat
         stdin.write(base64.b64encode(packed()))
         stdin.channel.shutdown_write()
         assert json.loads(out.read())["outcome"] == "installed"
-        asked = {"version": 1, "id": "1", "kind": "commit", "deadline_s": 600, "steps": [], "after": {}}
+        asked = {"version": 1, "id": "1", "last": "", "kind": "commit", "deadline_s": 600, "steps": [], "after": {}}
         asked["before"] = {"PORT": {"Ethernet0": {"mtu": "7000"}}}
         steps = [{"kind": "load", "document": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}]
         asked["rollback"] = {"steps": steps, "rows": {"PORT": {"Ethernet0": {"mtu": "7500"}}}}
