@@ -365,11 +365,11 @@ def test_an_override_that_the_models_refuse_is_an_error_with_its_place(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     intent = tmp_path / "lab.yml"
-    override = 'overrides:\n  leaf:\n    SYSLOG_SERVER: {"10.9.9.9": {port: "99999"}}\n'
+    override = 'overrides:\n  leaf:\n    SYSLOG_SERVER: {"10.9.9.9": {source: "10.9.9"}}\n'
     intent.write_text((ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8") + override, encoding="utf-8")
     assert main(["check", str(intent), "--yang", str(FOLDERS[RELEASES[-1]]), "--json"]) == 1
     (found,) = (one for one in json.loads(capsys.readouterr().out)["diagnostics"] if one["code"] == "RW411")
-    assert found["message"].startswith("SYSLOG_SERVER|10.9.9.9|port '99999': ")
+    assert found["message"].startswith("SYSLOG_SERVER|10.9.9.9|source '10.9.9': ")
     assert found["where"]["path"] == "overrides.leaf.SYSLOG_SERVER"
     assert found["devices"] == ["lab-leaf1", "lab-leaf2"]
 
