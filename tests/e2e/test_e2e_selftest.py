@@ -35,6 +35,10 @@ def running(project: Any) -> str:
     return str(project.on(LEAF, "show runningconfiguration all"))
 
 
+def is_armed(project: Any) -> bool:
+    return '"armed"' in project.on(LEAF, "sudo cat /var/lib/railweave/transaction.json")
+
+
 def test_a_spare_switch_confirms_the_claims_and_is_left_as_it_was(spare: Any) -> None:
     before = running(spare)
     done = spare.run(*TEST, "--reload", "--json", "--out", "bundle")
@@ -86,11 +90,10 @@ def test_the_next_run_removes_what_one_that_was_killed_left(spare: Any) -> None:
     kept = spare.folder / ".railweave" / "selftest" / f"spare-sim-{LEAF}.json"
     spare.wait_until(lambda: kept.exists() or process.poll() is not None, 150, "the classes were never added")
     assert kept.exists(), process.communicate()[0]
-    armed = lambda: '"armed"' in spare.on(LEAF, "sudo cat /var/lib/railweave/transaction.json")  # noqa: E731
-    spare.wait_until(lambda: "DSCP_TO_TC_MAP" in running(spare) and armed(), 150, "no trial began")
+    spare.wait_until(lambda: "DSCP_TO_TC_MAP" in running(spare) and is_armed(spare), 150, "no trial began")
     spare.kill(process)
     spare.run("sim", "fault", LEAF, "clear")
-    spare.wait_until(lambda: not armed(), 150, "the trial is still armed")
+    spare.wait_until(lambda: not is_armed(spare), 150, "the trial is still armed")
     assert running(spare) != before
     spare.run(*TEST)
     assert running(spare) == before

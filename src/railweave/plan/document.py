@@ -62,7 +62,7 @@ def _cable_json(cable: MovedCable) -> dict[str, Any]:
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
-    del told["unapplied"], told["generation"], told["other_release"]
+    del told["unapplied"], told["generation"], told["other_release"], told["answered"]
     if device.labels is None:
         del told["labels"]
     return told

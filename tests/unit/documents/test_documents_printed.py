@@ -111,6 +111,7 @@ def drained(rig: Rig) -> None:
     rig.note("drain")
     rig.note("undrain", SPINE)
     rig.note("recover", SPINE, LEAF)
+    rig.note("selftest", LEAF, "--spare", "--yes", status=1)
 
 
 def changed(rig: Rig) -> None:
