@@ -86,7 +86,7 @@ def selftest_json(report: SelftestReport) -> dict[str, Any]:
         "counters": {name: dict(found) for name, found in _counters(report)},
         "uses": len(report.uses),
         "is_back": report.is_back,
-        "error": bool(report.error),
+        "ended_early": bool(report.error),
         "trials": [
             {
                 "name": result.name,
