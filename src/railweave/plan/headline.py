@@ -11,7 +11,7 @@ from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
-from railweave.sonic.delta.methods import effect_is_unknown, lowers_mtu, sets_queues_anew
+from railweave.sonic.delta.methods import effect_is_unknown, is_of_the_cpu, lowers_mtu, sets_queues_anew
 from railweave.sonic.delta.subject import SubjectKind
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.wording import compact, counted, listed
@@ -41,6 +41,8 @@ def impact(worst: Disruption, changes: Iterable[Change]) -> str:
     disturbing = [one for one in changes if one.disruption is worst]
     if worst is Disruption.SESSION and all(map(lowers_mtu, disturbing)):
         return "larger packets dropped"
+    if worst is Disruption.SESSION and all(map(is_of_the_cpu, disturbing)):
+        return "packets for the CPU may be dropped"
     if worst is Disruption.FLAP and all(map(sets_queues_anew, disturbing)):
         return "queues lose their buffer or scheduler for a moment"
     if worst is Disruption.FLAP and all(map(effect_is_unknown, disturbing)):

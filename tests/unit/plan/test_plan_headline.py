@@ -141,6 +141,14 @@ def test_queues_that_are_set_anew_are_not_called_ports_that_flap(
     assert "(queues lose their buffer or scheduler for a moment" in headline(replace(plan, devices=devices))
 
 
+def test_a_change_of_the_packets_for_the_cpu_is_not_called_a_session_that_resets(
+    plan_of: Callable[..., Plan], change: Callable[..., Change]
+) -> None:
+    plan = plan_of(change(table="COPP_GROUP", key="queue4_group1", field="cir", disruption=Disruption.SESSION))
+    devices = {name: replace(one, disruptive=True) for name, one in plan.devices.items()}
+    assert "(packets for the CPU may be dropped" in headline(replace(plan, devices=devices))
+
+
 def test_a_first_deployment_says_only_what_it_adds(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     fresh = DevicePlan(DeviceState.CHANGED, "leaf", unprovisioned=True)
     assert headline(plan_of(change(), leaf1=fresh)) == "pod1: adds 1 leaf."

@@ -3,8 +3,9 @@
 A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts. A
 change that no rule knows is written all the same, by SONiC's updater where a YANG model lets that check it: what it
 does before the next reload is unknown, is called so, and is treated as carefully as a port that flaps. Only what is
-known to need a reload takes one. BI, SU, SW, SC and HS are sonic-buildimage, sonic-utilities, sonic-swss,
-sonic-swss-common and sonic-host-services of branch 202505; "recorded" is what their commands did when they were run.
+known to need a reload takes one. BI, SU, SW, SC, HS and PD are sonic-buildimage, sonic-utilities, sonic-swss,
+sonic-swss-common, sonic-host-services and sonic-platform-daemons of branch 202505; "recorded" is what their commands
+did when they were run.
 """
 
 import re
@@ -99,18 +100,24 @@ FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "ST
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
 FOLLOWED_BY_HOST = ("KDUMP", "LDAP", "LDAP_SERVER", "NTP_KEY", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
-                    "SERIAL_CONSOLE", "SSH_SERVER", "SYSLOG_CONFIG", "SYSLOG_CONFIG_FEATURE")  # fmt: skip
-FOLLOWED_BY_SWSS = ("COPP_GROUP", "COPP_TRAP", "DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON", "POLICER",
-                    "PORT_STORM_CONTROL")  # fmt: skip
+                    "SERIAL_CONSOLE", "SSH_SERVER", "SYSLOG_CONFIG")  # fmt: skip
+PUNTED = ("COPP_GROUP", "COPP_TRAP")
+"""Tables of the packets that go to the switch's own CPU."""
+FEATURES_BESIDE = frozenset({"eventd", "gnmi", "lldp", "mgmt-framework", "restapi", "sflow", "snmp", "sysmgr",
+                             "telemetry"})  # fmt: skip
+"""Features that take no part in forwarding, and whose unit no other unit needs (BI files/build_templates)."""
 READ_WHEN_SERVICES_START = ("buffer_model", "docker_routing_config_mode", "frr_mgmt_framework_config", "hostname",
                             "hwsku", "mac", "platform", "subtype", "switch_type", "synchronous_mode",
                             "type")  # fmt: skip
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
-    Rule(("PORT",), ("alias", "index"), _ANY, _NONE, _WRITE,
-         "they reach no object of the ASIC (run on 202505); lldpmgrd announces an alias as it last saw it (BI"
-         " docker-lldp)"),
+    Rule(("PORT",), ("alias",), _ANY, _NONE, _WRITE,
+         "it reaches no object of the ASIC (run on 202505); lldpmgrd announces a new alias at once and keeps one that"
+         " is removed (BI docker-lldp lldpmgrd, SW cfgmgr/portmgr.cpp)"),
+    Rule(("PORT",), ("index",), _ANY, _FLAP, _WRITE,
+         "xcvrd gives the port the module of another cage and sends its media settings, for which orchagent takes the"
+         " port down (PD sonic-xcvrd on_add_logical_port, SW orchagent/portsorch.cpp setPortSerdesAttribute)"),
     Rule(("PORT",), (ROW, "lanes", "subport"), _ANY, _RELOAD, Method.RELOAD,
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
     Rule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
@@ -131,8 +138,9 @@ RULES: tuple[Rule, ...] = (
          "GCU refuses to remove Loopback0 (recorded apply-patch/loopback0-remove)"),
     Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH,
          "the session on that address ends (recorded apply-patch/interface-remove)"),
-    Rule(("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), ("vrf_name",), _ANY, _RELOAD,
-         Method.RELOAD, "intfmgrd takes no interface from one VRF to another (SW cfgmgr/intfmgr.cpp isIntfChangeVrf)"),
+    Rule(("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "PORTCHANNEL_INTERFACE"),
+         ("vrf_name",), _ANY, _RELOAD, Method.RELOAD,
+         "intfmgrd takes no interface from one VRF to another (SW cfgmgr/intfmgr.cpp isIntfChangeVrf)"),
     Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
          "intfmgrd follows the table (SW cfgmgr/intfmgrd.cpp)"),
     Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _GOES, _SESSION, _PATCH,
@@ -147,9 +155,10 @@ RULES: tuple[Rule, ...] = (
          _ANY, _NONE, _WRITE,
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
     Rule(("DEVICE_METADATA",), ("timezone",), _ANY, _NONE, _PATCH,
-         "hostcfgd sets it (HS scripts/hostcfgd)"),
+         "hostcfgd sets it and restarts rsyslog; it keeps one that is removed (HS scripts/hostcfgd timezone_update)"),
     Rule(("DEVICE_METADATA",), (ROW, *READ_WHEN_SERVICES_START), _ANY, _RELOAD, Method.RELOAD,
-         "host name, SKU, type and routing mode are read when services start (BI docker_init.sh)"),
+         "SKU, type and modes are read when services start (BI docker-orchagent orchagent.sh and buffermgrd.sh,"
+         " docker-fpm-frr docker_init.sh); hostcfgd and lldpmgrd take a host name at once, templates when they render"),
     Rule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
          "read when services start; bgpcfgd starts bfdd then (BI sonic-bgpcfgd main.py, managers_bfd.py)"),
     Rule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
@@ -213,25 +222,45 @@ RULES: tuple[Rule, ...] = (
          "teammgrd takes the port down before it joins (SW cfgmgr/teammgr.cpp addLagMember)"),
     Rule(("VLAN_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION"), (ROW,), _COMES, _NONE, _WRITE,
          "vlanmgrd, intfmgrd and orchagent follow the tables (SW cfgmgr/vlanmgrd.cpp, intfmgrd.cpp, orchdaemon.cpp)"),
-    Rule(("VRF",), (), _COMES, _NONE, _PATCH,
-         "vrfmgrd follows the table (SW cfgmgr/vrfmgrd.cpp)"),
+    Rule(("VRF",), (ROW,), _COMES, _NONE, _PATCH,
+         "vrfmgrd and orchagent make it (SW cfgmgr/vrfmgr.cpp setLink, orchagent/vrforch.cpp addOperation)"),
     Rule(("VRF",), (), _GOES, _SESSION, _PATCH,
-         "what is in the VRF goes with it (SW cfgmgr/vrfmgrd.cpp)"),
-    Rule(("LOGGER",), (), _ANY, _NONE, _PATCH,
-         "each daemon follows its own row (SC common/logger.cpp settingThread)"),
+         "orchagent removes a VRF that nothing refers to any more, and layer 3 of the VLAN whose VNI goes"
+         " (SW orchagent/vrforch.cpp delOperation, delVrfVNIMap)"),
+    Rule(("LOGGER",), (), _COMES, _NONE, _PATCH,
+         "each daemon follows its own row, one of require_manual_refresh by a signal (SC common/logger.cpp"
+         " settingThread, SU config/syslog.py)"),
+    Rule(("LOGGER",), (), _GOES, _NONE, _PATCH,
+         "a daemon keeps its level until it starts anew, and writes its row then (SC common/logger.cpp settingThread,"
+         " linkToDbWithOutput)"),
     Rule(("SFLOW", "SFLOW_SESSION"), (), _ANY, _NONE, _PATCH,
-         "sflowmgrd follows the tables (SW cfgmgr/sflowmgrd.cpp); packets are sampled, not held up"),
+         "sflowmgrd follows them and restarts hsflowd; packets are sampled, not held up (SW cfgmgr/sflowmgr.cpp)"),
     Rule(("FEATURE",), ("state", ROW), _ANY, _FLAP, _WRITE,
          "featured stops or starts the container at once; without it the switch forwards nothing (HS scripts/featured)",
          when=lambda edit: edit.key in FEATURES_NEEDED),
-    Rule(("FEATURE",), ("state", "auto_restart"), _ANY, _NONE, _PATCH,
-         "featured starts, stops or watches the container at once; it forwards no packet (HS scripts/featured)"),
+    Rule(("FEATURE",), ("state",), _COMES, _NONE, _PATCH,
+         "featured stops or starts the container at once; it takes no part in forwarding (HS scripts/featured,"
+         " BI files/build_templates)", when=lambda edit: edit.key in FEATURES_BESIDE),
+    Rule(("FEATURE",), ("auto_restart",), _ANY, _NONE, _PATCH,
+         "featured writes the unit's Restart= and reloads systemd's files (HS scripts/featured update_systemd_config)"),
     Rule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
-         "hostcfgd follows the table (HS scripts/hostcfgd register_callbacks)"),
-    Rule(FOLLOWED_BY_SWSS, (), _ANY, _NONE, _PATCH,
-         "orchagent or a manager beside it follows the table (SW orchagent/orchdaemon.cpp, cfgmgr/coppmgrd.cpp)"),
+         "hostcfgd follows the table; a crash kernel waits for a boot (HS scripts/hostcfgd register_callbacks)"),
+    Rule(("SYSLOG_CONFIG_FEATURE",), (), _ANY, _NONE, _PATCH,
+         "containercfgd restarts its container's rsyslogd, where it runs (BI src/sonic-containercfgd)"),
+    Rule(PUNTED, (), _ANY, _SESSION, _PATCH,
+         "coppmgrd and orchagent remove and make traps and set their rates: BGP, LACP and ARP packets may be dropped"
+         " (SW cfgmgr/coppmgr.cpp, orchagent/copporch.cpp trapGroupProcessTrapIdChange)"),
+    Rule(("DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON"), (), _ANY, _NONE, _PATCH,
+         "orchagent makes and removes counters and reasons; a counter that exists keeps its type"
+         " (SW orchagent/debugcounterorch.cpp)"),
+    Rule(("POLICER",), (), _ANY, _NONE, _PATCH,
+         "mirror sessions alone use it; orchagent sets rates and bursts, and keeps the rest until the row is made anew"
+         " (SW orchagent/policerorch.cpp doTask, mirrororch.cpp)"),
+    Rule(("PORT_STORM_CONTROL",), (), _ANY, _NONE, _PATCH,
+         "the port drops flooded packets above the rate; an update takes the policer off the port and sets it again"
+         " (SW orchagent/policerorch.cpp handlePortStormControlTable)"),
     Rule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
-         "read at each event (SU scripts/coredump_gen_handler.py)"),
+         "read at each event (SU scripts/coredump_gen_handler.py, techsupport_cleanup.py, memory_threshold_check.py)"),
     Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (BI sonic-host-services/hostcfgd, sonic-bgpcfgd; SW orchagent)"),
     Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,
@@ -329,6 +358,11 @@ CLEARS = Treatment(_FLAP, _WRITE)
 """A row that goes while others name some of its groups or queues: these have no buffer or scheduler for a moment,
 whatever the order (SW orchagent/bufferorch.cpp processPriorityGroup, processQueue, qosorch.cpp handleQueueTable: a
 deletion clears the whole range)."""
+
+
+def is_of_the_cpu(change: Edit) -> bool:
+    """Tell whether a change is about the packets that go to the switch's own CPU."""
+    return change.table in PUNTED
 
 
 def sets_queues_anew(change: Edit) -> bool:
