@@ -100,6 +100,7 @@ TREATED = [
     (field("VRF", "vni", key="Vrf1"), FLAP, PATCH),
     (Edit(Op.REMOVE, "VRF", "Vrf1", "vni", "100", None), SESSION, PATCH),
     (field("PASSW_HARDENING", "len_min", key="POLICIES"), NONE, PATCH),
+    (field("SSH_SERVER", "ports", key="POLICIES"), NONE, PATCH),
     (field("SYSLOG_CONFIG_FEATURE", "rate_limit_burst", key="bgp"), NONE, PATCH),
     (field("COPP_GROUP", "cir", key="queue4_group1"), SESSION, PATCH),
     (row(Op.REMOVE, "COPP_TRAP", "bgp"), SESSION, PATCH),

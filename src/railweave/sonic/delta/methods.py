@@ -100,7 +100,7 @@ FOLLOWED = ("AAA", "TACPLUS", "TACPLUS_SERVER", "CRM", "FLEX_COUNTER_TABLE", "ST
 READ_AT_START = ("SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG")
 
 FOLLOWED_BY_HOST = ("KDUMP", "LDAP", "LDAP_SERVER", "NTP_KEY", "PASSW_HARDENING", "RADIUS", "RADIUS_SERVER",
-                    "SERIAL_CONSOLE", "SSH_SERVER", "SYSLOG_CONFIG")  # fmt: skip
+                    "SERIAL_CONSOLE", "SYSLOG_CONFIG")  # fmt: skip
 PUNTED = ("COPP_GROUP", "COPP_TRAP")
 """Tables of the packets that go to the switch's own CPU."""
 FEATURES_BESIDE = frozenset({"eventd", "gnmi", "lldp", "mgmt-framework", "restapi", "sflow", "snmp", "sysmgr",
@@ -245,6 +245,9 @@ RULES: tuple[Rule, ...] = (
          "featured writes the unit's Restart= and reloads systemd's files (HS scripts/featured update_systemd_config)"),
     Rule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
          "hostcfgd follows the table; a crash kernel waits for a boot (HS scripts/hostcfgd register_callbacks)"),
+    Rule(("SSH_SERVER",), (), _ANY, _NONE, _PATCH,
+         "hostcfgd writes sshd_config and restarts sshd, whose sessions go on; it keeps there what is removed"
+         " (HS scripts/hostcfgd policies_update, set_policies)"),
     Rule(("SYSLOG_CONFIG_FEATURE",), (), _ANY, _NONE, _PATCH,
          "containercfgd restarts its container's rsyslogd, where it runs (BI src/sonic-containercfgd)"),
     Rule(PUNTED, (), _ANY, _SESSION, _PATCH,
@@ -262,7 +265,7 @@ RULES: tuple[Rule, ...] = (
     Rule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
          "read at each event (SU scripts/coredump_gen_handler.py, techsupport_cleanup.py, memory_threshold_check.py)"),
     Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
-         "a daemon follows the table (BI sonic-host-services/hostcfgd, sonic-bgpcfgd; SW orchagent)"),
+         "a daemon follows the table (HS scripts/hostcfgd, BI sonic-bgpcfgd, SW orchagent)"),
     Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,
          "read when the snmp container starts; nothing happens before"),
     Rule(SERVICES, (), _ANY, _NONE, _PATCH,
