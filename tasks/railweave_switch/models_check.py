@@ -67,7 +67,18 @@ def newly_rejected(
     if not _found(after, checker, in_time):
         return []
     old = _found(before, checker, in_time, most=sys.maxsize)
-    return _with_needs(_found(after, checker, in_time, known=frozenset(old)), after, checker)
+    new = _found(after, checker, in_time, known=frozenset(old))
+    # SONiC lists numbers that are none of several rows in one message, which differs with each of them.
+    places = {fault[:3] for fault in old}
+    return _with_needs(
+        [fault for fault in new if fault[:3] not in places or _differs(fault, before, after)], after, checker
+    )
+
+
+def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
+    """Tell whether the row of a fault is another one than before."""
+    table, key = fault[:2]
+    return bool(before.get(table, {}).get(key) != after.get(table, {}).get(key))
 
 
 def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
