@@ -44,7 +44,7 @@ def daemons_of(host: Host) -> list[str]:
 
 def ended(host: Host, state: State) -> list[str]:
     """Return the daemons that ran when a transaction began and do not now, but for those of a disabled feature."""
-    gone = sorted(set(state.daemons) - host.daemons())
+    gone = sorted((SERVICE_OF.keys() & state.daemons) - host.daemons()) if state.daemons else []
     if not gone:
         return []
     rows: Mapping[str, Hash] = {}

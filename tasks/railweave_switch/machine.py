@@ -191,8 +191,9 @@ class Machine(Host):
         names = set()
         for number in os.listdir("/proc"):
             if number.isdigit():
-                with contextlib.suppress(OSError), open(f"/proc/{number}/comm", encoding="utf-8") as file:
-                    names.add(file.read().strip())
+                with contextlib.suppress(OSError), open(f"/proc/{number}/comm", "rb") as file:
+                    # A process may name itself by any octets.
+                    names.add(file.read().strip().decode("utf-8", "replace"))
         return frozenset(names)
 
     # Processes

@@ -265,8 +265,15 @@ def report(host: Host) -> dict[str, Any]:
         "last": known.last,
         "generation": known.generation,
         "repair": REPAIRS.get(status, ""),
-        "broken": known.broken if set(known.broken.get("daemons", ())) - host.daemons() else {},
+        "broken": _still_broken(host, known),
     }
+
+
+def _still_broken(host: Host, state: State) -> dict[str, Any]:
+    """Return what is said of daemons that stayed away, empty where they run again."""
+    if not state.broken or host.daemons().issuperset(state.broken.get("daemons", ())):
+        return {}
+    return state.broken
 
 
 def kept_on_disk(host: Host) -> list[str]:

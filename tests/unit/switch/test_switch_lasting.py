@@ -1,6 +1,7 @@
 """A daemon that ends on a change takes the change back; one that stays away makes the switch broken, in words."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from sim_switches import sim_device
 import sonic_sim.commands  # noqa: F401  which makes them known
 from railweave_switch import main
 from railweave_switch.lasting import ENDS_S, RETURNS_S
+from railweave_switch.machine import Machine
 from sonic_sim.clock import Clock
 from sonic_sim.device import Device
 from sonic_sim.switch_host import SimulatedHost
@@ -74,3 +76,13 @@ def test_a_commit_that_ended_a_daemon_later_is_not_confirmed(device: Device) -> 
     assert (answer["outcome"], answer["code"]) == ("refused", "broken")
     assert "ended since the change was written" in answer["error"]
     assert ENDS_S < RETURNS_S
+
+
+def test_a_process_may_name_itself_by_any_octets() -> None:
+    name = Path("/proc/self/comm")
+    before = name.read_bytes()
+    name.write_bytes(b"d\xc3")  # the kernel cuts a name to 15 octets, also inside a character
+    try:
+        assert "d\ufffd" in Machine().daemons()
+    finally:
+        name.write_bytes(before.rstrip(b"\n"))
