@@ -45,7 +45,7 @@ def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
 _OWNERS = (
     (re.compile(r"router bgp |bgp |rpki$|bmp "), "bgpd"),
     (re.compile(r"bfd$"), "bfdd"),
-    (re.compile(r"segment-routing$"), "pathd"),
+    (re.compile(r"segment-routing / traffic-eng"), "pathd"),
     (re.compile(r"router ospf6( |$)"), "ospf6d"),
     (re.compile(r"router ospf( |$)"), "ospfd"),
     (re.compile(r"router isis "), "isisd"),
@@ -69,7 +69,10 @@ def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:
 
 
 def _top(line: Line) -> str:
-    """Return the line that tells the daemon: the block, but inside a VRF the line itself."""
+    """Return the line that tells the daemon: the block, but inside a VRF the line itself, and of segment routing the
+    part of it, since zebra has that of SRv6."""
+    if line[0] == "segment-routing":
+        return JOIN.join(line[:2])
     top = line[-1] if line[0].startswith("vrf ") else line[0]
     return top[3:] if top.startswith("no ") else top
 

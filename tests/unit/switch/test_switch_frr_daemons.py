@@ -152,6 +152,8 @@ def test_daemons_are_asked_only_where_lines_of_one_are_missing() -> None:
         (("no ip forwarding",), 8, {"zebra"}),
         (("bfd", "profile fast", "shutdown"), 8, {"bfdd"}),
         (("segment-routing", "traffic-eng", "policy color 1 endpoint 1.1.1.1"), 8, {"pathd"}),
+        (("segment-routing", "srv6", "locators", "locator MAIN"), 10, {"zebra"}),
+        (("segment-routing",), 10, {"zebra"}),
         (("router ospf6",), 8, {"ospf6d"}),
         (("router ospf",), 8, {"ospfd"}),
         (("route-map X permit 10", "set src 10.0.0.1"), 8, {"zebra"}),
