@@ -322,16 +322,17 @@ def _unmet(host: Host, asked: Mapping[str, Any]) -> list[str]:
 
 
 def _settled_after_reload(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
-    """Wait until the rows are there and FRR's daemons are up and have loaded what they boot; return what is not so.
+    """Wait until the rows are there, and FRR's daemons are up and have loaded what they boot; return what is not so.
 
-    The daemons that matter are those of the lines that the reload is to leave; the client sends the missing lines then.
+    Of FRR's daemons those matter whose lines the reload is to leave; the client sends the missing lines then. Of the
+    others all that ran before: a reload starts them anew, and from then on one that is away has ended.
     """
     text = next(step.get("frr") or "" for step in asked["steps"] if step["kind"] == "reload")
     wanted = frr.lines_of(text, asked.get("frr_ignored") or "")
     last: list[str | None] = [None]
 
     def holds() -> list[str]:
-        left = _unmet(host, asked)
+        left = _unmet(host, asked) or [f"{name} (it does not run)" for name in ended(host, state)]
         if left:
             return left
         before, now = last[0], frr_text(host)
@@ -342,8 +343,11 @@ def _settled_after_reload(host: Host, asked: Mapping[str, Any], state: State) ->
         return [f"FRR ({one})" for one in away]
 
     left = settled(host, holds, _time_left_s(host, state), FRR_LOADS_S)
-    if not left:
-        equip_bgpd(host)
+    try:
+        if not left:
+            equip_bgpd(host)
+    except DEVICE_ERRORS as error:
+        return [f"FRR ({error})"]
     return left
 
 

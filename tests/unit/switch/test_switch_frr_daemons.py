@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import switch_cases
 from switch_cases import BEFORE, CHANGED_LINE, FRR_BEFORE, is_restored, new_world, run_case, transaction
-from virtual_switch import STARTUP_FRR, World, frr_lines
+from virtual_switch import STARTUP_FRR, VirtualHost, World, frr_lines
 
 from railweave_switch import frr
 from railweave_switch.steps import equip_bgpd, frr_away
@@ -41,6 +41,23 @@ def test_after_a_reload_the_daemons_of_the_wanted_lines_are_waited_for(order: tu
     assert answer["outcome"] == "applied"
     assert {CHANGED_LINE, ROUTE} <= set(world.lines)
     assert world.lacks == set(), "bgpd has the lists that vtysh shows"
+
+
+@pytest.mark.parametrize("seconds", [20.0, 80.0])
+def test_after_a_reload_the_daemons_outside_frr_are_waited_for_too(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def daemons(host: VirtualHost) -> frozenset[str]:
+        begun = [at for at, command in world.timed if command.startswith("config reload")]
+        starting = begun and host.now_s() < begun[0] + seconds
+        return frozenset({"bgpd", "zebra"} if starting else {"bgpd", "zebra", "orchagent", "syncd"})
+
+    world = new_world()
+    monkeypatch.setattr(VirtualHost, "daemons", daemons)
+    assert world.send("apply", reload())["outcome"] == "applied"
+    assert world.now >= 1000.0 + seconds
+    assert world.send("amend", amendment())["outcome"] == "applied"
+    assert world.call("confirm")["outcome"] == "confirmed"
 
 
 def test_a_daemon_that_stays_away_is_named_and_the_change_reverted() -> None:
