@@ -8,8 +8,9 @@ from typing import Any
 from railweave.secrets import HIDDEN, secret_values, shown_text
 from railweave.sonic.document import BGPRAW, RunningConfig
 
-_WORDS = ("error", "missing", "restored", "refused")
-"""Parts of an answer of ``railweave-switch`` that are words of SONiC; the others are data, digests and names."""
+_WORDS = ("error", "missing", "restored", "refused", "broken")
+"""Parts of an answer of ``railweave-switch`` that are words of SONiC or lines of its log; the others are data, digests
+and names."""
 _MOST_CHARACTERS = 65536
 _LEAST_OF_A_CUT_VALUE = 5
 """Characters: fewer at the end of a text are more likely a word than the beginning of a secret."""

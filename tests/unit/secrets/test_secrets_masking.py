@@ -183,12 +183,17 @@ def test_a_refusal_quotes_no_secret_of_a_table_that_no_change_touches(secret: st
             "error": words,
             "refused": {"command": "apply-patch", "said": words},
             "missing": [words],
-            "status": {"status": "failed", "error": words, "missing": [words]},
+            "status": {
+                "status": "failed",
+                "error": words,
+                "missing": [words],
+                "broken": {"daemons": ["bgpd"], "lines": [f"bgpd: {words}"], "command": "", "waited_s": 300.0},
+            },
         }
         shown = json.dumps(Quotes(RUNNING).shown_answer(answer))
         assert secret not in shown
         assert encode(secret).strip("'\"\n") not in shown
-        assert shown.count(HIDDEN) == 5
+        assert shown.count(HIDDEN) == 6
 
 
 def test_words_that_were_cut_end_and_begin_with_no_part_of_a_secret() -> None:
