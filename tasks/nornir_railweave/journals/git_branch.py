@@ -47,15 +47,18 @@ def _without_login(remote: str) -> _Remote:
     found = _LOGIN_IN_URL.fullmatch(remote)
     if found is None:
         return _Remote(remote, {})
+    user, password = unquote(found["user"]), unquote(found["password"] or "")
+    # Of a whole login no other helper is asked, nor told to store it; without a password those of the user come first.
+    first = ("credential.helper", "") if password else ("credential.username", user)
     count = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
     login = {
         "GIT_CONFIG_COUNT": str(count + 2),
-        f"GIT_CONFIG_KEY_{count}": "credential.helper",
-        f"GIT_CONFIG_VALUE_{count}": "",  # no other helper is asked, nor told to store this login
+        f"GIT_CONFIG_KEY_{count}": first[0],
+        f"GIT_CONFIG_VALUE_{count}": first[1],
         f"GIT_CONFIG_KEY_{count + 1}": "credential.helper",
         f"GIT_CONFIG_VALUE_{count + 1}": _LOGIN_HELPER,
-        "RAILWEAVE_GIT_USER": unquote(found["user"]),
-        "RAILWEAVE_GIT_PASSWORD": unquote(found["password"] or ""),
+        "RAILWEAVE_GIT_USER": user,
+        "RAILWEAVE_GIT_PASSWORD": password,
     }
     return _Remote(found["scheme"] + found["rest"], login)
 

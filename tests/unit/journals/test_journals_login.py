@@ -91,6 +91,24 @@ def test_a_login_reaches_the_server_and_no_process_list(
     assert forge.shown == []
 
 
+@pytest.mark.parametrize("stored", ["of-a-helper", ""], ids=["helper", "token alone"])
+def test_the_password_of_a_user_in_an_address_is_asked_of_the_helpers_of_the_user(
+    stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    if stored:
+        helper = f"!answer() {{ cat > /dev/null; echo password={stored}; }}; answer"
+        subprocess.run(["git", "config", "credential.helper", helper], check=True)
+    with served() as forge:
+        address = f"http://{quote(TOKEN, safe='')}@127.0.0.1:{forge.server.server_port}/repository"
+        assert open_store(f"git:{address}").names() == []
+    assert set(forge.logins) == {f"{TOKEN}:{stored}"}
+    assert forge.shown == []
+
+
 def test_a_refusal_names_the_address_without_its_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     monkeypatch.chdir(tmp_path)
