@@ -104,16 +104,21 @@ class _Selftest:
         status = program.status()
         if status.pending:
             return SelftestReport(error=f"{status.waits_for}: end it first")
-        self._remove_classes()
         reading = program.read(look=STATE)
-        config_db = reading.running.config_db
-        report = _description(config_db, reading.seen, program.probe())
+        report = _description(reading.running.config_db, reading.seen, program.probe())
         if reading.seen is None or report.uses:
             return report
-        port = _trial_port(config_db)
+        port = _trial_port(reading.running.config_db)
         report = replace(report, port=port)
         if self._order.reads_only or not port:
             return report
+        if self._classes_id:
+            # Only of a switch that is unused: what a run left may be what somebody deployed since.
+            self._remove_classes()
+            reading = program.read()
+            port = _trial_port(reading.running.config_db)
+            report = replace(report, port=port)
+        config_db = reading.running.config_db
         before = self._probe()
         error = ""
         try:
