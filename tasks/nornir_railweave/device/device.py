@@ -98,7 +98,8 @@ class Attempt:
 
     def undid(self, last: LastCommit) -> bool:
         """Tell whether a switch's last commit takes this attempt back."""
-        rolled_back = bool(self.commit_id) and last.message == f"rollback of {self.commit_id}"
+        name = self.commit_id or self.sent_id
+        rolled_back = bool(name) and last.message == f"rollback of {name}"
         return rolled_back or last.message == undone(self.message)
 
     def refuse_forestalled(self, last: LastCommit) -> None:

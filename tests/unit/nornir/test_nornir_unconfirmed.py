@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from napalm.base.exceptions import CommitError
 
+from nornir_railweave.device.device import Attempt, LastCommit
+from nornir_railweave.device.jobs import Found
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.fabric.model import Fabric
 from railweave.plan.drift import judge
@@ -19,6 +21,8 @@ from railweave.plan.outcome import CheckKind, Outcome
 from railweave.plan.phase_progress import PhaseProgress, check_phase, check_reached
 from railweave.plan.phases import phases
 from railweave.report.drift import headline
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 
@@ -144,3 +148,9 @@ def test_a_switch_that_keeps_its_timer_is_not_called_committed(deployed: Any, ch
     armed = {name for name, switch in deployed.world.switches.items() if switch.pending}
     assert armed
     assert not {name for name in armed if result.devices[name].outcome is Outcome.NEW}, result
+
+
+def test_the_rollback_of_a_commit_whose_answer_was_lost_is_nobody_elses() -> None:
+    found = Found(RunningConfig({}, ""), "", Delta(), done=False)
+    lost = Attempt(found, earlier_id="1", message="deploy", sent_id="2")
+    lost.refuse_forestalled(LastCommit(pending=False, commit_id="3", message="rollback of 2"))
