@@ -87,8 +87,10 @@ class Committer:
         """Return the name that messages begin with."""
         return self.program.hostname
 
-    def commit(self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None) -> str:
-        """Apply the candidate; return the commit's id, empty where it changes nothing.
+    def commit(
+        self, candidate: Candidate, compared: Delta | None, message: str, revert_in_s: int | None, commit_id: str = ""
+    ) -> str:
+        """Apply the candidate; return the commit's id, ``commit_id`` or a new one, empty where it changes nothing.
 
         Raises CommitError, with the earlier configuration restored unless it says otherwise. ``compared`` is what it
         changed in the last comparison, if there was one.
@@ -104,7 +106,7 @@ class Committer:
         if not delta:
             return ""
         self._refuse_reload(delta)
-        return self.execute(delta, before, message, revert_in_s, drain).commit_id
+        return self.execute(delta, before, message, revert_in_s, drain, commit_id=commit_id).commit_id
 
     def _refuse_reload(self, delta: Delta) -> None:
         """Raise CommitError where a delta reloads and the options refuse that."""
@@ -177,13 +179,14 @@ class Committer:
             delta, before, message, revert_in_s, drain, look, generation, restores=restores, commit_id=commit_id
         )
 
-    def confirm_pending(self, made: str = "") -> None:
-        """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``.
+    def confirm_pending(self, made: str = "", sent: str = "") -> None:
+        """Keep the pending commit and save; raises CommitConfirmException where none waits, or another than ``made``
+        and than ``sent``, whose answer may have been lost.
 
         What it was drained for ends first: a saved configuration never holds a temporary drain.
         """
         status = self.program.status()
-        if made and status.pending and status.commit_id != made:
+        if made and status.pending and status.commit_id not in (made, sent):
             raise CommitConfirmException(f"{self.hostname}: {_came_after(made, status)}; nothing was confirmed")
         if status.drains:
             raise CommitConfirmException(
@@ -191,14 +194,15 @@ class Committer:
             )
         raise_unsaved(self.hostname, self.program.confirm(status.commit_id))
 
-    def rollback(self, made: str = "", *, waiting_only: bool = False) -> None:
+    def rollback(self, made: str = "", sent: str = "", *, waiting_only: bool = False) -> None:
         """Revert a pending or unfinished commit, else undo the last one; raises CommitError where there is none.
 
         Where this session ``made`` one, nothing is undone but that and its drain, and CommitError is raised where
-        another session's came since. ``waiting_only``: nothing is undone that was confirmed.
+        another session's came since. ``sent`` is this session's as well, although its answer may have been lost.
+        ``waiting_only``: nothing is undone that was confirmed.
         """
         status = self.program.status()
-        own = {made, "" if self.drain is None else self.drain.commit_id} - {""}
+        own = {made, sent, "" if self.drain is None else self.drain.commit_id} - {""}
         if waiting_only and not (status.pending and status.commit_id in own):
             return
         if made and status.commit_id not in own and (status.pending or status.last != made):

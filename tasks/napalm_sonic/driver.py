@@ -21,7 +21,7 @@ from napalm_sonic.drain import Drainer, Traffic, check_revert_in
 from napalm_sonic.lock import Lock
 from napalm_sonic.options import DOCKER, Options, parse_options
 from napalm_sonic.ping import ping, ping_command
-from napalm_sonic.program import SwitchProgram
+from napalm_sonic.program import SwitchProgram, new_id
 from napalm_sonic.session import Session
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import DocumentError
@@ -51,7 +51,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         self.revert_timer = SwitchProgram(Caller(self.device, self._options, self.device.quotes), self._lock)
         self._candidate: Candidate | None = None
         self._compared: Delta | None = None
-        self._made, self._changed_nothing = "", False
+        self._made, self._sent, self._changed_nothing = "", "", False
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
@@ -110,7 +110,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         if self._candidate is None:
             raise CommitError("no candidate is loaded")
         check_revert_in(revert_in)
-        made = self._committer().commit(self._candidate, self._compared, message, revert_in)
+        self._sent = new_id()  # that of a commit whose answer is lost as well
+        made = self._committer().commit(self._candidate, self._compared, message, revert_in, self._sent)
         self._made, self._changed_nothing = made or self._made, not made
         self.discard_config()
 
@@ -120,7 +121,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
 
     def confirm_commit(self) -> None:
         """Keep the pending commit for good and save it; after a commit of this session that one alone."""
-        self._committer().confirm_pending(self._made)
+        self._committer().confirm_pending(self._made, self._sent)
 
     def discard_config(self) -> None:
         """Forget the candidate; safe when there is none."""
@@ -132,8 +133,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         After a commit of this session nothing else is undone: CommitError where another session's came since. After
         one that changed nothing only a commit of this session that still waits is undone.
         """
-        self._committer().rollback(self._made, waiting_only=self._changed_nothing)
-        self._made, self.traffic.temporary = "", None
+        self._committer().rollback(self._made, self._sent, waiting_only=self._changed_nothing)
+        self._made, self._sent, self.traffic.temporary = "", "", None
 
     # Getters
 

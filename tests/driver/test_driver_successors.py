@@ -12,6 +12,7 @@ from napalm.base.exceptions import CommitConfirmException, CommitError, Connecti
 from napalm_sonic.calling import Caller
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.options import Options
+from napalm_sonic.program import SwitchProgram
 from napalm_sonic.quoting import Quotes
 from napalm_sonic.session import Completed
 from railweave.sonic.delta.merge import delta_of
@@ -96,6 +97,28 @@ def test_after_an_own_rollback_the_one_before_is_the_last_again(driver: SonicDri
     driver.rollback()
     with pytest.raises(CommitError, match="there is no commit to roll back"):
         driver.rollback()
+
+
+@pytest.mark.parametrize("end", ["rollback", "confirm_commit"])
+def test_a_commit_whose_answer_was_lost_is_this_sessions_as_well(
+    end: str, driver: SonicDriver, switch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(driver, MTU)
+    driver.commit_config()
+    held, apply = copy.deepcopy(switch.tables), SwitchProgram.apply
+
+    def lose(program: SwitchProgram, *arguments: Any) -> dict[str, Any]:
+        apply(program, *arguments)
+        raise ConnectionClosedException("the session was lost")
+
+    monkeypatch.setattr(SwitchProgram, "apply", lose)
+    load(driver, QOS)
+    with pytest.raises(ConnectionClosedException):
+        driver.commit_config(revert_in=60)
+    assert driver.has_pending_commit()
+    getattr(driver, end)()
+    assert not driver.has_pending_commit()
+    assert (switch.tables == held) == (end == "rollback")
 
 
 class Answering:
