@@ -34,4 +34,4 @@ def test_the_image_designs_and_deploys_a_project_of_its_own(image: str, tmp_path
     assert run("--version").startswith("railweave ")
     run("init", "fabric")
     assert "4 leaves, 4 spines" in run("size", "--intent", "fabric/intent/fabric.yml")
-    assert "verified: 1," in run("-C", "fabric", "deploy", entrypoint="make")
+    assert "verified: 2,064 checks passed" in run("-C", "fabric", "deploy", entrypoint="make")

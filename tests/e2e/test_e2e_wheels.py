@@ -187,7 +187,7 @@ def test_the_scaffold_installs_and_deploys(source: str, simulated: Environment, 
             simulated.pip("install", "--quiet", "--no-deps", "-r", asked.name, cwd=project)
             server.shutdown()
     try:
-        assert "verified: 1," in simulated.run("make", "deploy", cwd=project)
+        assert "verified: 2,064 checks passed" in simulated.run("make", "deploy", cwd=project)
     finally:
         simulated.run("make", "sim-down", cwd=project)
 
