@@ -225,5 +225,5 @@ def test_the_driver_changes_a_simulated_switch_with_nothing_else_installed(wheel
             f"from pathlib import Path\nfrom sonic_sim import control\nfolder = Path('sim')\n{stop}"
         )
         environment.run("python", "-P", str(tmp_path / "stop.py"), cwd=tmp_path)
-    assert "\n@@ PORT|Ethernet0 @@\n+  description: gpu1\n" in printed
+    assert "\n@@ PORT|Ethernet0 @@ patch\n+  description: gpu1\n" in printed
     assert printed.rstrip().endswith("1")
