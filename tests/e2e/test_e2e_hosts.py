@@ -201,8 +201,12 @@ def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_
     assert (facts / "gpu1.json").stat().st_mode & 0o777 == 0o600
     nic = read["nics"]["rail0"]
     assert {dscp: nic["dscp_to_priority"][dscp] for dscp in ("26", "48")} == {"26": 3, "48": 6}
-    assert {key: value for key, value in nic.items() if key != "dscp_to_priority"} == {
+    assert {"to": "default", "via": "10.32.0.0", "table": "100", "metric": 0} in nic["routes"]
+    assert any("dcqcn" in what for what in nic["settings"])
+    apart = {"dscp_to_priority", "routes", "settings"}
+    assert {key: value for key, value in nic.items() if key not in apart} == {
         "mtu": 9000,
+        "state": "up",
         "addresses": ["10.32.0.1/31"],
         "tables": [100],
         "autoneg": "off",
