@@ -105,6 +105,7 @@ def switch_uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use
         live.nornir,
         names,
         check_in_use,
+        ports_of={name: frozenset(port.name for port in fabric.ports_of[name]) for name in names},
         hosts_of={name: _hosts_by_port(fabric, name) for name in names},
         packets_per_s=live.target.rollout.quiet_packets_per_s,
         timeout_s=wait_s,

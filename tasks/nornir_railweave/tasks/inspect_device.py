@@ -1,6 +1,6 @@
 """Look at one device for work on it: what it runs, whether traffic uses it, and which box it is."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
@@ -46,10 +46,16 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
 
 
 def check_in_use(
-    task: Task, *, hosts_of: Mapping[str, Mapping[str, str]], packets_per_s: float, timeout_s: float, interval_s: float
+    task: Task,
+    *,
+    ports_of: Mapping[str, Collection[str]],
+    hosts_of: Mapping[str, Mapping[str, str]],
+    packets_per_s: float,
+    timeout_s: float,
+    interval_s: float,
 ) -> Result:
-    """Return a ``Use``. ``hosts_of`` gives the GPU node on each of a leaf's ports; its ports are watched for at most
-    ``timeout_s`` until fewer than ``packets_per_s`` pass each of them."""
+    """Return a ``Use``. ``hosts_of`` gives the GPU node on each of a leaf's ports; the ports of its panel that are up
+    are watched for at most ``timeout_s`` until fewer than ``packets_per_s`` pass each of them."""
     with session(task) as opened:
         try:
             driver = opened.driver
@@ -59,7 +65,7 @@ def check_in_use(
                 drained=bool(traffic.drained()) if traffic is not None else False,
                 busy=wait_until_drained(
                     driver,
-                    [port for port, one in state.items() if one["is_up"]],
+                    [port for port, one in state.items() if one["is_up"] and port in ports_of[task.host.name]],
                     packets_per_s=packets_per_s,
                     timeout_s=timeout_s,
                     interval_s=interval_s,
