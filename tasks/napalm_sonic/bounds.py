@@ -38,9 +38,18 @@ def refuse_wide(answer: bytes) -> None:
     """
     if answer.isascii():
         return
-    width = 4 if _WIDE.search(answer) else 2 if _NOT_LATIN.search(answer) else 1
+    width = _octets_a_character(answer)
     if len(answer) * width > LONGEST_ANSWER_BYTES:
         raise TooLargeError(f"it has {len(answer):,} octets, among them of characters of {width} octets")
+
+
+def _octets_a_character(text: bytes) -> int:
+    """Return how many octets Python keeps for each character of a text in UTF-8 (PEP 393)."""
+    if _WIDE.search(text):
+        return 4
+    if _NOT_LATIN.search(text):
+        return 2
+    return 1
 
 
 def decoded_in_turn(text: str, decode: Callable[[str], T]) -> T:

@@ -56,11 +56,16 @@ def check_reached(progress: PhaseProgress, number: int) -> tuple[Diagnostic, ...
     """Return that switches have not done phase ``number``, which is to be verified; nothing where all have."""
     if unclear := (*_unreadable(progress), *_waiting(progress)):
         return unclear
-    late = {name: found for name, found in progress.latest.items() if found is None or found < number}
+    late = {name: latest for name, latest in progress.latest.items() if latest is None or latest < number}
     if not late:
         return ()
-    first, found = next(iter(late.items()))
-    runs = "none of the phases" if found is None else f"phase {found}" if found else "the base"
+    first, latest = next(iter(late.items()))
+    if latest is None:
+        runs = "none of the phases"
+    elif latest:
+        runs = f"phase {latest}"
+    else:
+        runs = "the base"
     names = tuple(late)
     text = f"phase {number} is not done on {first_few(names)}: {first} runs {runs}"
     return (error("RW518", text, devices=names, fix="deploy it, then verify it"),)
