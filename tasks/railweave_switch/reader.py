@@ -1,7 +1,7 @@
 """The reader: a login by SSH that can look at a switch and do nothing else.
 
 Its key stands in ``authorized_keys`` with ``restrict,command="/usr/local/bin/railweave-switch reader"``. So whatever a
-client asks for arrives here, as text, and only the four verbs that change nothing go on to sudo, which allows the
+client asks for arrives here, as text, and only the verbs that change nothing go on to sudo, which allows the
 reader no other command (docs/how-to/rights.md).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 
-READ_ONLY = ("read", "observe", "check", "status")
+READ_ONLY = ("read", "observe", "probe", "check", "status")
 """The verbs that the reader may call."""
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from napalm_sonic.calling import Caller
 from railweave.report.documents import schema
+from railweave_switch.reader import READ_ONLY
 
 pytestmark = pytest.mark.e2e
 
@@ -80,6 +82,17 @@ def test_looking_alone_changes_nothing(spare: Any) -> None:
     assert document["trials"] == []
     assert document["counters"]["ports"]["count"] > 0
     assert running(spare) == before
+
+
+def test_looking_alone_needs_the_readers_verbs_alone(spare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+    line = Caller._line
+    monkeypatch.setattr(Caller, "_line", lambda caller, words: asked.add(words[0]) or line(caller, words))
+    spare.run("selftest", LEAF, "--spare", "--read-only")  # installs the program
+    spare.in_process = True
+    spare.run("selftest", LEAF, "--spare", "--read-only")
+    assert "probe" in asked
+    assert asked <= set(READ_ONLY)
 
 
 def test_the_next_run_removes_what_one_that_was_killed_left(spare: Any) -> None:

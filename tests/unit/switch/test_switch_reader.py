@@ -1,13 +1,16 @@
-"""The forced command of the reader: three verbs, and nothing that a shell could make of the rest."""
+"""The forced command of the reader: the verbs that read, and nothing that a shell could make of the rest."""
+
+import re
+from importlib.resources import files
 
 import pytest
 
 from railweave_switch import __main__ as started
 from railweave_switch.main import EXIT_REFUSED, PROGRAM
-from railweave_switch.reader import DeniedError, allowed_command
+from railweave_switch.reader import READ_ONLY, DeniedError, allowed_command
 
 
-@pytest.mark.parametrize("verb", ["read", "observe", "check", "status"])
+@pytest.mark.parametrize("verb", READ_ONLY)
 def test_what_changes_nothing_goes_on_to_sudo(verb: str) -> None:
     asked = f"sudo -n {PROGRAM} {verb} --expect abc --config 'a b'"
     assert allowed_command(asked, PROGRAM) == ["sudo", "-n", PROGRAM, verb, "--expect", "abc", "--config", "a b"]
@@ -54,3 +57,9 @@ def test_the_program_becomes_the_command_or_refuses(
     monkeypatch.setenv("SSH_ORIGINAL_COMMAND", "bash")
     assert started.start(["reader"]) == EXIT_REFUSED
     assert "Changes need the writer's key" in capsys.readouterr().err
+
+
+def test_sudo_allows_the_same_verbs() -> None:
+    rules = files("railweave.starter") / "gitops" / "switch" / "sudoers-railweave"
+    _, _, alias = rules.read_text("utf-8").partition("RAILWEAVE_READ = ")
+    assert set(re.findall(rf"{re.escape(PROGRAM)} (\w+)", alias)) == set(READ_ONLY)
