@@ -5,7 +5,7 @@ the same behavior in fewer cases).
 """
 
 import pytest
-from recording import Ran, device_of, expected, load, normal, run, scenario_names
+from recording import FOLDER, NOT_SIMULATED, Ran, device_of, expected, load, normal, run, scenario_names
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -16,3 +16,13 @@ def test_a_recorded_scenario_ends_as_on_sonic(name: str) -> None:
         ran = run(device, step)
         ran = Ran(ran.exit, normal(ran.stdout), normal(ran.stderr), ran.diff)
         assert ran == expected(step), f"step {number}: {step['command']}"
+
+
+@pytest.mark.parametrize(
+    "name", [name for names in NOT_SIMULATED.values() for name in names] if FOLDER.exists() else ()
+)
+def test_a_scenario_that_is_left_out_has_a_command_that_is_not_simulated(name: str) -> None:
+    scenario = load(name)
+    device = device_of(scenario)
+    answers = [run(device, step) for step in scenario["steps"]]
+    assert any(answer.stderr.endswith("this command of SONiC is not simulated\n") for answer in answers)

@@ -54,11 +54,25 @@ class Ran:
     diff: dict[str, Any]
 
 
+NOT_SIMULATED: dict[str, tuple[str, ...]] = {
+    "log-in by TACACS+ and RADIUS": ("system/tacacs-aaa",),
+    "NTP, DNS, the clock, banners and kernel dumps": (
+        "system/clock-banner",
+        "system/dns",
+        "system/kdump-memory",
+        "system/ntp",
+    ),
+    "sFlow": ("system/sflow",),
+    "SNMP": ("show/mgmt-interface",),
+}
+"""The scenarios that are left out, by what their commands configure: nobody renders or types it on the switches of a
+GPU fabric, so the simulator has these commands by name only."""
+
+
 def scenario_names() -> list[str]:
-    """Return ``category/id`` of every recorded scenario."""
-    return sorted(
-        str(path.relative_to(FOLDER / "scenarios").with_suffix("")) for path in FOLDER.glob("scenarios/*/*.json")
-    )
+    """Return ``category/id`` of every recorded scenario but those of NOT_SIMULATED."""
+    names = [path.relative_to(FOLDER / "scenarios").with_suffix("") for path in FOLDER.glob("scenarios/*/*.json")]
+    return sorted({str(name) for name in names}.difference(*NOT_SIMULATED.values()))
 
 
 def load(name: str) -> dict[str, Any]:

@@ -1,52 +1,10 @@
-"""Storm control of ports, and IPv6 by link-local addresses on all interfaces at once, as sonic-utilities 202505 has
-them."""
+"""IPv6 by link-local addresses on all interfaces at once, as sonic-utilities 202505 has it."""
 
 from collections.abc import Callable
-
-import pytest
 
 from sonic_sim.device import Device
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-def test_storm_control_is_set_changed_and_removed(run: Run, switch: Device) -> None:
-    line = "sudo config interface storm-control"
-    assert run(switch, f"{line} add Ethernet0 broadcast 1000") == (0, "", "")
-    assert run(switch, f"{line} add Ethernet0 unknown-unicast 5")[0] == 0
-    assert run(switch, f"{line} add Ethernet0 broadcast 2000")[0] == 0
-    assert switch.db.get("PORT_STORM_CONTROL|Ethernet0|broadcast") == {"kbps": "2000"}
-    assert run(switch, f"{line} del Ethernet0 broadcast") == (0, "", "")
-    assert list(switch.db.table("PORT_STORM_CONTROL")) == ["Ethernet0|unknown-unicast"]
-    status, out, error = run(switch, f"{line} del Ethernet0 broadcast")
-    assert (status, out) == (2, "broadcast storm-control not enabled on interface Ethernet0\n")
-    assert "Error: Unable to delete broadcast storm-control from interface Ethernet0" in error
-
-
-@pytest.mark.parametrize(
-    ("words", "said", "refused"),
-    [
-        (
-            "PortChannel1 broadcast 1",
-            "Storm-control is supported only on Ethernet interfaces. Not supported on PortChannel1\n",
-            "Error: Unable to add broadcast storm-control to interface PortChannel1",
-        ),
-        (
-            "Ethernet1 broadcast 1",
-            "Interface name Ethernet1 is invalid. Please enter a valid interface name\n",
-            "Error: Unable to add broadcast storm-control to interface Ethernet1",
-        ),
-        ("Ethernet0 multicast 1", "", "invalid choice: multicast. (choose from broadcast, unknown-unicast,"),
-        ("Ethernet0 broadcast 100000001", "", "100000001 is not in the valid range of 0 to 100000000."),
-    ],
-)
-def test_storm_control_refuses_what_is_no_port_or_no_limit(
-    run: Run, switch: Device, words: str, said: str, refused: str
-) -> None:
-    status, out, error = run(switch, f"sudo config interface storm-control add {words}")
-    assert (status, out) == (2, said)
-    assert refused in error
-    assert not switch.db.table("PORT_STORM_CONTROL")
 
 
 def test_ipv6_by_link_local_addresses_is_enabled_where_no_member_is_and_disabled_again(

@@ -6,7 +6,6 @@ The modules of a command are imported when it is first named: a node of the lab 
 from sonic_sim.commands.config.root import config
 
 _COMMANDS = {
-    "aaa": "aaa tacacs radius",
     "acl": "acl",
     "bgp": "bgp suppress-fib-pending",
     "breakout": "interface",
@@ -15,22 +14,17 @@ _COMMANDS = {
     "interface": "interface",
     "ipv6": "ipv6",
     "marking": "ecn mmu pfcwd",
-    "monitoring": "syslog mirror_session warm_restart watermark",
+    "monitoring": "mirror_session warm_restart watermark",
     "portchannel": "portchannel",
     "portconfig": "interface",
     "qos": "qos",
     "reload": "reload",
     "route": "route",
-    "sflow": "sflow",
-    "snmp": "snmp snmpagentaddress snmptrap",
-    "spanningtree": "spanning-tree",
-    "stormcontrol": "interface",
     "switchhash": "switch-hash",
-    "system": "hostname synchronous_mode yang_config_validation feature ntp dns clock banner kdump",
+    "system": "hostname synchronous_mode yang_config_validation feature",
     "updater": "apply-patch replace checkpoint delete-checkpoint list-checkpoints rollback",
     "vlan": "vlan switchport",
     "vrf": "vrf loopback subinterface",
-    "vrrp": "interface",
     "vxlan": "vxlan",
 }
 """Parts of ``interface`` are in modules of their own."""

@@ -43,7 +43,10 @@ not_simulated(
     interface,
     """
     dhcp-mitigation-rate  Set interface DHCP rate limit attribute
+    storm-control         Configure storm-control
     transceiver           SFP transceiver configuration
+    vrrp                  Vrrp configuration
+    vrrp6                 Vrrpv6 configuration
 """,
 )
 

@@ -48,13 +48,17 @@ def not_simulated(group: Group, lines: str) -> None:
 not_simulated(
     config,
     """
+    aaa                       AAA command line
     asic-sdk-health-event     Configuring asic-sdk-health-event
     auto-techsupport          AUTO_TECHSUPPORT part of config_db.json
     auto-techsupport-feature  AUTO_TECHSUPPORT_FEATURE part of config_db.json
+    banner                    Configuring system banner messages
     bmp                       BMP-related configuration
     cbf                       CBF-related configuration tasks
     chassis                   Configure chassis commands group
+    clock                     Configuring system clock
     console                   Console-related configuration tasks
+    dns                       Static DNS configuration
     dropcounters              Drop counter related configuration tasks
     fabric                    FABRIC-related configuration tasks
     fg-nhg                    FG_NHG part of config_db.json
@@ -62,6 +66,7 @@ not_simulated(
     fg-nhg-prefix             FG_NHG_PREFIX part of config_db.json
     flowcnt-route             Route flow counter related configuration tasks
     interface_naming_mode     Modify interface naming mode for interacting with SONiC CLI
+    kdump                     Configure the KDUMP mechanism
     kubernetes                kubernetes command line
     ldap
     ldap-server
@@ -71,16 +76,25 @@ not_simulated(
     member
     muxcable                  Show muxcable information
     nat                       NAT-related configuration tasks
+    ntp                       NTP server configuration tasks
     nvgre-tunnel              NVGRE_TUNNEL part of config_db.json
     nvgre-tunnel-map          NVGRE_TUNNEL_MAP part of config_db.json
     override-config-table     Override current configDB with input config.
     passw-hardening           PASSWORD HARDENING part of config_db.json
     pbh                       Configure PBH (Policy based hashing) feature
     platform                  Platform-related configuration tasks
+    radius                    RADIUS server configuration
     rate                      Set port rates configuration.
     serial_console            Configuring system serial-console behavior
+    sflow                     sFlow-related configuration tasks
+    snmp                      SNMP configuration tasks
+    snmpagentaddress          SNMP agent listening IP address, port, vrf configuration
+    snmptrap                  SNMP Trap server configuration to send traps
+    spanning-tree             STP command line
     ssh                       Configuring system ssh behavior
     switch-trimming           Configure switch trimming feature
+    syslog                    Configure syslog server
+    tacacs                    TACACS+ server configuration
     unique-ip                 Configure Unique IP on MCLAG Vlan interface
     vnet                      VNET-related configuration tasks
     ztp                       Configure Zero Touch Provisioning

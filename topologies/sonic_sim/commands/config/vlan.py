@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import interface_table, meant, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
-from sonic_sim.commands.config.spanningtree import follow_member, follow_vlan, forget_member, forget_vlan
 
 _HIGHEST = 4094
 
@@ -28,7 +27,6 @@ def vlan_add(one: Run, vid: str, multiple: bool) -> None:
             one.fail(f"{name} already exists.")
         if f"DHCP_RELAY|{name}" in one.db.rows:
             one.fail(f"DHCPv6 relay config for {name} already exists")
-        follow_vlan(one.db, name)
         one.db.put(f"VLAN|{name}", {"vlanid": str(number)})
 
 
@@ -89,7 +87,6 @@ def vlan_del(one: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) ->
                 wanted = f"First remove vxlan mapping '{key}' assigned to VLAN"
                 one.fail(f"vlan: {number} can not be removed. {wanted}")
         db.delete(f"VLAN|{name}")
-        forget_vlan(db, name)
         if relay:
             db.delete(f"DHCP_RELAY|{name}")
 
@@ -148,7 +145,6 @@ def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
         _must_exist(one, name)
         member_name = _port(one, port)
         _check_member(one, name, member_name, untagged)
-        follow_member(one.db, member_name)
         one.db.put(f"VLAN_MEMBER|{name}|{member_name}", {"tagging_mode": "untagged" if untagged else "tagged"})
 
 
@@ -191,7 +187,6 @@ def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool)
         key = f"VLAN_MEMBER|Vlan{number}|{member_name}"
         if key not in one.db.rows:
             one.fail(f"{member_name} is not a member of Vlan{number}")
-        forget_member(one.db, f"Vlan{number}", member_name)
         one.db.delete(key)
 
 

@@ -10,7 +10,6 @@ from sonic_sim.commands.show import (  # noqa: F401
     routing,
     running,
     services,
-    stormcontrol,
     switchhash,
     switching,
     system,

@@ -25,13 +25,16 @@ def run_show(call: Call) -> Result:
 not_simulated(
     show,
     """
+    aaa                    Show AAA configuration
     arp                    Show IP ARP table
     asic-sdk-health-event
+    banner                 Show banner messages
     bfd                    Show details of the bfd sessions
     bmp                    Show details of the bmp dataset
     boot                   Show boot configuration
     chassis                Chassis commands group
     copp                   Show copp configuration
+    dns                    Show details of the static DNS configuration
     dropcounters           Show drop counter related information
     environment            Show environmentals (voltages, fans, temps)
     event-counters         Show events counter
@@ -50,13 +53,20 @@ not_simulated(
     p4-table               Display all P4RT tables
     policer                Show existing policers
     processes              Show process information
+    radius                 Show RADIUS configuration
     serial_console         Show serial_console configuration
+    sflow                  Show sFlow related information
+    snmpagentaddress       Show SNMP agent listening IP address configuration
+    snmptrap               Show SNMP agent Trap server configuration
     spanning-tree          Show spanning_tree commands
     srv6                   Show SRv6 related information
     ssh                    Show ssh configuration
+    storm-control          Show storm-control
     switchport             Show details of the switchports
+    syslog                 Show syslog server configuration
     system-health          Show system-health information
     system-memory          Show memory information
+    tacacs                 Show TACACS+ configuration
     techsupport            Gather information for troubleshooting
     users                  Show users
     vnet                   Show vnet related information

@@ -66,6 +66,7 @@ def _servers(name: str, config_table: str, title: str) -> None:
 
 _servers("syslog", "SYSLOG_SERVER", "Syslog")
 _servers("ntp", "NTP_SERVER", "NTP")
+not_simulated(runningconfiguration, "snmp  Show SNMP running configuration")
 startupconfiguration = show.branch("startupconfiguration", "Show startup configuration information")
 
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from sonic_sim.commands.click7 import Run, argument, run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.interfaces import NOT_AVAILABLE
@@ -166,39 +164,3 @@ def _sessions() -> str:
               "SRC Port", "Direction"]  # fmt: skip
     span = ["Name", "Status", "DST Port", "SRC Port", "Direction", "Queue", "Policer"]
     return f"ERSPAN Sessions\n{table(erspan, [])}\n\nSPAN Sessions\n{table(span, [])}"
-
-
-@show.branching("sflow", "Show sFlow related information", invoke_without_command=True)
-def sflow(one: Run) -> None:
-    if click.get_current_context().invoked_subcommand is not None:
-        return
-    row = one.db.get("SFLOW|global") or {"admin_state": "down"}
-    lines = {
-        "Admin State": row.get("admin_state", "down"), "Sample Direction": row.get("sample_direction", "rx"),
-        "Polling Interval": row.get("polling_interval", "default"), "AgentID": row.get("agent_id", "default"),
-    }  # fmt: skip
-    one.say("\nsFlow Global Information:")
-    for name, value in lines.items():
-        one.say(f"  {'sFlow ' + name + ':':<28}{value}")
-    collectors = one.db.table("SFLOW_COLLECTOR")
-    one.say(f"\n  {len(collectors)} Collectors configured:")
-    for name in sorted(collectors, key=natural_key):
-        about = collectors[name]
-        address, port = about.get("collector_ip", ""), about.get("collector_port", "6343")
-        vrf_name = about.get("collector_vrf", "default")
-        one.say(f"    Name: {name:<20}IP addr: {address:<15} UDP port: {port:<6} VRF: {vrf_name}")
-
-
-@sflow.leaf("interface", "Show sFlow interface information")
-def sflow_interface(one: Run) -> None:
-    ports = one.db.table("PORT")
-    if not ports:
-        one.stop("No ports configured", 0)
-    sessions, start = rows_of_database(one.device, APPL, "SFLOW_SESSION_TABLE:*"), "SFLOW_SESSION_TABLE:"
-    fields, body = ("admin_state", "sample_rate", "sample_direction"), []
-    for port in sorted(ports, key=natural_key):
-        row = sessions.get(start + port, {})
-        if "admin_state" in row and "sample_rate" in row:
-            body.append([port, *(row.get(name, "") for name in fields)])
-    one.say("\nsFlow interface configurations")
-    one.say(grid(["Interface", "Admin State", "Sampling Rate", "Sampling Direction"], body))

@@ -123,57 +123,6 @@ _feature_command("config", "Show feature config", _CONFIG, optional=True)
 _feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
 
 
-dns = show.branch("dns", "Show details of the static DNS configuration")
-
-
-@dns.leaf("nameserver", "Show static DNS configuration")
-def nameserver(one: Run) -> None:
-    one.say(table(["Nameserver"], [[key] for key in sorted(one.db.table("DNS_NAMESERVER"))], right=True))
-
-
-@show.branching("banner", "Show banner messages", cls=PlainGroup, invoke_without_command=True)
-def banner(one: Run) -> None:
-    row = one.db.get("BANNER_MESSAGE|global")
-    fields = ["state", "login", "motd", "logout"]
-    one.say(table(fields, [[row.get(field, "") for field in fields]]))
-
-
-@show.leaf("aaa", "Show AAA configuration")
-def aaa(one: Run) -> None:
-    defaults = {"authentication": {"login": "local", "failthrough": "False"}, "authorization": {"login": "local"},
-                "accounting": {"login": "disable"}}  # fmt: skip
-    for key, fields in defaults.items():
-        row = {name: f"{value} (default)" for name, value in fields.items()} | dict(
-            sorted(one.db.get(f"AAA|{key}").items())
-        )
-        for name, value in row.items():
-            one.say(f"AAA {key} {name} {value}")
-    one.say()
-
-
-@show.leaf("tacacs", "Show TACACS+ configuration")
-def tacacs(one: Run) -> None:
-    _say_servers(one, "TACPLUS", {"auth_type": "pap (default)", "timeout": "5 (default)"})
-
-
-@show.leaf("radius", "Show RADIUS configuration")
-def radius(one: Run) -> None:
-    defaults = {"auth_type": "pap (default)", "retransmit": "3 (default)", "timeout": "5 (default)"}
-    _say_servers(one, "RADIUS", defaults)
-
-
-def _say_servers(one: Run, name: str, defaults: dict[str, str]) -> None:
-    """Say what a protocol of login has for all its servers, and for each."""
-    common = defaults | {"passkey": "<EMPTY_STRING> (default)"} | dict(sorted(one.db.get(f"{name}|global").items()))
-    for field, value in common.items():
-        one.say(f"{name} global {field} {value}")
-    for address in sorted(one.db.table(f"{name}_SERVER")):
-        one.say(f"\n{name}_SERVER address {address}")
-        for field, value in sorted(one.db.get(f"{name}_SERVER|{address}").items()):
-            one.say(f"               {field} {value}")
-    one.say()
-
-
 @show.leaf("services", "Show all daemon services")
 def services(one: Run) -> None:
     return
@@ -217,20 +166,6 @@ def mgmt_vrf(one: Run, routes: str | None) -> None:
     else:
         one.say("\nManagementVRF : Enabled\n\nManagement VRF interfaces in Linux:")
         one.leave('Device "mgmt" does not exist.')
-
-
-@show.branching("snmpagentaddress", "Show SNMP agent listening IP address configuration", invoke_without_command=True)
-def agents(one: Run) -> None:
-    rows = [key.split("|") for key in sorted(one.db.table("SNMP_AGENT_ADDRESS_CONFIG"))]
-    one.say(table(["ListenIP", "ListenPort", "ListenVrf"], rows))
-
-
-@show.branching("snmptrap", "Show SNMP agent Trap server configuration", invoke_without_command=True)
-def traps(one: Run) -> None:
-    fields = ("DestIp", "DestPort", "vrf", "Community")
-    rows = [[key[1], *(row.get(field, "") for field in fields)]
-            for key, row in sorted(one.db.table("SNMP_TRAP_CONFIG").items())]  # fmt: skip
-    one.say(table(["Version", "TrapReceiverIP", "Port", "VRF", "Community"], rows))
 
 
 @show.leaf(
