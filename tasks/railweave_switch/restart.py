@@ -20,6 +20,8 @@ from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError, frr_away, frr_lines, frr_text
 
 _NONE = State("", "", Stage.NONE)
+_MIDWAY = frozenset({Stage.APPLYING, Stage.REVERTING, Stage.FAILED})
+"""Steps were under way, or some of them failed."""
 RESTARTED = "the switch restarted and booted its startup configuration"
 
 
@@ -156,7 +158,7 @@ def _still_runs(host: Host, state: State, document: Document) -> bool:
     config_db, frr_file = startup_files(host)
     if now[config_db] == document.startup.get(config_db):
         back = json.loads(host.read_file(config_db).decode())
-    if remains(there, back, host.rows("CONFIG_DB")):
+    if remains(there, back, host.rows("CONFIG_DB"), midway=state.status in _MIDWAY):
         return True
     if now[frr_file] == document.startup.get(frr_file):
         return False

@@ -74,17 +74,23 @@ def unmet(part: Part, rows: Mapping[str, Hash]) -> list[str]:
     return [f"{table}|{key}" for table, key, fields in named(part) if not _holds(fields, rows.get(f"{table}|{key}"))]
 
 
-def remains(part: Part, expected: Part, rows: Mapping[str, Hash]) -> list[str]:
-    """Return ``TABLE|KEY`` of the rows that hold something of ``part`` which is not in ``expected``."""
+def remains(part: Part, expected: Part, rows: Mapping[str, Hash], *, midway: bool = False) -> list[str]:
+    """Return ``TABLE|KEY`` of the rows that hold something of ``part`` which is not in ``expected``.
+
+    ``midway``: steps from one to the other were under way, so rows and fields count too that both have and that are
+    not there: they are deleted and set again.
+    """
     found = []
     for table, key, fields in named(part):
         other, row = expected.get(table, {}).get(key), rows.get(f"{table}|{key}")
         if fields is None or row is None or other is None:
             there = (row is None) == (fields is None) != (other is None)
+            gone = row is None and not _holds(fields, row) and not _holds(other, row)
         else:
             now = decoded(row)
             there = any(_same(v, now.get(one)) and not _same(v, other.get(one)) for one, v in fields.items())
-        if there:
+            gone = any(v is not None and one not in now and other.get(one) is not None for one, v in fields.items())
+        if there or (midway and gone):
             found.append(f"{table}|{key}")
     return found
 

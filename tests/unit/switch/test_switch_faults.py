@@ -299,6 +299,31 @@ def test_a_warm_restart_keeps_configdb_so_the_change_is_reverted() -> None:
     assert is_restored(world)
 
 
+@pytest.mark.parametrize("begin", [watched, armed], ids=["apply", "revert"])
+def test_a_warm_restart_at_any_step_leaves_no_row_deleted_that_was_to_be_set_again(
+    begin: Callable[[], tuple[World, Case]],
+) -> None:
+    begun = begin()
+    ends = deepcopy(begun[0])
+    call_or_send(ends, begin)
+    for step in range(begun[0].steps + 1, ends.steps + 1):
+        world, case = deepcopy(begun)
+        world.on_write = partial(_watch, world, case=case)
+        world.at_step[step] = partial(world.reboot, warm=True)
+        call_or_send(world, begin)
+        if world.call("status")["status"]["status"] in ("expired", "failed"):
+            world.call("revert")
+        assert is_restored(world), f"step {step}"
+
+
+def call_or_send(world: World, begin: Callable[[], tuple[World, Case]]) -> None:
+    """Apply the change where it is still to be made, else revert it."""
+    if begin is watched:
+        world.send("apply", transaction())
+    else:
+        world.call("revert")
+
+
 def test_nothing_of_somebody_elses_is_reverted_after_a_restart() -> None:
     """A row that was changed by hand since is not ours, though the transaction named it."""
     world = new_world()
