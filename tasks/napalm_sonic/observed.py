@@ -55,13 +55,15 @@ class Observed:
     """What a switch showed; the methods return what the driver's getters of the same names do.
 
     ``counted`` are its counters, the earlier ones first, empty where they were not asked for. ``waiting`` is the
-    transaction that waits for its confirmation or revert, in words, where the answer was to nothing else.
+    transaction that waits for its confirmation or revert, and ``broken`` tells which daemons a change ended, both in
+    words and where the answer was to nothing else.
     """
 
     hostname: str
     shown: Mapping[str, Any]
     counted: tuple[Counted, ...] = ()
     waiting: str = ""
+    broken: str = ""
 
     @decodes("its interfaces")
     def get_interfaces(self) -> dict[str, dict[str, Any]]:

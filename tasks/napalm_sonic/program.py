@@ -64,7 +64,8 @@ class SwitchProgram:
         seen = observed_of(self.hostname, answer)
         if seen is None:
             raise CommandErrorException(f"{self.hostname}: railweave-switch shows nothing")
-        return replace(seen, waiting=status_of(answer["status"]).waits_for)
+        status = status_of(answer["status"])
+        return replace(seen, waiting=status.waits_for, broken=status.broken)
 
     @decodes("its objects and processes")
     def probe(self) -> Mapping[str, Any]:

@@ -145,10 +145,11 @@ def _broken(told: Mapping[str, Any]) -> str:
         return ""
     names, lines = ", ".join(map(str, told["daemons"])), " / ".join(map(str, told["lines"]))
     said = f" (last in its log: {printable(shown_text(lines))})" if lines else ""
-    return (
-        f"{names} ended and was not started again within {float(told['waited_s']):.0f} s{said}: `{told['command']}` "
-        f"on the switch starts it"
-    )
+    waited_s = float(told["waited_s"])
+    ended = f"{names} ended and was not started again"
+    if waited_s:
+        ended = f"{ended} within {waited_s:.0f} s"
+    return f"{ended}{said}: `{told['command']}` on the switch starts it"
 
 
 @decodes("what runs on it")

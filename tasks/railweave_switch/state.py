@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from railweave_switch.host import Host, Process
+from railweave_switch.services import away, describe_away
 from railweave_switch.state_forms import VERSION, DamagedError, VersionError, decoded
 
 RESERVE_BYTES = 256 * 1024
@@ -62,7 +63,7 @@ class State:
     not known), ``kept`` are the confirmed commits that can be rolled back, ``unsaved`` tells that it ended and the
     startup files do not yet say so. ``generation`` is that of the intent which the switch runs: what the client said of
     it, and a ``number`` that every confirmed deployment and rollback raises. ``daemons`` are those that ran when it
-    began, ``broken`` tells of the ones that stayed away after its revert.
+    began, ``broken`` tells of the ones that stayed away after its revert, or after that of an earlier one.
     """
 
     id: str
@@ -265,15 +266,24 @@ def report(host: Host) -> dict[str, Any]:
         "last": known.last,
         "generation": known.generation,
         "repair": REPAIRS.get(status, ""),
-        "broken": _still_broken(host, known),
+        "broken": still_broken(host, known),
     }
 
 
-def _still_broken(host: Host, state: State) -> dict[str, Any]:
-    """Return what is said of daemons that stayed away, empty where they run again."""
-    if not state.broken or host.daemons().issuperset(state.broken.get("daemons", ())):
+def still_broken(host: Host, state: State) -> dict[str, Any]:
+    """Return what is to be said of daemons that a change ended and that do not run again, empty where all run.
+
+    Those that ran when the last transaction began count since its end: they may have ended after it was confirmed. A
+    reboot stops and starts all of them.
+    """
+    expected = {*state.broken.get("daemons", ())}
+    if state.status in ENDED and state.boot_id == host.boot_id():
+        expected.update(state.daemons)
+    gone = away(host, expected)
+    if not gone:
         return {}
-    return state.broken
+    waited_s = state.broken.get("waited_s", 0.0)
+    return describe_away(host, gone, waited_s, state.broken)
 
 
 def kept_on_disk(host: Host) -> list[str]:

@@ -29,11 +29,12 @@ from railweave_switch.answers import (
 )
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
-from railweave_switch.lasting import daemons_of, ended, ends_soon
+from railweave_switch.lasting import ended, ends_soon
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
 from railweave_switch.rows import unmet
 from railweave_switch.saving import startup_digests
+from railweave_switch.services import daemons_of
 from railweave_switch.state import (
     OPEN,
     Document,
@@ -46,6 +47,7 @@ from railweave_switch.state import (
     prepare_disk,
     read_document,
     remove,
+    still_broken,
     write,
 )
 from railweave_switch.state_forms import VERSION, DamagedError
@@ -224,6 +226,7 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Docum
         kept=earlier.kept,
         generation=earlier.generation,
         daemons=daemons_of(host),
+        broken=still_broken(host, earlier),
     )
     replaced = read_document(host) if document.supersedes else None
     try:

@@ -22,8 +22,8 @@ from railweave_switch.host import (
     Host,
     Process,
 )
-from railweave_switch.lasting import SERVICE_OF
 from railweave_switch.models_check import newly_rejected, rejected
+from railweave_switch.services import SERVICE_OF
 from railweave_switch.state import Kind, Stage, State, path
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect

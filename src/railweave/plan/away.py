@@ -1,6 +1,7 @@
-"""What carries no traffic because somebody led it away: drained switches and links, and switches in maintenance.
+"""What carries no traffic: drained switches and links, switches in maintenance, and those whose daemons do not run.
 
-A drain by hand, of this command or of a runner elsewhere, and SONiC's TSA take the same capacity as a rollout does.
+A drain by hand, of this command or of a runner elsewhere, SONiC's TSA, and a daemon that an earlier change ended take
+the same capacity as a rollout does.
 Every floor counts them, when a plan is made and again right before something else is led away.
 """
 

@@ -24,7 +24,7 @@ class Reading:
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
     ``release`` is the SONiC release that it runs, empty where it was not told. ``answered`` tells that a device that
-    could not be read was reached.
+    could not be read was reached. ``broken`` tells of daemons that an earlier change ended and that do not run.
     """
 
     difference: DeviceDiff | None = None
@@ -37,6 +37,7 @@ class Reading:
     generation: Generation = NO_GENERATION
     release: str = ""
     answered: bool = False
+    broken: str = ""
 
 
 def build_plan(
@@ -103,9 +104,16 @@ def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
 
 
 def _away(fabric: Fabric, plan: Plan) -> Away:
-    """Return what carried no traffic when the switches were read, by a drain or by SONiC's maintenance mode."""
-    drained = {name: WHOLE if withheld(one.maintenance) else one.drained for name, one in plan.devices.items()}
-    return away_of(fabric, drained)
+    """Return what carried no traffic when the switches were read: by a drain, by SONiC's maintenance mode, or because
+    daemons do not run."""
+    return away_of(fabric, {name: _led_away(device) for name, device in plan.devices.items()})
+
+
+def _led_away(device: DevicePlan) -> tuple[str, ...]:
+    """Return the BGP peers of a device that get no traffic from it, ``WHOLE`` for all."""
+    if device.broken or withheld(device.maintenance):
+        return WHOLE
+    return device.drained
 
 
 def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Link]) -> Plan:
@@ -153,6 +161,7 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
         other_release=other_release(reading.release, release),
         error=reading.error or "; ".join(one.message for one in found.blockers),
         labels=_labels(switch, found.delta),
+        broken=reading.broken,
     )
 
 

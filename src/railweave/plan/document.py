@@ -65,6 +65,8 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
     del told["unapplied"], told["generation"], told["other_release"], told["answered"]
     if device.labels is None:
         del told["labels"]
+    if not device.broken:
+        del told["broken"]
     return told
 
 

@@ -61,6 +61,7 @@ def headline(plan: Plan) -> str:
     tail = [f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"] if assumed else []
     tail += [f"{counted(unread, 'device')} could not be read"] if unread else []
     tail += [f"an unconfirmed commit waits on {compact(plan.waiting)}"] if plan.waiting else []
+    tail += [f"daemons of {compact(plan.broken)} do not run"] if plan.broken else []
     if not plan.deltas:
         leaving = _first(_taken_out(plan))
         return f"{plan.fabric}: {'; '.join([*leaving, *_unchanged(plan), *tail])}."

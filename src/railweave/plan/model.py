@@ -121,7 +121,8 @@ class DevicePlan:
     far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
     state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended, and
     ``answered`` that it was reached although it could not be read: none of them is part of the plan's file. ``labels``
-    are those of its ports whose cables change, None where none does.
+    are those of its ports whose cables change, None where none does. ``broken`` tells of daemons that an earlier change
+    ended and that do not run, with their last log lines and the command; empty where all run.
     """
 
     state: DeviceState
@@ -145,6 +146,7 @@ class DevicePlan:
     other_release: OtherRelease | None = None
     answered: bool = False
     labels: Mapping[str, str] | None = None
+    broken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,12 @@ class Plan:
     def out_of_service(self) -> frozenset[str]:
         """Return the devices that answer nobody and forward nothing."""
         return frozenset(name for name, device in self.devices.items() if device.out_of_service)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Return the devices on which a daemon that an earlier change ended does not run: nothing is forwarded there,
+        or changes take no effect."""
+        return tuple(name for name, device in self.devices.items() if device.broken)
 
     @property
     def unprovisioned(self) -> frozenset[str]:

@@ -72,6 +72,7 @@ class CheckKind(StrEnum):
 
     REACHABLE = "reachable"
     COMMIT = "commit"
+    DAEMONS = "daemons"
     LINK = "link"
     MTU = "mtu"
     ADDRESS = "address"

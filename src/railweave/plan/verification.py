@@ -18,6 +18,7 @@ from railweave.wording import natural_key
 
 AS_CONFIGURED = "as in CONFIG_DB"
 CONFIRMED = "confirmed"
+RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Observation:
     or by interface for an unnumbered session, and so is ``bfd``, the state of BFD of the sessions that have it (``up``,
     ``down``), None where that is not known. ``unapplied`` says what the switch's daemons apply that differs from its
     configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
-    that is not known. ``waiting`` is the commit that waits for its confirmation or revert, in words."""
+    that is not known. ``waiting`` is the commit that waits for its confirmation or revert, ``broken`` which daemons a
+    change ended that do not run, both in words."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class Observation:
     release: str = ""
     bfd: Mapping[str, str] | None = None
     waiting: str = ""
+    broken: str = ""
 
 
 class _Everyone:
@@ -127,15 +130,18 @@ def check_device(
     return tuple(replace(one, ok=True, skipped=left_out[one.kind]) if one.kind in left_out else one for one in checks)
 
 
-def unconfirmed(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck, ...]:
-    """Return the failing check of a device on which a commit waits; nothing where none does.
+def unsettled(expectation: Expectation, seen: Observation) -> tuple[VerifyCheck, ...]:
+    """Return the failing checks of a device on which a commit waits, or of which a change ended daemons.
 
-    What such a device shows may be gone once its timer ends. It is no part of ``check_device``: a rollout checks
-    devices while its own commits wait.
+    What a device shows while a commit waits may be gone once its timer ends. It is no part of ``check_device``: a
+    rollout checks devices while its own commits wait, and judges daemons by the outcome of its own change.
     """
-    if not seen.waiting or CheckKind.COMMIT in expectation.skipped:
-        return ()
-    return (_check(expectation, CheckKind.COMMIT, "commit", CONFIRMED, seen.waiting),)
+    checks = []
+    if seen.waiting:
+        checks.append(_check(expectation, CheckKind.COMMIT, "commit", CONFIRMED, seen.waiting))
+    if seen.broken:
+        checks.append(_check(expectation, CheckKind.DAEMONS, "daemons", RUNNING, seen.broken))
+    return tuple(check for check in checks if check.kind not in expectation.skipped)
 
 
 def unreachable(device: str, reason: str) -> VerifyCheck:

@@ -27,12 +27,15 @@ _MOST_LINES = 120
 def drift_json(drift: Drift) -> dict[str, Any]:
     """Return the contract of ``drift --json``; ``changes`` are what would remediate it, as in a plan."""
     plan = plan_json(drift.plan)
-    kept = ("state", "role", "unmanaged", "unprovisioned", "pending", "maintenance", "conflicts", "error")
+    kept = ("state", "role", "unmanaged", "unprovisioned", "pending", "maintenance", "conflicts", "error", "broken")
     return {
         **{key: plan[key] for key in ("fabric", "target", "intent_sha256", "changes", "summary")},
         "drift": drift.found,
         "devices": {
-            name: {**{key: device[key] for key in kept}, "unapplied": as_json(drift.plan.devices[name].unapplied)}
+            name: {
+                **{key: device[key] for key in kept if key in device},
+                "unapplied": as_json(drift.plan.devices[name].unapplied),
+            }
             for name, device in plan["devices"].items()
         },
         "ignored": [{**_rule_json(one.rule), "changes": one.changes} for one in drift.ignored],
@@ -55,6 +58,7 @@ def headline(drift: Drift) -> str:
     read = len(plan.devices) - len(drift.unread)
     tail = f"; {compact(drift.unread)} could not be read" if drift.unread else ""
     tail += f"; an unconfirmed commit waits on {compact(plan.waiting)}" if plan.waiting else ""
+    tail += f"; daemons of {compact(plan.broken)} do not run" if plan.broken else ""
     if not drift.found:
         count = len(plan.names(DeviceState.UNCHANGED))
         if not count:

@@ -10,7 +10,7 @@ from railweave.plan.cables import CableChange, changed_cables
 from railweave.plan.consent import live_port_diagnostics, lowered_mtu, removed_markings
 from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import impact, unprotected
-from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
+from railweave.plan.model import DISRUPTION_RANK, DevicePlan, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.change import Disruption, Method, Op
 from railweave.sonic.frr.maintenance import Maintenance
@@ -114,14 +114,27 @@ _MAINTENANCE = {
 def device_remarks(plan: Plan) -> Iterator[Remark]:
     """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
     for name, device in plan.devices.items():
-        if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
-            what = "cannot be read" if device.answered else "unreachable"
-            yield Remark(f"{what}: {name}: {device.error}", "bold red")
-        for one in device.conflicts:
-            yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")
-        if device.pending:
-            text = f"waiting: a commit on {name} is not confirmed; it may revert by itself"
-            yield Remark(text, "bold yellow")
+        yield from _remarks_on(name, device, planned=name in plan.deltas)
+    yield from _drained_remarks(plan)
+    releases = {name: device.other_release for name, device in plan.devices.items()}
+    yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
+    yield from _not_applied(plan)
+
+
+def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:
+    if device.state is DeviceState.UNREACHABLE and not planned:
+        what = "cannot be read" if device.answered else "unreachable"
+        yield Remark(f"{what}: {name}: {device.error}", "bold red")
+    for one in device.conflicts:
+        yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")
+    if device.broken:
+        yield Remark(f"broken: {name}: {device.broken}", "bold red")
+    if device.pending:
+        text = f"waiting: a commit on {name} is not confirmed; it may revert by itself"
+        yield Remark(text, "bold yellow")
+
+
+def _drained_remarks(plan: Plan) -> Iterator[Remark]:
     whole = [name for name, device in plan.devices.items() if device.drained == WHOLE]
     if whole:
         yield Remark(f"drained by hand: {compact(whole)}; `{command_line('undrain', *whole)}` ends it", "yellow")
@@ -133,9 +146,6 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
             peers = ", ".join(device.drained)
             undrain = command_line("undrain", name, target=plan.target)
             yield Remark(f"drained by hand on {name}: {peers}; `{undrain}` ends it", "yellow")
-    releases = {name: device.other_release for name, device in plan.devices.items()}
-    yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
-    yield from _not_applied(plan)
 
 
 def _not_applied(plan: Plan) -> Iterator[Remark]:

@@ -15,6 +15,7 @@ from railweave.wording import counted
 _MEANING = {
     CheckKind.REACHABLE: "devices answer",
     CheckKind.COMMIT: "commits confirmed",
+    CheckKind.DAEMONS: "daemons that changes ended",
     CheckKind.LINK: "ports enabled, fabric links up",
     CheckKind.MTU: "MTU of used ports",
     CheckKind.ADDRESS: "interface addresses",

@@ -115,6 +115,7 @@ def _observation(shown: Any) -> Observation:
             release=running_release(shown.image()) if isinstance(shown, Observed) else "",
             bfd=shown.bfd() if isinstance(shown, Observed) else None,
             waiting=shown.waiting if isinstance(shown, Observed) else "",
+            broken=shown.broken if isinstance(shown, Observed) else "",
         )
 
 

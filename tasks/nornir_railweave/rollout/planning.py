@@ -16,6 +16,7 @@ from nornir_railweave.device.reading import (
     Comparer,
     Comparison,
     IntendedConfig,
+    broken_of,
     damage_of,
     known_generation,
     read_with_commit,
@@ -175,7 +176,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
                 found, pending = _compared(opened.reconnect(0), compare, name)
             unapplied = tuple(Unapplied(*one) for one in unapplied_of(opened.driver))
             generation = generation_of(known_generation(opened.driver))
-            release = release_of(opened.driver)
+            release, broken = release_of(opened.driver), broken_of(opened.driver)
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             return Result(host=task.host, result=Reading(error=error_text(fault), answered=has_answered(fault)))
@@ -187,7 +188,13 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     return Result(
         host=task.host,
         result=Reading(
-            found.difference, found.sha256, pending, unapplied=unapplied, generation=generation, release=release
+            found.difference,
+            found.sha256,
+            pending,
+            unapplied=unapplied,
+            generation=generation,
+            release=release,
+            broken=broken,
         ),
     )
 

@@ -133,6 +133,8 @@ def _withheld(known: Reading) -> str:
     """Return why a switch that was read carries no traffic, or soon may carry none, though nothing of it is drained."""
     if known.status.pending and not known.status.drains:
         return known.status.waits_for
+    if known.status.broken:
+        return known.status.broken
     return withheld(maintenance(known.running))
 
 

@@ -26,8 +26,8 @@ from railweave.plan.verification import (
     check_device,
     misplugged_cables,
     missing_bfdd,
-    unconfirmed,
     unreachable,
+    unsettled,
     with_port_names,
 )
 
@@ -95,7 +95,7 @@ class Judge:
         if expected is None:  # a verification that waits looks at it again and again
             expected = self._known[name] = self.expecting(self.fabric, self.fabric.switch_of[name])
         lacking = tuple(one for one in session_routes(expected, seen, self.settled) if not one.ok)
-        checks = (*unconfirmed(expected, seen), *check_device(expected, seen, self.settled))
+        checks = (*unsettled(expected, seen), *check_device(expected, seen, self.settled))
         return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release)
 
 

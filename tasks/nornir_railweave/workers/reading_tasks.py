@@ -89,7 +89,7 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     return told
 
 
-_READING = ("running_sha256", "pending", "error", "unapplied", "generation", "release")
+_READING = ("running_sha256", "pending", "error", "unapplied", "generation", "release", "broken")
 _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sim_switches import sim_device
 
 import sonic_sim.commands  # noqa: F401  which makes them known
@@ -21,6 +23,10 @@ KILLS: Mapping[str, Any] = {"DSCP_TO_TC_MAP": {"empty": {}}}
 
 @pytest.fixture
 def device() -> Device:
+    return made_device()
+
+
+def made_device() -> Device:
     made = Device(sim_device("leaf1", 1), Clock(0.0))
     made.install()
     return made
@@ -86,3 +92,62 @@ def test_a_process_may_name_itself_by_any_octets() -> None:
         assert "d\ufffd" in Machine().daemons()
     finally:
         name.write_bytes(before.rstrip(b"\n"))
+
+
+def carried_out(device: Device, what: str, name: str, last: str) -> str:
+    """Carry a harmless transaction out and end it so; return the id of the last one."""
+    part, good = {"DSCP_TO_TC_MAP": {name: None}}, {"DSCP_TO_TC_MAP": {name: {"3": "3"}}}
+    host = SimulatedHost(device)
+    asked = {
+        "verb": "apply", "version": 1, "id": name, "last": last, "kind": "drain" if what == "drain" else "commit",
+        "deadline_s": 600.0, "steps": [{"kind": "load", "document": good}], "before": part, "after": good,
+        "rollback": {"steps": [{"kind": "load", "document": part}], "rows": part},
+    }  # fmt: skip
+    assert main.work(host, asked)["outcome"] == "applied"
+    if what in ("reverted", "drain"):
+        assert main.work(host, {"verb": "revert", "id": name})["outcome"] == "reverted"
+        return name
+    assert main.work(host, {"verb": "confirm", "id": name})["outcome"] == "confirmed"
+    if what == "confirmed":
+        return name
+    back = {"verb": "revert", "commit": name, "last": name, "id": f"{name}-back"}
+    assert main.work(host, back)["outcome"] == "reverted"
+    return f"{name}-back"
+
+
+LATER = ("confirmed", "reverted", "rolled back", "drain")
+"""How a later transaction ends."""
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(LATER), max_size=4), st.booleans())
+def test_a_daemon_that_stays_away_is_named_until_it_runs_whatever_comes_after(later: list[str], reboots: bool) -> None:
+    device = made_device()
+    device.orchagent.restarts = [device.clock.now()] * 3
+    host = SimulatedHost(device)
+    first = change(device)["status"]["broken"]
+    last = "1"
+    for number, what in enumerate(later, start=2):
+        last = carried_out(device, what, str(number), last)
+        told = main.status(host, {})["status"]["broken"]
+        assert (told["daemons"], told["command"]) == (first["daemons"], first["command"])
+        assert any("orchagent" in line for line in told["lines"])
+    if reboots:
+        device.times.booted += 1
+        assert main.status(host, {})["status"]["broken"]["daemons"] == first["daemons"]
+    device.orchagent.start(device.db)  # what the command does
+    assert main.status(host, {})["status"]["broken"] == {}
+
+
+def test_a_daemon_that_ends_after_its_commit_was_confirmed_is_named_until_the_feature_is_off(device: Device) -> None:
+    host = SimulatedHost(device)
+    carried_out(device, "confirmed", "1", "")
+    assert main.status(host, {})["status"]["broken"] == {}
+    device.orchagent.restarts = [device.clock.now()] * 3
+    device.db.set_fields("DSCP_TO_TC_MAP|theirs", {"NULL": "NULL"})
+    device.react()
+    broken = main.status(host, {})["status"]["broken"]
+    assert "orchagent" in broken["daemons"]
+    assert broken["waited_s"] == 0.0
+    device.db.set_fields("FEATURE|swss", {"state": "disabled"})
+    assert main.status(host, {})["status"]["broken"] == {}
