@@ -26,13 +26,13 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the interfaces of ``document``, their rules, the kernel's settings and NCCL's, as they are."""
     machine.look_again()
     problems: list[node.Problem] = []
-    links = _asked(lambda: machine.ip("address", "show"), [], "ip address", problems)
+    links = _asked(lambda: machine.ip("address", "show"), "ip address", problems) or []
     rules = {
-        family: _asked(lambda family=family: machine.ip(f"-{family}", "rule", "show"), [], "ip rule", problems)
+        family: _asked(lambda family=family: machine.ip(f"-{family}", "rule", "show"), "ip rule", problems)
         for family in (4, 6)
     }
     routes = {
-        family: _asked(lambda family=family: list(node.routes(machine, family)), [], "ip route", problems)
+        family: _asked(lambda family=family: list(node.routes(machine, family)), "ip route", problems)
         for family in (4, 6)
     }
     interfaces = {}
@@ -48,10 +48,12 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
                         _rule(one) for one in rules[part["family"]] if one["src"] in _sources(link, part)
                     ]
                     for part in node.families(port)
+                    if rules[part["family"]] is not None
                 },
                 **{
                     _key(part, "routes"): list(_routes_of(port["name"], routes[part["family"]]))
                     for part in node.families(port)
+                    if routes[part["family"]] is not None
                 },
                 **{_key(part, "addresses"): node.addresses(link, part["family"]) for part in node.families(port)},
                 "settings": dict(_settings(machine, document, port, problems)),
@@ -66,12 +68,13 @@ def facts(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _asked(ask: Any, otherwise: Any, what: str, problems: list[node.Problem]) -> Any:
+def _asked(ask: Any, what: str, problems: list[node.Problem]) -> Any:
+    """Return an answer, None where there was none: nothing was read, which is not that there is nothing."""
     try:
         return ask()
     except node.FaultError as fault:
         problems.append(node.Problem("", what, str(fault)))
-        return otherwise
+        return None
 
 
 def _key(part: Mapping[str, Any], name: str) -> str:
@@ -91,7 +94,13 @@ def _routes_of(interface: str, routes: Sequence[tuple[tuple[str, str, int], Mapp
     """Yield the routes that leave by an interface, without those that Linux itself adds for its addresses."""
     for (destination, table, metric), route in routes:
         if route.get("dev") == interface and route.get("gateway"):
-            yield {"to": destination, "via": route["gateway"], "table": table, "metric": metric}
+            found = {"to": destination, "via": route["gateway"], "table": table, "metric": metric}
+            size = node.route_mtu(route)
+            if size is not None:
+                found["mtu"] = size
+            if route.get("prefsrc"):
+                found["src"] = route["prefsrc"]
+            yield found
 
 
 def _of_link(machine: node.Machine, link: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -209,6 +209,7 @@ def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_
         "state": "up",
         "addresses": ["10.32.0.1/31"],
         "tables": [100],
+        "rule_priorities": [1000],
         "autoneg": "off",
         "fec": "rs",
         "trust": "dscp",

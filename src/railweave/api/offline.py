@@ -151,7 +151,7 @@ def _yang_diagnostics(gathered: Gathered, folders: Sequence[Path]) -> tuple[Diag
 
 def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...]:
     """Compare the ``NAME.json`` files of ``folder`` with the fabric; an intent without one is reported by itself."""
-    from railweave.checks.facts import fact_findings
+    from railweave.checks.facts import fact_findings, uncompared_findings
     from railweave.sonic.render.configure import Configurator
     from railweave.templates import find_templates
 
@@ -165,4 +165,5 @@ def _fact_diagnostics(gathered: Gathered, folder: Path) -> tuple[Diagnostic, ...
         files = {path.stem: (str(path), path.read_text(encoding="utf-8")) for path in paths}
     except (OSError, UnicodeDecodeError) as wrong:
         raise RailweaveError(f"cannot read the facts in {folder}: {wrong}") from wrong
-    return fact_findings(gathered.fabric, files, Configurator(gathered.fabric, find_templates()))
+    findings = fact_findings(gathered.fabric, files, Configurator(gathered.fabric, find_templates()))
+    return (*findings, *uncompared_findings(gathered.fabric, files))

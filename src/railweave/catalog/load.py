@@ -5,6 +5,7 @@ A project's own models are in its folder ``catalog``: ``switches/ID.json`` and `
 """
 
 import json
+import re
 from collections.abc import Container, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -22,6 +23,9 @@ _Value = TypeVar("_Value")
 _Named = TypeVar("_Named", SwitchModel, VendorPack)
 OWN_MODELS = Path("catalog")
 """The folder of a project's own models, in the working directory."""
+
+_PCIE_LINK = re.compile(r"gen(\d{1,2})x(\d{1,2})")
+_OLDER_LANES_GBPS = {1: 2.0, 2: 4.0}
 
 
 class Catalog:
@@ -109,6 +113,22 @@ class Catalog:
     def find_pcie_slot(self, slot_id: str) -> PcieSlot | None:
         """Return a PCIe slot, None for an unknown id."""
         return self._pcie.get(slot_id)
+
+    def pcie_link_gbps(self, link: str) -> float | None:
+        """Return the raw rate in Gb/s of a PCIe link as it has trained, such as ``gen5x4``, None for no such link.
+
+        A slot trains over fewer lanes or in an older generation than it is built for; of generations 1 and 2, which no
+        slot of the catalog has, a lane carries 2 and 4 Gb/s (PCI Express Base Specification: 2.5 and 5 GT/s, 8b/10b).
+        """
+        slot = self.find_pcie_slot(link)
+        if slot is not None:
+            return slot.raw_gbps
+        trained = _PCIE_LINK.fullmatch(link)
+        if trained is None:
+            return None
+        generation, lanes = int(trained[1]), int(trained[2])
+        of_lane = {slot.generation: slot.raw_gbps / slot.lanes for slot in self._pcie.values()} | _OLDER_LANES_GBPS
+        return of_lane[generation] * lanes if generation in of_lane else None
 
     def best_slot(self, nic: NicModel | None) -> PcieSlot | None:
         """Return the fastest of the PCIe slots that a NIC is made for, None for no NIC."""

@@ -2,11 +2,12 @@
 
 A switch's facts are what ``show runningconfiguration all`` prints: of a whole CONFIG_DB a table that is missing is
 empty, of a selection it is unknown. A node's facts are one JSON object. What was read and lacks a setting is a finding,
-what was not read (``nccl``, an interface, all RDMA settings of one) is named and not compared:
+what was not read is named and not compared, and a null is refused:
 
     {"nics": {"rail0": {"mtu": 9000, "speed_gbps": 400, "fec": "rs", "autoneg": "off", "trust": "dscp", "pfc": [3],
                         "dscp_to_priority": {"26": 3, "48": 6}, "roce_tos": 106, "cnp_dscp": 48, "pcie": "gen5x16",
                         "pause_rx": "off", "pause_tx": "off", "addresses": ["10.32.0.1/31"], "tables": [100],
+                        "rule_priorities": [1000],
                         "routes": [{"to": "default", "via": "10.32.0.0", "table": "100", "metric": 0}], "state": "up",
                         "settings": {"dcqcn reaction point 3": "1"}}},
      "nccl": {"NCCL_IB_TC": "106"}, "sysctl": {"net.ipv4.conf.all.arp_ignore": "1"}}
@@ -22,9 +23,9 @@ from typing import Any
 from railweave.checks.links import LinkChecker, host_port
 from railweave.checks.registry import NODE_CHECKS, NodeRead, rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
-from railweave.diagnostics import Diagnostic, Where, error, in_order, warning
+from railweave.checks.unread_facts import uncompared_facts, unread_facts
+from railweave.diagnostics import Diagnostic, Severity, Where, error, in_order, warning
 from railweave.fabric.model import Fabric
-from railweave.hosts.settings import unread_settings
 from railweave.secrets import shown_frr, shown_key, shown_row
 from railweave.sonic.document import DocumentError, RunningConfig, dump, parse_running
 from railweave.sonic.frr.document import FrrDocument, parse_frr
@@ -71,31 +72,43 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
     found += (_left_out(name, lacks, place(name)) for name, lacks in _unknown_tables(checker, tables) if lacks)
     for name, document in hosts.items():
         node = NodeRead(fabric, fabric.host_of[name], document)
-        if lacks := list(_unknown_facts(node)):
+        if lacks := list(unread_facts(node)):
             found.append(_left_out(name, lacks, place(name)))
         for code, check in NODE_CHECKS:
             found += (one.diagnostic(code, place(name)) for one in check(node))
     return in_order(found)
 
 
+def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
+    """Return, as information, which facts of nodes in ``files`` are missing that checks would compare."""
+    found: list[Diagnostic] = []
+    for name, (file, text) in files.items():
+        if name in fabric.host_of:
+            try:
+                node = NodeRead(fabric, fabric.host_of[name], _node(text))
+            except (ValueError, RecursionError):
+                continue  # an error of `fact_findings`
+            if lacks := list(uncompared_facts(node)):
+                found.append(_uncompared(name, lacks, Where(file)))
+    return in_order(found)
+
+
+def _uncompared(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
+    command = command_line("facts", "collect", "--out", "DIR")
+    return Diagnostic(
+        "RW404",
+        Severity.INFO,
+        f"the facts of {name} do not tell {first_few(lacks, 8, '; ')}: what these decide was not checked",
+        where,
+        (name,),
+        f"collect them again while the links are up: `{command}`; compare by hand what a driver does not tell",
+    )
+
+
 def _unknown_tables(checker: LinkChecker, tables: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     for name in tables:
         read, design = checker.read(name), checker.design(name)
         yield name, sorted(table for table in design.tables if decides_links(table) and not read.knows(table))
-
-
-def _unknown_facts(node: NodeRead) -> Iterator[str]:
-    """Yield what was not read of a node, as far as checks of traffic classes need it."""
-    yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
-    intended = node.intended
-    for port in node.ports if "nics" in node.document else ():
-        name = port.name.partition(":")[2]
-        if name not in node.document["nics"]:
-            yield f"nics.{name}"
-        elif port.readable and port.readable.isdisjoint(port.facts):
-            yield f"RDMA settings of nics.{name}"
-        elif settings := port.facts.get("settings"):
-            yield from (f"{what} of nics.{name}" for what in unread_settings(intended, settings))
 
 
 def _left_out(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
@@ -122,23 +135,53 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
 def _node(text: str) -> Mapping[str, Any]:
     """Return a node's facts; raises ValueError where a value is not of its kind."""
     document = json.loads(text)
-    if not isinstance(document, dict) or not all(isinstance(document.get(key, {}), dict) for key in ("nccl", "sysctl")):
+    if not isinstance(document, dict):
         raise ValueError("a node's facts are an object with `nics`, `nccl` and `sysctl`")
-    nics = document.get("nics", {})
-    if not isinstance(nics, dict) or not all(isinstance(one, dict) for one in nics.values()):
-        raise ValueError("`nics` holds an object for each interface")
-    for name, nic in nics.items():
-        for key, value in nic.items():
-            if key in _KINDS and not _is_of(value, _KINDS[key]):
-                raise ValueError(f"nics.{name}.{key}: {json.dumps(value)} is not of its kind")
-        for what, value in nic.get("settings", {}).items():
-            if not (isinstance(value, str) or _is_of(value, {"": str})):
-                raise ValueError(f"nics.{name}.settings.{what}: {json.dumps(value)} is not of its kind")
+    for place, value, kind in _placed(document):
+        if value is None:
+            raise ValueError(f"{place} is null, which says neither what it is nor that it is not set; leave it out")
+        if not _is_of(value, kind):
+            raise ValueError(f"{place}: {json.dumps(value)} is not of its kind")
     return document
 
 
+def _placed(document: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    """Yield the parts of a node's facts with their places and kinds, a part before what it holds."""
+    for key in ("nics", "nccl", "sysctl"):
+        if key in document:
+            yield key, document[key], dict
+    for key in ("nccl", "sysctl"):
+        yield from ((f"{key}.{name}", value, _WORD) for name, value in document.get(key, {}).items())
+    for name, nic in document.get("nics", {}).items():
+        place = f"nics.{name}"
+        yield place, nic, dict
+        yield from ((f"{place}.{key}", value, _KINDS[key]) for key, value in nic.items() if key in _KINDS)
+        yield from _placed_settings(place, nic)
+        yield from _placed_routes(place, nic)
+
+
+def _placed_settings(place: str, nic: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    for what, value in nic.get("settings", {}).items():
+        if isinstance(value, dict):
+            yield f"{place}.settings.{what}", value, {"": str}
+        else:
+            yield f"{place}.settings.{what}", value, str
+
+
+def _placed_routes(place: str, nic: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    for key in ("routes", "ipv6_routes"):
+        for number, route in enumerate(nic.get(key, [])):
+            yield from ((f"{place}.{key}[{number}].{name}", value, _WORD) for name, value in route.items())
+
+
+_WORD = (str, int)
+"""A word or a number, as JSON has either of the same setting."""
+
+
 def _is_of(value: object, kind: object) -> bool:
-    """Tell whether a value is of a kind: a type, a list of one, or a mapping from numbers to one."""
+    """Tell whether a value is of a kind: a type, one of several, a list of one, or a mapping from numbers to one."""
+    if isinstance(kind, tuple):
+        return type(value) in kind
     if isinstance(kind, list):
         return isinstance(value, list) and all(_is_of(one, kind[0]) for one in value)
     if isinstance(kind, dict):
@@ -149,14 +192,13 @@ def _is_of(value: object, kind: object) -> bool:
 _KINDS: Mapping[str, object] = {
     **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
     **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx", "state"), str),
-    "routes": [dict],
-    "ipv6_routes": [dict],
+    **{key: [int] for key in ("tables", "ipv6_tables", "rule_priorities", "ipv6_rule_priorities", "pfc")},
+    **{key: [str] for key in ("addresses", "ipv6_addresses")},
+    **{key: [dict] for key in ("routes", "ipv6_routes")},
     "settings": dict,
-    "pfc": [int],
-    "tables": [int],
-    "addresses": [str],
     "dscp_to_priority": {"": int},
 }
+"""The kinds of an interface's facts."""
 
 
 def _unknown(fabric: Fabric, name: str, file: str) -> Diagnostic:

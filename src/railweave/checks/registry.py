@@ -103,6 +103,11 @@ class NodePort(NamedTuple):
         """Return ``device:port``."""
         return self.name
 
+    @property
+    def interface(self) -> str:
+        """Return the port's name on its node."""
+        return self.name.partition(":")[2]
+
     def absent(self, facts: Mapping[str, str]) -> Iterator[str]:
         """Yield the words for those of ``facts`` that the vendor's tools tell of a NIC and did not of this one,
         although they ran: they told others."""

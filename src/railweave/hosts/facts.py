@@ -19,17 +19,21 @@ _ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
     """Return the facts of a node from what its program read; what it left out stays out."""
-    nics = {name: _nic(one, vendor) for name, one in read.get("interfaces", {}).items()}
-    return {"nics": nics, "nccl": dict(read.get("nccl", {})), "sysctl": dict(read.get("sysctl", {}))}
+    facts: dict[str, Any] = {}
+    if "interfaces" in read:
+        facts["nics"] = {name: _nic(interface, vendor) for name, interface in read["interfaces"].items()}
+    return facts | {key: dict(read[key]) for key in ("nccl", "sysctl") if key in read}
 
 
 def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "mtu": one.get("mtu"),
-        "addresses": list(one.get("addresses", [])),
-        "tables": _tables(one.get("rules", [])),
+        "addresses": one.get("addresses"),
+        "tables": _tables(one.get("rules")),
+        "rule_priorities": _priorities_of_rules(one.get("rules")),
         "ipv6_addresses": one.get("ipv6_addresses"),
-        "ipv6_tables": _tables(one["ipv6_rules"]) if "ipv6_rules" in one else None,
+        "ipv6_tables": _tables(one.get("ipv6_rules")),
+        "ipv6_rule_priorities": _priorities_of_rules(one.get("ipv6_rules")),
         "speed_gbps": _speed(one.get("speed_mbps")),
         "autoneg": one.get("autoneg"),
         "state": one.get("state"),
@@ -45,8 +49,16 @@ def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _tables(rules: Iterable[Read]) -> list[int]:
+def _tables(rules: Iterable[Read] | None) -> list[int] | None:
+    if rules is None:
+        return None
     return [int(rule["table"]) for rule in rules if str(rule["table"]).isdigit()]
+
+
+def _priorities_of_rules(rules: Iterable[Read] | None) -> list[int] | None:
+    if rules is None or not all("priority" in rule for rule in rules):
+        return None
+    return [int(rule["priority"]) for rule in rules]
 
 
 def _speed(mbps: object) -> int | None:

@@ -1,5 +1,6 @@
 """Facts of live devices against the intent, and the five ways in which RoCE fabrics usually fail."""
 
+import copy
 import json
 import re
 from collections.abc import Callable
@@ -7,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.facts import fact_findings, switch_facts
+from railweave.checks.facts import fact_findings, switch_facts, uncompared_findings
 from railweave.cli.main import main
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
@@ -559,6 +562,85 @@ def test_what_was_not_read_of_a_node_is_named_and_not_compared(pod: Pod, documen
     (one,) = found(pod(), gpu1=document)
     assert (one.code, one.severity, one.devices) == ("RW404", Severity.WARNING, ("gpu1",))
     assert words in one.message
+
+
+FULL: dict[str, Any] = {
+    "nics": {
+        name: {
+            **nic,
+            "rule_priorities": [900 + nic["tables"][0]],
+            "routes": [{"to": "default", "via": gateway, "table": str(nic["tables"][0])},
+                       {"to": "10.32.0.0/11", "via": gateway, "table": 254, "metric": nic["tables"][0]}],
+            "state": "up",
+            "autoneg": "off",
+            "fec": "rs",
+            "settings": {"dcbx": "OS controlled"},
+        }
+        for (name, nic), gateway in zip(NODE["nics"].items(), ("10.32.0.0", "10.32.0.128"), strict=True)
+    },
+    "nccl": NODE["nccl"],
+    "sysctl": {f"net.ipv4.conf.{key}": value for key, value in (
+        ("all.arp_ignore", "1"), ("all.arp_announce", "2"), ("rail0.rp_filter", "2"), ("rail1.rp_filter", "2"),
+        ("rail0.accept_local", "0"), ("rail1.accept_local", "0"))},
+}  # fmt: skip
+"""Facts of a node with everything that checks look at."""
+READ_FACTS = [("nics", "rail0", fact) for fact in FULL["nics"]["rail0"]]
+PLACES = [*READ_FACTS, ("nics",), ("nccl",), ("sysctl",), ("nics", "rail0"), ("nccl", "NCCL_IB_TC"),
+          *(("sysctl", key) for key in FULL["sysctl"]), ("nics", "rail0", "settings", "dcbx"),
+          *(("nics", "rail0", "routes", 0, key) for key in ("to", "via", "table")),
+          ("nics", "rail0", "dscp_to_priority", "26"), ("nics", "rail0", "pfc", 0),
+          ("nics", "rail0", "tables", 0)]  # fmt: skip
+
+
+def changed(place: tuple[Any, ...], value: Any = None, *, is_removed: bool = False) -> dict[str, Any]:
+    document = copy.deepcopy(FULL)
+    part: Any = document
+    for key in place[:-1]:
+        part = part[key]
+    if is_removed:
+        del part[place[-1]]
+    else:
+        part[place[-1]] = value
+    return document
+
+
+def everything_found(pod: Pod, document: Any) -> list[Diagnostic]:
+    files = {"gpu1": ("facts/gpu1.json", json.dumps(document))}
+    return [*fact_findings(pod(), files, configurator_of(pod())), *uncompared_findings(pod(), files)]
+
+
+def test_a_node_with_everything_that_checks_look_at_lacks_only_settings_of_its_tools(pod: Pod) -> None:
+    (lacks,) = everything_found(pod, FULL)
+    assert (lacks.code, lacks.severity) == ("RW404", Severity.WARNING)
+    assert " do not tell rdma_cm mode of nics.rail0" in lacks.message
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_null_in_the_facts_of_a_node_is_refused_by_its_place(pod: Pod, place: tuple[Any, ...]) -> None:
+    (refused,) = everything_found(pod, changed(place))
+    assert (refused.code, refused.severity, refused.devices) == ("RW404", Severity.ERROR, ("gpu1",))
+    names = [str(key) for key in place if isinstance(key, str)]
+    assert all(name in refused.message for name in names[:3]), refused.message
+    assert "null" in refused.message
+
+
+ODD: tuple[Any, ...] = ([], {}, "x", 7, 7.5, True, [None], {"x": None}, [["x"]])
+
+
+@given(place=st.sampled_from(PLACES), value=st.sampled_from(ODD))
+def test_a_value_of_another_kind_is_never_taken_for_the_intended_one(
+    pod: Pod, place: tuple[Any, ...], value: Any
+) -> None:
+    assert everything_found(pod, changed(place, value)) != everything_found(pod, FULL)
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place[2:] != ("settings", "dcbx")], ids=str)
+def test_a_fact_that_is_missing_is_named_or_is_a_finding(pod: Pod, place: tuple[Any, ...]) -> None:
+    before = {finding.message for finding in everything_found(pod, FULL)}
+    news = [one for one in everything_found(pod, changed(place, is_removed=True)) if one.message not in before]
+    assert news
+    if all(finding.code == "RW404" for finding in news):
+        assert any(str(place[-1]) in finding.message for finding in news), news
 
 
 @pytest.mark.parametrize("document", [{}, {"PORT": {"Ethernet0": {"mtu": "9100"}}}])

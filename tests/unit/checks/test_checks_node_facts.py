@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from node_stand_in import StandInNode, load
 
 from railweave.catalog.load import load_catalog
-from railweave.checks.facts import fact_findings
+from railweave.checks.facts import fact_findings, uncompared_findings
+from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
 from railweave.hosts.facts import node_facts
@@ -22,6 +23,7 @@ from railweave.hosts.packs import filled_steps
 from railweave.hosts.render import HostRenderer
 from railweave.hosts.settings import is_as_intended
 from railweave.hosts.values import node_of
+from railweave.intent.load import load_intent
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 from railweave_hosts.bundle import bundle
@@ -31,6 +33,8 @@ Document = dict[str, Any]
 VENDORS = {"nvidia": "connectx-7", "broadcom": "broadcom-thor2", "amd": "amd-pollara-400", "intel": "connectx-7"}
 PROGRAMS = Path(__file__).resolve().parents[3] / "templates" / "hosts"
 
+DUAL_TOR = Path(__file__).resolve().parents[3] / "tests/golden/sonic_config/intents/dual-tor.yml"
+
 LOSSLESS = "3"
 
 NCCL_OTHERS = {
@@ -38,10 +42,16 @@ NCCL_OTHERS = {
     "NCCL_IB_HCA": ("=mlx5_9:1", "^mlx5,bnxt_re,ionic,irdma", "mlx5_0:2"),
     "NCCL_CROSS_NIC": ("1",),
     "NCCL_PXN_DISABLE": ("1",),
-    "NCCL_SOCKET_IFNAME": ("rail0", "rail", "=rail1", "^lo"),
+    "NCCL_SOCKET_IFNAME": ("rail0", "rail", "^lo"),
     "NCCL_IB_QPS_PER_CONNECTION": ("1",),
+    "NCCL_IB_ROCE_VERSION_NUM": ("1",),
 }
 """Other values of the variables that are set; a new variable needs its own."""
+NCCL_OTHERS_BY_FAMILY: dict[bool, dict[str, tuple[str, ...]]] = {
+    False: {"NCCL_IB_ADDR_FAMILY": ("AF_INET6",), "NCCL_IB_ADDR_RANGE": ("192.0.2.0/24",)},
+    True: {"NCCL_IB_ADDR_FAMILY": ("AF_INET", "0"), "NCCL_IB_ADDR_RANGE": ("2001:db8::/48",)},
+}
+"""The same of those that go by the family of addresses, by whether that is IPv6."""
 NCCL_LEAVING = {"NCCL_NET": ("Socket", "socket"), "NCCL_IB_DISABLE": ("1", "0x1")}
 """Variables that are not set and take NCCL off the fabric."""
 
@@ -56,7 +66,7 @@ def document_of(fabric: Fabric) -> Document:
     return document
 
 
-def reading_of(document: Document) -> Document:
+def reading_of(document: Document, speed_mbps: int = 400_000) -> Document:
     """Return what the facts program reads on a node that is as its document says."""
     wanted = {
         read["what"]: read["want"] for step in document["nic"]["steps"] for read in step["reads"] if "want" in read
@@ -65,15 +75,41 @@ def reading_of(document: Document) -> Document:
         port["name"]: {
             "mtu": port["mtu"],
             "state": "up",
-            "addresses": [port["address"]],
-            "rules": [{"table": str(port["table"])}],
-            "routes": [{**route, "table": str(route["table"])} for route in port["routes"]],
-            "speed_mbps": "400000",
+            **_of_families(port, document["interfaces"]),
+            "speed_mbps": str(speed_mbps),
+            "autoneg": "off",
+            "fec": "RS",
+            "pcie_speed": "32.0 GT/s PCIe",
+            "pcie_width": "16",
             "settings": copy.deepcopy(wanted),
         }
         for port in document["interfaces"]
     }
     return {"interfaces": interfaces, "sysctl": dict(document["sysctl"]), "nccl": dict(document["nccl"])}
+
+
+def _of_families(port: Document, ports: list[Document]) -> Document:
+    """Return addresses, rules and routes as `ip` shows them; rules come by priority, those of a NIC's address too."""
+    read: Document = {}
+    if "address" in port:
+        rules = port.get("rules") or [[port["rule_priority"], port["address"].split("/")[0], str(port["table"])]]
+        addresses = port.get("addresses", [port["address"]])
+        of_nic = [rule for other in ports for rule in other.get("rules", [])[1:] if f"{rule[1]}/32" in addresses]
+        read = {"addresses": addresses, "rules": _rules([*rules[:1], *sorted(of_nic)]), "routes": _routes(port)}
+    if "ipv6" in port:
+        own = port["ipv6"]
+        source = own["address"].split("/")[0]
+        rules = [[port["rule_priority"], source, str(port["table"])]]
+        read |= {"ipv6_addresses": [own["address"]], "ipv6_rules": _rules(rules), "ipv6_routes": _routes(own)}
+    return copy.deepcopy(read)
+
+
+def _rules(rules: list[Any]) -> list[dict[str, str]]:
+    return [{"from": source, "table": table, "priority": str(priority)} for priority, source, table in rules]
+
+
+def _routes(family: Document) -> list[Document]:
+    return [{**route, "table": str(route["table"])} for route in family["routes"]]
 
 
 @cache
@@ -105,28 +141,73 @@ class Mismatch(NamedTuple):
         return changed
 
 
-def mismatches(document: Document, reading: Document) -> Iterator[Mismatch]:
+def mismatches(reading: Document) -> Iterator[Mismatch]:
     yield from _network(reading)
-    yield from _settings(document)
     for key, value in reading["sysctl"].items():
         yield Mismatch(("sysctl", key), str(1 - int(value) if value in "01" else 0))
+    by_ipv6 = reading["nccl"].get("NCCL_IB_ADDR_FAMILY") == "AF_INET6"
+    others = NCCL_OTHERS | NCCL_OTHERS_BY_FAMILY[by_ipv6]
+    yield Mismatch(("nccl", "NCCL_SOCKET_IFNAME"), f"={next(iter(reading['interfaces']))}")
     for key in reading["nccl"]:
-        yield from (Mismatch(("nccl", key), other) for other in NCCL_OTHERS[key])
-    for key, others in NCCL_LEAVING.items():
-        yield from (Mismatch(("nccl", key), other) for other in others)
+        yield from (Mismatch(("nccl", key), other) for other in others[key])
+    for key, leaving in NCCL_LEAVING.items():
+        yield from (Mismatch(("nccl", key), other) for other in leaving)
+
+
+OTHERS = {
+    "mtu": 1500,
+    "state": "down",
+    "speed_mbps": "25000",
+    "autoneg": "on",
+    "fec": "Off",
+    "pcie_speed": "8.0 GT/s PCIe",
+    "pcie_width": "4",
+}
+"""Another value of what Linux shows of an interface; lists and settings have their own."""
 
 
 def _network(reading: Document) -> Iterator[Mismatch]:
     for name, port in reading["interfaces"].items():
-        place = ("interfaces", name)
-        yield Mismatch((*place, "mtu"), 1500)
-        yield Mismatch((*place, "state"), "down")
-        yield Mismatch((*place, "speed_mbps"), "200000")
-        yield Mismatch((*place, "addresses"), ["192.0.2.1/31"])
-        yield Mismatch((*place, "rules"), [{"table": "254"}])
-        for number in range(len(port["routes"])):
-            yield Mismatch((*place, "routes", number), None)
-            yield Mismatch((*place, "routes", number, "via"), "192.0.2.1")
+        for fact, value in port.items():
+            place = ("interfaces", name, fact)
+            if fact in OTHERS:
+                yield Mismatch(place, OTHERS[fact])
+            elif fact.removeprefix("ipv6_") == "addresses":
+                yield from _address_mismatches(place, value)
+            elif fact.removeprefix("ipv6_") == "rules":
+                yield from _rule_mismatches(place, value)
+            elif fact.removeprefix("ipv6_") == "routes":
+                yield from _route_mismatches(place, value)
+            else:
+                assert fact == "settings", f"{fact} needs a mismatch"
+
+
+def _address_mismatches(place: tuple[Any, ...], addresses: list[str]) -> Iterator[Mismatch]:
+    yield Mismatch(place, [*addresses, "192.0.2.1/31"])
+    for number in range(len(addresses)):
+        yield Mismatch((*place, number), None)
+        yield Mismatch((*place, number), "192.0.2.1/31")
+
+
+def _rule_mismatches(place: tuple[Any, ...], rules: list[Document]) -> Iterator[Mismatch]:
+    yield Mismatch(place, [*rules, {"table": "254", "priority": "3000"}])
+    for number in range(len(rules)):
+        yield Mismatch((*place, number), None)
+        yield Mismatch((*place, number, "table"), "254")
+        yield Mismatch((*place, number, "priority"), "32767")
+
+
+def _route_mismatches(place: tuple[Any, ...], routes: list[Document]) -> Iterator[Mismatch]:
+    own_table = routes[0]["table"]
+    yield Mismatch(place, [*routes, {"to": "192.0.2.0/24", "via": "192.0.2.1", "table": own_table, "metric": 0}])
+    for number, route in enumerate(routes):
+        yield Mismatch((*place, number), None)
+        others = {"to": "192.0.2.0/24", "via": "192.0.2.1", "table": "77", "metric": 7777, "mtu": 1400}
+        if "src" in route:
+            others["src"] = "192.0.2.1"
+        yield from (Mismatch((*place, number, key), other) for key, other in others.items())
+        if "src" in route:
+            yield Mismatch((*place, number, "src"), None)
 
 
 def _settings(document: Document) -> Iterator[Mismatch]:
@@ -167,13 +248,38 @@ def test_a_node_that_is_as_its_document_says_shows_nothing(pod: Pod, vendor: str
 def test_every_value_that_is_set_on_a_node_has_a_mismatch_that_is_found(pod: Pod, vendor: str) -> None:
     fabric = fabric_of(pod, vendor)
     document = document_of(fabric)
-    reading = reading_of(document)
-    missed = []
-    for mismatch in mismatches(document, reading):
-        findings = found(fabric, vendor, mismatch.apply(reading))
-        if not any("gpu1" in finding.devices for finding in findings):
-            missed.append(mismatch)
-    assert not missed
+    assert not missed_on(fabric, vendor, [*mismatches(reading_of(document)), *_settings(document)])
+
+
+ADDRESSES = {
+    "both families": "addressing: {hosts: 10.32.0.0/11, hosts_ipv6: fd00:10::/44}",
+    "IPv6 preferred": "addressing: {hosts: 10.32.0.0/11, hosts_ipv6: fd00:10::/44}\nhosts: {rdma_family: ipv6}",
+    "IPv6 alone": "addressing: {hosts: none, underlay: unnumbered, hosts_ipv6: fd00:10::/44}",
+}
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_every_address_rule_and_route_of_a_node_has_a_mismatch_that_is_found(pod: Pod, name: str) -> None:
+    fabric = pod(f"{ADDRESSES[name]}\n")
+    assert not missed_on(fabric, "nvidia", list(mismatches(reading_of(document_of(fabric)))))
+
+
+def test_nics_that_several_leaves_share_have_mismatches_that_are_found() -> None:
+    fabric = design(load_intent(DUAL_TOR), load_catalog()).fabric
+    assert fabric is not None
+    assert not missed_on(fabric, "nvidia", list(mismatches(reading_of(document_of(fabric)))))
+
+
+def missed_on(fabric: Fabric, vendor: str, seeded: list[Mismatch]) -> list[Mismatch]:
+    """Return the mismatches of the first node of a fabric that are not found; without one nothing is found."""
+    reading = reading_of(document_of(fabric), fabric.hosts[0].ports[0].speed_gbps * 1000)
+    assert not found(fabric, vendor, reading)
+    assert {mismatch.place[0] for mismatch in seeded} == reading.keys()
+    return [
+        mismatch
+        for mismatch in seeded
+        if not any("gpu1" in finding.devices for finding in found(fabric, vendor, mismatch.apply(reading)))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +337,36 @@ def test_what_is_read_on_a_node_after_a_change_shows_nothing(pod: Pod, vendor: s
     )
     assert {"state": "up", "mtu": 9000}.items() <= facts["nics"]["rail0"].items()
     assert [finding.message for finding in findings if "rail1" not in finding.message] == []
+
+
+@pytest.mark.parametrize(
+    ("family", "words", "facts"),
+    [(4, "rule", ("tables", "rule_priorities")), (4, "route", ("routes",)), (6, "rule", ("ipv6_tables",)),
+     (6, "route", ("ipv6_routes",))],
+)  # fmt: skip
+def test_what_a_node_could_not_show_is_unknown_and_not_empty(
+    pod: Pod, family: int, words: str, facts: tuple[str, ...], tmp_path: Path
+) -> None:
+    fabric = pod(f"{ADDRESSES['both families']}\n")
+    document = document_of(fabric)
+    load(PROGRAMS / "railweave_host.py", "railweave_host")
+    program = load(PROGRAMS / "railweave_facts.py", "railweave_facts")
+    machine = program.node.Machine(str(tmp_path))
+    links = [{"ifname": "rail0", "mtu": 9000, "flags": ["UP"], "addr_info": []}]
+
+    def run(command: list[str]) -> str:
+        if list(command[:5]) == ["ip", "-j", "-N", f"-{family}", words]:
+            raise program.node.FaultError("Terminated")
+        return json.dumps(links if "address" in command else [])
+
+    machine.run = run
+    read = node_facts(program.facts(machine, {**document, "nic": {"steps": []}}), None)
+    assert set(facts).isdisjoint(read["nics"]["rail0"])
+    of_others = {"tables", "rule_priorities", "routes", "ipv6_tables", "ipv6_routes"} - set(facts)
+    assert of_others <= read["nics"]["rail0"].keys()
+    files = {"gpu1": ("gpu1.json", json.dumps(read))}
+    (lacks,) = uncompared_findings(fabric, files)
+    assert all(f"{fact} of rail0" in lacks.message for fact in facts)
 
 
 def reads_of(vendor: str, pod: Pod) -> list[Mapping[str, Any]]:

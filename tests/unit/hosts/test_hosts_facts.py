@@ -51,7 +51,7 @@ def facts(settings: dict[str, Any], vendor: str | None, **link: Any) -> dict[str
 def test_settings_of_both_vendors_become_the_same_facts(vendor: str, settings: dict[str, Any]) -> None:
     found = facts(settings, vendor)
     other = found.pop("settings", {})
-    assert found == {"mtu": 9000, "addresses": [], "tables": [], **MEANT}
+    assert found == {"mtu": 9000, "addresses": [], "tables": [], "rule_priorities": [], **MEANT}
     assert other == ({"dcbx": "OS controlled"} if vendor == "nvidia" else {})
 
 
@@ -64,8 +64,10 @@ def test_amd_s_words_become_facts_too() -> None:
 
 def test_what_was_not_read_is_no_fact() -> None:
     left = {"trust": "", "pfc": "", "dscp to priority": {}, "traffic class": "", "cnp dscp": "x"}
-    assert facts(left, "nvidia").keys() == {"mtu", "addresses", "tables"}
-    assert facts(NVIDIA, None).keys() == {"mtu", "addresses", "tables"}
+    kept = {"mtu", "addresses", "tables", "rule_priorities"}
+    assert facts(left, "nvidia").keys() == kept
+    assert facts(NVIDIA, None).keys() == kept
+    assert node_facts({"interfaces": {"rail0": {"mtu": 9000}}}, "nvidia") == {"nics": {"rail0": {"mtu": 9000}}}
 
 
 def test_a_nic_that_trusts_pcp_is_said_to() -> None:
@@ -85,6 +87,7 @@ def test_a_nic_that_trusts_pcp_is_said_to() -> None:
         ({"pcie_speed": "Unknown", "pcie_width": "16"}, "pcie", None),
         ({"autoneg": "off"}, "autoneg", "off"),
         ({"rules": [{"from": "10.0.0.1", "table": "100", "priority": "1000"}]}, "tables", [100]),
+        ({"rules": [{"from": "10.0.0.1", "table": "100", "priority": "1000"}]}, "rule_priorities", [1000]),
     ],
 )
 def test_what_linux_knows_of_a_port_is_put_into_the_words_of_switches(

@@ -1,14 +1,15 @@
 """A rail is up and has its own address, a rule for it that names the rail's own table, and there a route to its leaf;
 else packets of one rail leave on another, or on none."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.fabric.model import IPV6_LINK_LENGTH
 from railweave.hosts.render import intended_routes
-from railweave.hosts.values import Rail
+from railweave.hosts.values import NicAddress, Rail
 from railweave.units import ipv4_text, ipv6_text
+from railweave.wording import command_line
 
 RULE = rule(
     "N-2",
@@ -19,12 +20,13 @@ RULE = rule(
 
 
 class _Family(NamedTuple):
-    """An address of a rail, the addresses of its interface with their lengths, the tables of the rules for these, and
-    what begins the names of its facts and its command."""
+    """An address of a rail, the addresses of its interface with their lengths, the tables and priorities of the rules
+    for these, and what begins the names of its facts and its command."""
 
     text: str
     addresses: tuple[str, ...]
     tables: tuple[int, ...]
+    priorities: tuple[int, ...]
     facts: str
     command: str
 
@@ -33,7 +35,7 @@ class _Family(NamedTuple):
 def rails(node: NodeRead) -> Breaches:
     """Compare the addresses and tables of each rail."""
     for rail in node.rails:
-        for family in _families(rail):
+        for family in _families(node, rail):
             yield from _breaches(node, rail, family)
 
 
@@ -60,46 +62,93 @@ def routes(node: NodeRead) -> Breaches:
         ):
             if actual is not None:
                 yield from _wrong_routes(node, rail, expected, _by_place(actual), command)
+                yield from _further_routes(node, rail, expected, actual, command)
 
 
-def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
-    """Return the next hops of routes by destination, table and metric."""
-    return {
-        (str(route.get("to")), str(route.get("table")), str(route.get("metric", 0))): str(route.get("via", ""))
-        for route in routes
-    }
+_Place = tuple[str, str, str]
+"""Destination, table and metric of a route."""
+
+
+def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[_Place, Mapping[str, Any]]:
+    return {_place(route): route for route in routes}
+
+
+def _place(route: Mapping[str, Any]) -> _Place:
+    return str(route.get("to")), str(route.get("table")), str(route.get("metric", 0))
 
 
 def _wrong_routes(
     node: NodeRead,
     rail: Rail,
     expected: Iterable[Mapping[str, Any]],
-    actual: Mapping[tuple[str, str, str], str],
+    actual: Mapping[_Place, Mapping[str, Any]],
     command: str,
 ) -> Breaches:
     end, devices = f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
     for route in expected:
-        place = (route["to"], str(route["table"]), str(route.get("metric", 0)))
-        via = actual.get(place)
-        if via == route["via"]:
+        place = _place(route)
+        found = actual.get(place)
+        if found is None:
+            differs = f"does not exist; {rail.switch} is {route['via']}"
+        elif str(found.get("via", "")) != route["via"]:
+            differs = f"leads to {found.get('via', '')}; {rail.switch} is {route['via']}"
+        elif "src" in route and found.get("src") != route["src"]:
+            differs = f"sends from {found.get('src', 'the first address')}, not {route['src']}"
+        elif found.get("mtu") != route.get("mtu"):
+            carries = f"packets of {found['mtu']} bytes" if "mtu" in found else "what the interface carries"
+            differs = f"lets {carries} through, not {route.get('mtu', 'what the interface carries')}"
+        else:
             continue
-        leads = f"leads to {via}" if via is not None else "does not exist"
-        message = f"the route of {end} to {route['to']} in table {place[1]} {leads}; {rail.switch} is {route['via']}"
-        words = f"{command} replace {route['to']} via {route['via']} dev {rail.name} table {place[1]}"
+        message = f"the route of {end} to {route['to']} in table {place[1]} {differs}"
+        words = f"{command} replace {route['to']} via {route['via']} dev {rail.name}"
+        words += "".join(f" {key} {route[key]}" for key in ("src", "mtu") if key in route)
+        words += f" table {place[1]}"
         if place[2] != "0":
             words += f" metric {place[2]}"
         yield Breach("", message, words, devices=devices)
 
 
-def _families(rail: Rail) -> tuple[_Family, ...]:
-    ipv4, ipv6 = rail.ipv4, rail.ipv6
-    own = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.ipv4_addresses)
-    tables = (rail.table, *(rail.nic.tables if rail.nic else ()))
-    address = ipv6_text(ipv6.address) if ipv6 else ""
-    return (
-        *([_Family(ipv4_text(ipv4.address), own, tables, "", "ip")] if ipv4 else []),
-        *([_Family(address, (f"{address}/{IPV6_LINK_LENGTH}",), (rail.table,), "ipv6_", "ip -6")] if ipv6 else []),
-    )
+def _further_routes(
+    node: NodeRead,
+    rail: Rail,
+    expected: Iterable[Mapping[str, Any]],
+    actual: Iterable[Mapping[str, Any]],
+    command: str,
+) -> Breaches:
+    """Yield routes in a table of a rail that no rail has there: what they lead to leaves otherwise."""
+    rails_of_table = {str(one.table) for one in node.rails}
+    places = {_place(route) for route in expected}
+    for route in actual:
+        place = _place(route)
+        if place[1] in rails_of_table and place not in places:
+            message = (
+                f"table {place[1]} of {node.host.name} has a route to {place[0]} over {rail.name} via"
+                f" {route.get('via', '')}, which no rail has there"
+            )
+            words = f"{command} del {place[0]} dev {rail.name} table {place[1]}"
+            if place[2] != "0":
+                words += f" metric {place[2]}"
+            yield Breach("", message, words, devices=(node.host.name, rail.switch))
+
+
+def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
+    if rail.ipv4 is not None:
+        addresses = tuple(f"{ipv4_text(address)}/{length}" for address, length in rail.ipv4_addresses)
+        tables = [rail.table]
+        priorities = [rail.rule_priority]
+        if rail.nic is not None:
+            tables += rail.nic.tables
+            priorities += sorted(port.rule_priority for port in _ports_of_nic(node, rail.nic.address))
+        yield _Family(ipv4_text(rail.ipv4.address), addresses, tuple(tables), tuple(priorities), "", "ip")
+    if rail.ipv6 is not None:
+        address = ipv6_text(rail.ipv6.address)
+        own = (f"{address}/{IPV6_LINK_LENGTH}",)
+        yield _Family(address, own, (rail.table,), (rail.rule_priority,), "ipv6_", "ip -6")
+
+
+def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
+    """Yield what the ports of the NIC with an address have of it."""
+    yield from (rail.nic for rail in node.rails if rail.nic is not None and rail.nic.address == address)
 
 
 def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
@@ -120,3 +169,12 @@ def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
             fix = f"add the rules of {end} as rendered (rails.json)"
         message = f"what leaves with the {of}address of {end} is routed by table {by}, {its}"
         yield Breach("", message, fix, devices=devices)
+        return
+    priorities = nic.get(f"{family.facts}rule_priorities")
+    if priorities is not None and priorities != list(family.priorities):
+        held = ", ".join(map(str, priorities)) or "none"
+        message = (
+            f"the rules for addresses of {end} to {rail.switch} have priority {held}, not"
+            f" {', '.join(map(str, family.priorities))}: other rules may come first"
+        )
+        yield Breach("", message, f"set the rules of {end}: `{command_line('hosts', 'apply')}`", devices=devices)

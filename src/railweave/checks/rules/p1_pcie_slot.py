@@ -39,10 +39,11 @@ def intended(intent: Intent) -> Breaches:
 def trained(node: NodeRead) -> Breaches:
     """Compare each slot as the NIC has trained."""
     for port in node.ports:
-        slot = load_catalog().find_pcie_slot(str(port.facts.get("pcie", "")))
-        if slot is not None and slot.raw_gbps < port.nic_gbps:
+        link = port.facts.get("pcie", "")
+        raw_gbps = load_catalog().pcie_link_gbps(link)
+        if raw_gbps is not None and raw_gbps < port.nic_gbps:
             message = (
-                f"{port} has trained as {slot.id} with {slot.raw_gbps:.0f} Gb/s, its ports and {port.devices[-1]} run"
+                f"{port} has trained as {link} with {raw_gbps:.0f} Gb/s, its ports and {port.devices[-1]} run"
                 f" {format_speed(port.nic_gbps)}"
             )
             fix = "seat the NIC in a slot that carries it, and look at LnkSta of lspci -vv"

@@ -1,0 +1,58 @@
+"""What the facts of a GPU node do not tell, so that no check compares it.
+
+A fact that is missing says nothing: neither that a node is as intended nor that it is not.
+"""
+
+from collections.abc import Iterator
+
+from railweave.catalog.load import load_catalog
+from railweave.checks.registry import NodePort, NodeRead
+from railweave.hosts.settings import unread_settings
+from railweave.hosts.values import Rail, kernel_settings
+from railweave.wording import first_few
+
+_OF_LINK = ("mtu", "state", "speed_gbps", "autoneg", "fec", "pcie")
+_OF_FAMILY = ("addresses", "tables", "rule_priorities", "routes")
+
+
+def unread_facts(node: NodeRead) -> Iterator[str]:
+    """Yield what was not read of a node, as far as checks of traffic classes need it."""
+    yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
+    intended = node.intended
+    for port in node.ports if "nics" in node.document else ():
+        if port.interface not in node.document["nics"]:
+            yield f"nics.{port.interface}"
+        elif port.readable and port.readable.isdisjoint(port.facts):
+            yield f"RDMA settings of nics.{port.interface}"
+        elif settings := port.facts.get("settings"):
+            yield from (f"{what} of nics.{port.interface}" for what in unread_settings(intended, settings))
+
+
+def uncompared_facts(node: NodeRead) -> Iterator[str]:
+    """Yield the other facts that checks look at and that were not read, each with its interfaces."""
+    stated = node.document.get("sysctl", {})
+    if lacks := [key for key in kernel_settings(node.rails) if key not in stated]:
+        yield f"sysctl {first_few(lacks, 2)}"
+    rail_of = {rail.name: rail for rail in node.rails}
+    interfaces_without: dict[str, list[str]] = {}
+    for port in node.ports:
+        if port.interface in node.document.get("nics", {}):
+            for fact in _lacking(node, port, rail_of[port.interface]):
+                interfaces_without.setdefault(fact, []).append(port.interface)
+    yield from (f"{fact} of {first_few(names, 2)}" for fact, names in interfaces_without.items())
+
+
+def _lacking(node: NodeRead, port: NodePort, rail: Rail) -> Iterator[str]:
+    yield from (fact for fact in _OF_LINK if fact not in port.facts)
+    link = port.facts.get("pcie")
+    if link is not None and load_catalog().pcie_link_gbps(link) is None:
+        yield f"a known pcie ({link})"
+    if rail.ipv4 is not None:
+        yield from (fact for fact in _OF_FAMILY if fact not in port.facts)
+    if rail.ipv6 is not None:
+        yield from (f"ipv6_{fact}" for fact in _OF_FAMILY if f"ipv6_{fact}" not in port.facts)
+    if port.readable.isdisjoint(port.facts):
+        return
+    yield from (fact for fact in ("pause_rx", "pause_tx") if fact in port.readable and fact not in port.facts)
+    if not port.facts.get("settings") and next(unread_settings(node.intended, {}), None) is not None:
+        yield "settings"
