@@ -50,8 +50,15 @@ def _content(host: Host, where: str) -> bytes:
 
 
 def prepare(host: Host, state: State) -> dict[str, Any]:
-    """Write down what is to boot when a transaction has ended; return why that failed, empty if it did not."""
-    return _failure(lambda: _prepare(host, state))
+    """Write down what is to boot when a transaction has ended; return why that failed, empty if it did not.
+
+    Where it fails, what was written down for this transaction earlier is gone as well, unless it is being put in place.
+    """
+    failure = _failure(lambda: _prepare(host, state))
+    if failure and not state.unsaved:
+        with contextlib.suppress(OSError):
+            remove(host, JOURNAL)
+    return failure
 
 
 def conclude(host: Host, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from virtual_switch import FRR_IGNORED, STATE, World, encoded, frr_lines
 
+from railweave_switch.host import Done
 from railweave_switch.rows import tables_of, unmet
 
 BEFORE: dict[str, Any] = {
@@ -43,7 +45,10 @@ CHANGED_LINE = ("router bgp 65001", "timers bgp 1 3")
 DAMAGES: tuple[bytes | None, ...] = (b"", b'{"version": 1, "id', b"{}", None, b"\0" * 64, b"[]")
 """What becomes of a state file: empty, truncated, without content, removed, zeros, another value."""
 KINDS = ("none", "kill worker", "kill guard", "kill both", "disk", "redis", "frr", "lost frr", "damage", "clock",
-         "refuse", "reboot", "warm reboot", "foreign save")  # fmt: skip
+         "refuse", "reboot", "warm reboot", "foreign save", "bgpd", "late bgpd", "lies", "frozen",
+         "replayed")  # fmt: skip
+"""``lies``: a command of SONiC that says it did what it did not, or the other way round; ``frozen``: a process of the
+program that goes on after so long; ``replayed``: a call of the client that arrives a second time, later."""
 FRR_KINDS = ("none", "kill worker", "kill guard", "frr", "refuse", "reboot", "bgpd", "late bgpd")
 """With these a daemon of FRR goes away and boots again, or starts after the others."""
 UNGUARDED = frozenset({"kill both", "reboot", "warm reboot"})
@@ -152,6 +157,8 @@ class Case:
     confirmed: bool = False
     kept: bool = False
     told: str = ""
+    calls: list[Callable[[], dict[str, Any]]] = field(default_factory=list)
+    """What the client sent, to be sent again."""
 
 
 class Broken(AssertionError):  # noqa: N818
@@ -165,23 +172,52 @@ def run_case(seed: int, kinds: Sequence[str] = KINDS) -> Case:
     world = new_world()
     case = Case(seed, tuple(rng.sample(kinds, rng.choice((1, 1, 1, 2, 2, 3)))))
     asked = transaction(deadline_s=rng.choice((30.0, 30.0, 5.0, None)))
+    if "lies" in case.kinds and asked["deadline_s"] is None:
+        asked["deadline_s"] = 60.0  # nobody would read back what FRR took before it is kept
     world.on_write = lambda path, data: _watch(world, path, data, case)
     for kind in case.kinds:
         _arm(world, kind, rng)
-    answer = world.send("apply", asked)
-    world.advance(rng.choice((0.0, 1.0, 10.0, 29.5)))
-    client = rng.choice(("confirm", "revert", "roll back", "nothing", "nothing"))
-    if client in ("confirm", "roll back"):
-        answer = world.call("confirm") or answer
-    elif client == "revert":
-        world.call("revert")
-    case.confirmed = answer.get("outcome") == "confirmed" and not answer.get("error") and client != "roll back"
-    if client == "roll back":
-        world.advance(rng.choice((0.0, 10.0)))
-        world.call("revert", "--commit", asked["id"], "--id", ROLLBACK)
+    _client(world, asked, case, rng)
+    if "replayed" in case.kinds:
+        _replay(world, case, rng)
     world.advance(4000.0)
     _end(world, asked, case)
     return case
+
+
+def _client(world: World, asked: Mapping[str, Any], case: Case, rng: random.Random) -> None:
+    """Do what a client does: apply, and confirm, revert, roll back, or be lost."""
+
+    def sent(*words: str) -> dict[str, Any]:
+        case.calls.append(partial(world.call, *words))
+        return world.call(*words)
+
+    last = world.last()
+    case.calls.append(partial(world.send, "apply", {**asked, "last": last}))
+    answer = world.send("apply", asked)
+    world.advance(rng.choice((0.0, 1.0, 10.0, 29.5)))
+    client = rng.choice(("confirm", "revert", "roll back", "nothing", "nothing"))
+    if client in ("confirm", "roll back") and "lies" in case.kinds and list(CHANGED_LINE) not in _added(answer):
+        client = "revert"  # as our driver does: of FRR only what was read back says what is there
+    if client in ("confirm", "roll back"):
+        answer = sent("confirm", "--id", asked["id"]) or answer
+    elif client == "revert":
+        sent("revert", "--id", asked["id"])
+    case.confirmed = answer.get("outcome") == "confirmed" and not answer.get("error") and client != "roll back"
+    if client == "roll back":
+        world.advance(rng.choice((0.0, 10.0)))
+        sent("revert", "--commit", asked["id"], "--last", asked["id"], "--id", ROLLBACK)
+
+
+def _added(answer: Mapping[str, Any]) -> list[Any]:
+    return list((answer.get("frr") or {}).get("added") or ())
+
+
+def _replay(world: World, case: Case, rng: random.Random) -> None:
+    """Let calls of the client arrive once more, later."""
+    for _ in range(rng.choice((1, 2, 3))):
+        world.advance(rng.choice((0.0, 5.0, 100.0)))
+        rng.choice(case.calls)()
 
 
 SUCCESSOR = "20261122-000005-bbbb"
@@ -190,7 +226,9 @@ LATE = "20261122-000007-dddd"
 
 NAME = {"PORT": {"Ethernet4": {"description": "the successor's"}}}
 NO_NAME: dict[str, Any] = {"PORT": {"Ethernet4": {"description": None}}}
-OVERTAKEN = ("none", "none", "kill worker", "kill guard", "kill both", "disk", "frr", "clock", "warm reboot", "reboot")
+OVERTAKEN = ("none", "none", "kill worker", "kill guard", "kill both", "disk", "frr", "clock", "warm reboot", "reboot",
+             "bgpd", "late bgpd", "lies", "frozen", "foreign commit", "foreign commit")  # fmt: skip
+"""``foreign commit``: the other client's change arrives amid the first one's, at any step of it."""
 
 
 def successors_change() -> dict[str, Any]:
@@ -218,17 +256,18 @@ def run_overtaken(seed: int) -> str:
     world = new_world()
     asked = transaction(deadline_s=rng.choice((30.0, 5.0)))
     kind = rng.choice(OVERTAKEN)
-    if kind != "none":
+    amid: list[bool] = []
+    if kind == "foreign commit":
+        world.at_step[rng.randint(1, 300)] = lambda: amid.append(_succeed(world, rng))
+    elif kind != "none":
         _arm(world, kind, rng)
     world.send("apply", asked)
     if rng.random() < 0.3:
         world.call("confirm", "--id", str(asked["id"]))
-    slept = world.last()
+    slept = str(asked["id"]) if amid else world.last()
     world.advance(rng.choice((0.0, 20.0, 100.0, 500.0)))
     world.call("status")
-    world.send("apply", successors_change())
-    world.advance(rng.choice((0.0, 10.0)))
-    confirmed = world.call("confirm", "--id", SUCCESSOR).get("outcome") == "confirmed"
+    confirmed = any(amid) or _succeed(world, rng)
     calls: dict[str, Callable[[], dict[str, Any]]] = {
         "confirms": lambda: world.call("confirm", "--id", str(asked["id"])),
         "reverts": lambda: world.call("revert", "--id", str(asked["id"])),
@@ -247,6 +286,13 @@ def run_overtaken(seed: int) -> str:
     if confirmed and (named is None or world.last() != SUCCESSOR):
         raise Broken(f"{where}: what was confirmed is gone")
     return what if confirmed else ""
+
+
+def _succeed(world: World, rng: random.Random) -> bool:
+    """Let the other client commit; return whether that was confirmed."""
+    world.send("apply", successors_change())
+    world.advance(rng.choice((0.0, 10.0)))
+    return world.call("confirm", "--id", SUCCESSOR).get("outcome") == "confirmed"
 
 
 def _watch(world: World, path: str, data: bytes, case: Case) -> None:
@@ -322,7 +368,8 @@ def _arm(world: World, kind: str, rng: random.Random) -> None:
         "clock": lambda: setattr(world, "wall", world.wall + rng.choice((-1e6, 1e6))),
         "reboot": world.reboot,
         "warm reboot": lambda: world.reboot(warm=True),
-        "foreign save": world.save,
+        "foreign save": lambda: _save_by_hand(world),
+        "frozen": lambda: world.advance(rng.choice((20.0, 60.0, 500.0, 2000.0))),
         "bgpd": lambda: world.stop_daemon("bgpd", rng.choice((5.0, 40.0))),
     }
     world.reserve_helps = rng.random() < 0.7
@@ -336,10 +383,18 @@ def _arm(world: World, kind: str, rng: random.Random) -> None:
         world.late["bgpd"] = rng.choice((5.0, 40.0))
     elif kind == "refuse":
         _refuse(world, rng)
-    elif kind in strikes and rng.random() < 0.5:
+    elif kind == "lies":
+        _lie(world, rng)
+    elif kind == "frozen" or (kind in strikes and rng.random() < 0.5):
         world.at_step[rng.randint(1, 420)] = strikes[kind]
     elif kind in strikes:
         world.at(world.now + rng.uniform(0.0, 45.0), strikes[kind])
+
+
+def _save_by_hand(world: World) -> None:
+    """Save as an operator does who sees that all daemons run: without one of them its lines would be lost by that."""
+    if not world.is_loading():
+        world.save()
 
 
 def _kill_all(world: World) -> None:
@@ -364,15 +419,33 @@ def _damage(world: World, rng: random.Random) -> None:
 
 
 def _refuse(world: World, rng: random.Random) -> None:
-    from railweave_switch.host import Done
+    _answer_instead(world, rng, lambda words: Done(1, "", "Error: refused"))
 
+
+def _lie(world: World, rng: random.Random) -> None:
+    """Let a command say that it did what it did not, or that it failed although it did it."""
+    if rng.random() < 0.5:
+        _answer_instead(world, rng, lambda words: Done(0, "", ""))
+    else:
+        _answer_instead(world, rng, lambda words: _failed_after(world, words))
+
+
+def _failed_after(world: World, words: Sequence[str]) -> Done:
+    instead, world.refuse = world.refuse, lambda words: None
+    world.execute(words, "")
+    world.refuse = instead
+    return Done(1, "", "Error: lost")
+
+
+def _answer_instead(world: World, rng: random.Random, answer: Callable[[Sequence[str]], Done]) -> None:
+    """Let up to three calls of one of SONiC's commands be answered otherwise."""
     left = [rng.randint(1, 3)]
     words_of = rng.choice((["config", "load"], ["vtysh", "-f"], ["config", "apply-patch"], ["config", "save"]))
 
-    def refuse(words: Any) -> Done | None:
+    def instead(words: Sequence[str]) -> Done | None:
         if list(words[: len(words_of)]) == words_of and left[0] > 0:
             left[0] -= 1
-            return Done(1, "", "Error: refused")
+            return answer(words)
         return None
 
-    world.refuse = refuse
+    world.refuse = instead

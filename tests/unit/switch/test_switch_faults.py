@@ -5,7 +5,7 @@ The cases are seeded (``switch_cases``); ``make faults`` runs ten thousand.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
@@ -280,6 +280,30 @@ def test_a_save_is_refused_while_a_commit_waits_and_says_why_where_it_fails() ->
     world.call("confirm")
     world.refuse = lambda words: Done(1, "", "No space left") if list(words[:2]) == ["config", "save"] else None
     assert "it could not be saved: config save" in world.call(*SAVE)["error"]
+
+
+def test_what_was_to_be_saved_before_it_was_restored_again_is_not_saved_where_the_second_time_fails() -> None:
+    """bgpd ends while a rollback is saved, and boots the change: what was prepared holds it, and must not stay."""
+    world, _ = confirmed()
+    saves = []
+
+    def strike(words: Sequence[str]) -> Done | None:
+        if list(words[:2]) != ["config", "save"]:
+            return None
+        saves.append(words)
+        if len(saves) == 2:
+            return Done(1, "", "No space left on device")
+        world.stop_daemon("bgpd", 5.0)
+        return None
+
+    world.refuse = strike
+    answer = world.call(*ROLL_BACK)
+    assert (answer["outcome"], len(saves)) == ("reverted", 2)
+    assert world.call("status")["status"]["unsaved"]
+    world.refuse = lambda words: None
+    world.call("recover")
+    assert is_restored(world)
+    assert switch_cases.boots_before(world)
 
 
 def test_a_change_that_somebody_saved_before_it_was_reverted_does_not_boot_either() -> None:
