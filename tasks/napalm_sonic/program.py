@@ -67,6 +67,11 @@ class SwitchProgram:
         status = status_of(answer["status"])
         return replace(seen, waiting=status.waits_for, broken=status.broken)
 
+    @decodes("its routes")
+    def ports_towards(self, prefix: str) -> frozenset[str]:
+        """Return the ports over which the switch sends what goes to an IPv4 prefix; none where no route is in force."""
+        return frozenset(map(str, self._read(["observe", "--towards", prefix])["towards"]))
+
     @decodes("its objects and processes")
     def probe(self) -> Mapping[str, Any]:
         """Return the ASIC's objects by digest, links, processes and counters (``railweave_switch.probing``)."""

@@ -19,7 +19,7 @@ from railweave_switch.answers import DEVICE_ERRORS, RefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Host, Process
 from railweave_switch.probing import probe
-from railweave_switch.reading import UnreadableError, looked, read
+from railweave_switch.reading import UnreadableError, looked, read, towards
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, Stage, path, report, write
 from railweave_switch.state_forms import DamagedError, VersionError
@@ -59,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
     for name in ("--config", "--frr", "--rollback"):
         reading.add_argument(name, default="")
     _add_look(reading)
-    _add_look(verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters"))
+    observing = verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
+    _add_look(observing)
+    observing.add_argument("--towards", default="", help="nothing but the ports in use towards this IPv4 prefix")
     verb("probe", "objects of the ASIC by digest, links, processes of daemons, and which counters there are")
     for name, help_text in (
         ("apply", "carry out a transaction"),
@@ -158,14 +160,19 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
     if verb == "install":
         return install(host, asked)
     if verb == "observe":
-        asked = asked if asked["counters"] else {**asked, "observe": True}
-        return {"outcome": "read", "status": report(host), **looked(host, asked)}
+        return {"outcome": "read", "status": report(host), **_observed(host, asked)}
     if verb == "probe":
         return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
         return {"outcome": "read", "rejected": _rejected(host, _checked(received(stdin(), asked)))}
     settle_if_free(host)
     return read(host, asked) if verb == "read" else status(host, asked)
+
+
+def _observed(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+    if asked["towards"]:
+        return {"towards": towards(host, asked["towards"])}
+    return looked(host, asked if asked["counters"] else {**asked, "observe": True})
 
 
 def _checked(text: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "
          "bgpTimerUpMsec", "peerBfdInfo", *TIMERS)  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
+_PREFIX = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}")
 _IMAGE = re.compile(r"^(release|branch|build_version): *'?([^'\n]*)'?$", re.MULTILINE)
 
 
@@ -174,6 +175,18 @@ def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
             name: {counter: one[counter] for counter in _FAMILY if counter in one} for name, one in families.items()
         },
     }
+
+
+def towards(host: Host, prefix: str) -> list[str]:
+    """Return the ports over which the kernel sends what goes to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c)."""
+    if not _PREFIX.fullmatch(prefix):
+        raise UnreadableError(f"`{prefix}` is no IPv4 prefix")
+
+    def used(found: Mapping[str, Any]) -> list[str]:
+        hops = (hop for route in found.get(prefix, ()) if route.get("selected") for hop in route["nexthops"])
+        return sorted({hop["interfaceName"] for hop in hops if hop.get("fib") and "interfaceName" in hop})
+
+    return _printed(host, ("vtysh", "-c", f"show ip route {prefix} json"), used)
 
 
 def counted(host: Host) -> dict[str, dict[str, str]]:

@@ -25,9 +25,12 @@ from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 from sonic_sim import server
 from sonic_sim.bgp import routes
+from sonic_sim.bgp.routes import pass_seconds
 from sonic_sim.clock import Clock
 from sonic_sim.configdb import to_json
 from sonic_sim.device import CONFIG_FILE, FRR_FILE, Device
+from sonic_sim.shell.run import Shell
+from sonic_sim.shell.streams import Captured
 from sonic_sim.simulation import Simulation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,3 +133,11 @@ def _loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(300)
         loop.close()
+
+
+def typed(device: Device, line: str) -> str:
+    """Return what a command line prints that somebody types on a switch as root, once routes have converged."""
+    captured = Captured("")
+    asyncio.run(Shell(device, "root", "/root").run_line(line, captured.streams))
+    pass_seconds(device.network, 60.0)
+    return captured.stdout

@@ -78,6 +78,10 @@ class RolloutPolicy:
 
 DEFAULT_POLICY = RolloutPolicy()
 
+SPARE_LINKS = 2
+"""How many links of one switch somebody may drain unseen between two waves: who drains a third looks at the rollout's
+own drain first, and keeps a path for all traffic (RW522)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyViolation:
@@ -108,6 +112,10 @@ class Limits:
         running = [switch for switch in fabric.switches if switch.name not in self._unprovisioned]
         self._sizes = Counter(map(_group, running))
         self._columns = Counter(plane for plane, _ in {_column(one) for one in running if not one.tier.attaches_nodes})
+
+    def runs(self, name: str) -> bool:
+        """Tell whether a device carries traffic unless it is out of service."""
+        return name not in self._unprovisioned
 
     def violation(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the first rule that is broken with these devices and links out of service; None where none is."""
@@ -177,6 +185,12 @@ class Limits:
                     "restore what is out of service first",
                 )
         return None
+
+    def bears_lost_links(self, out: Collection[str], down: Collection[Link] = ()) -> bool:
+        """Tell whether no floor is crossed though `SPARE_LINKS` further links of a switch below carry nothing."""
+        paths = self._service.least_paths(out, down)
+        is_free = self._policy.uplink_floor_percent is None
+        return is_free and (paths is None or paths - SPARE_LINKS >= self._policy.path_floor)
 
     def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the floor that is crossed with these devices and links out of service; None where none is."""

@@ -20,6 +20,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.away import NOTHING_AWAY, Away
 from railweave.plan.policy import DEFAULT_POLICY, Limits, PolicyViolation, RolloutPolicy
+from railweave.plan.witness import Witness, witnesses
 from railweave.wording import natural_key
 
 Wave = tuple[str, ...]
@@ -63,6 +64,23 @@ class WaveGate:
         planes = {switch.plane for switch in moving if not switch.tier.attaches_nodes}
         names = {switch.name for switch in moving}
         return tuple(one.name for one in self.fabric.switches if one.plane in planes and one.name not in names)
+
+    def witnesses(
+        self, wave: Collection[str], failed: Collection[str], unread: Collection[str], turn: int
+    ) -> tuple[Witness, ...]:
+        """Return who shows whether the switches above the leaves beside ``wave`` carry traffic.
+
+        Nobody where a floor could be crossed by single links that are drained: the switches themselves know these.
+        ``unread`` are switches that do not answer.
+        """
+        out = {*self._out, *failed, *wave}
+        if not self._limits.bears_lost_links(out, self._down):
+            return ()
+        able = [one for one in self.fabric.switches if one.name not in out and self._limits.runs(one.name)]
+        planes = {self.fabric.switch_of[name].plane for name in wave}
+        above = [one.name for one in able if one.plane in planes and not one.tier.attaches_nodes]
+        answering = {one.name for one in able} - set(unread)
+        return witnesses(self.fabric, above, answering, down=self._down, turn=turn)
 
     def violation(
         self, wave: Collection[str], failed: Collection[str] = (), away: Away = NOTHING_AWAY

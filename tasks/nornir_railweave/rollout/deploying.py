@@ -136,12 +136,14 @@ class _Deployment:
         return DeployJob(self._compare, expectation, planned, delta, self._own, self._plan_digest)
 
     def _context(self, announce: Events) -> RolloutContext:
+        unread = frozenset(self._plan.names(DeviceState.UNREACHABLE))
         return RolloutContext(
             gate=wave_gate(self._fabric, self._plan),
             policy=self._policy,
             settled=frozenset(self._plan.names(DeviceState.UNCHANGED)),
             announce=announce,
-            look_away=looking_away(self._nr, self._fabric, self._plan.names(DeviceState.UNREACHABLE)),
+            look_away=looking_away(self._nr, self._fabric, unread),
+            unread=unread,
             operator=self._operator,
         )
 

@@ -1,22 +1,31 @@
-"""What others led traffic away from since the plan was made: read anew right before a wave takes more away."""
+"""What others led traffic away from since the plan was made: looked at anew right before a wave takes more away.
 
-from collections.abc import Callable, Collection
+Where a few switches show that all others carry traffic, these are the only ones that are asked: the cost of a rollout
+is not that of all switches times all waves. Where one of them misses a way, or does not say, each switch is asked.
+"""
+
+from collections.abc import Collection
 
 from nornir.core import Nornir
 
+from nornir_railweave.rollout.rolling_out import LookAway
 from nornir_railweave.tasks import draining
+from nornir_railweave.tasks.ports_towards import all_carry
 from railweave.fabric.model import Fabric
-from railweave.plan.away import Away, away_of
+from railweave.plan.away import NOTHING_AWAY, Away, away_of
 from railweave.plan.manual_drain import WHOLE
+from railweave.plan.witness import Witness
 
 
-def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> Callable[[Collection[str]], Away]:
-    """Return a function that reads some switches and returns what of them carries no traffic.
+def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> LookAway:
+    """Return a function that looks at some switches and returns what of them carries no traffic.
 
     A switch that does not say counts as out of service, unless it is among the ``unread``, of which the plan judged.
     """
 
-    def look(names: Collection[str]) -> Away:
+    def look(names: Collection[str], witnesses: Collection[Witness]) -> Away:
+        if witnesses and all_carry(nr, witnesses):
+            return NOTHING_AWAY
         found = draining.read(nr, [name for name in names if name not in unread and name in nr.inventory.hosts])
         return away_of(
             fabric,

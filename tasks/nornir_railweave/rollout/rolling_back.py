@@ -211,6 +211,7 @@ def _carried_out(
         replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
         announce=announce,
         look_away=looking_away(nr, fabric, unreachable),
+        unread=frozenset(unreachable),
         operator=OperatorControl(FileControl(control_file(journal.path)), journal.blocker),
     )
     ended = roll_out(nr, planned.jobs, plan.waves, context)

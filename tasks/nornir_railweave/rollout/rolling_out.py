@@ -29,6 +29,7 @@ from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeviceOutcome, Outcome
 from railweave.plan.waves import WaveGate
+from railweave.plan.witness import Witness
 from railweave.wording import first_few
 
 _POLL_S = 0.5
@@ -41,9 +42,13 @@ def _nothing() -> str:
     return ""
 
 
-def _nobody(names: Collection[str]) -> Away:
+LookAway = Callable[[Collection[str], Collection[Witness]], Away]
+"""What reads which of some switches others led traffic away from; nothing is where all ``Witness`` say so."""
+
+
+def _nobody(names: Collection[str], witnesses: Collection[Witness]) -> Away:
     """Return that nothing is led away by others: the look of a rollout whose driver cannot tell."""
-    del names
+    del names, witnesses
     return NOTHING_AWAY
 
 
@@ -63,14 +68,16 @@ class RolloutContext:
     """What a rollout goes by.
 
     ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
-    that already stand in their new state. ``look_away`` reads what others led traffic away from by now.
+    that already stand in their new state. ``look_away`` reads what others led traffic away from by now, and ``unread``
+    are the devices that did not answer when the plan was made.
     """
 
     gate: WaveGate
     policy: Policy
     settled: frozenset[str] = frozenset()
     announce: Events = silent
-    look_away: Callable[[Collection[str]], Away] = _nobody
+    look_away: LookAway = _nobody
+    unread: frozenset[str] = frozenset()
     operator: OperatorControl = field(default_factory=OperatorControl)
 
 
@@ -194,7 +201,9 @@ class _RollingOut:
         """
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
-        away = self._context.look_away(beside) if beside else NOTHING_AWAY
+        away = NOTHING_AWAY
+        if beside:
+            away = self._context.look_away(beside, gate.witnesses(wave, self._failed, self._context.unread, number))
         violation = gate.violation(wave, self._failed, away)
         if violation is not None:
             without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""

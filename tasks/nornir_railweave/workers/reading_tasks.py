@@ -12,6 +12,7 @@ from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.planning import read_running
 from nornir_railweave.tasks.draining import read_drained
+from nornir_railweave.tasks.ports_towards import ports_towards
 from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
@@ -204,6 +205,38 @@ class ReadDrained(LostAsRefused):
         """Return that the device does not say."""
         del params
         return Result(host=None, result=DrainResult(device, error=why))
+
+
+class ReadPortsTowards(LostAsRefused):
+    """``ports_towards``: over which ports a device sends to a prefix, for the floors of a rollout."""
+
+    name = ports_towards.__name__
+    changes = False
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the prefix that the device is asked for."""
+        return {"prefix": params["prefixes"][device]}
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return nobody: the task tells no step."""
+        del params
+        return silent
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Read the device."""
+        del announce
+        prefixes = {request.device: decoded(str, request.arguments["prefix"])}
+        return sorted(bench.perform(ports_towards, request.device, {"prefixes": prefixes}).result)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return the ports."""
+        del device, params, asked_s
+        return Result(host=None, result=decoded(frozenset[str], value))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return no port: the device does not say."""
+        del device, params, why
+        return Result(host=None, result=frozenset())
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:

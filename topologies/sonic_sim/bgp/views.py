@@ -51,6 +51,9 @@ def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] 
     if named := re.match(r"show bgp neighbors? (\S+)$", command):
         peers = bgp_neighbors(device, False)
         return {named[1]: peers[named[1]]} if named[1] in peers else {"bgpNoSuchNeighbor": True}
+    if named := re.match(r"show ip(v6)? route ([0-9a-f.:]+/\d+)$", command):
+        routes = routes_shown(device, 6 if named[1] else 4)
+        return {named[2]: routes[named[2]]} if named[2] in routes else {}
     one = re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command)
     return None if one is None else bgp_prefix(device, one[1])
 

@@ -1,0 +1,61 @@
+"""Who shows that switches carry traffic: a neighbor below them that sends its own over all of them.
+
+A drain, SONiC's maintenance mode and a switch that is dead end alike: the switches below take other ways. So one switch
+below tells of all that it is linked with above, where to ask each of them would cost as many commands as there are.
+What carries traffic has nothing led away; where a way is missing, each switch says itself why.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from railweave.fabric.model import Fabric, Link
+from railweave.units import ipv4_text
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A switch to ask: ``device`` sends what goes to ``prefix``, the loopback of a leaf, over all of its ``ports``,
+    unless somebody led traffic away from a switch that they lead to."""
+
+    device: str
+    prefix: str
+    ports: frozenset[str]
+
+
+def witnesses(
+    fabric: Fabric, above: Sequence[str], able: Collection[str], *, down: Collection[Link] = (), turn: int = 0
+) -> tuple[Witness, ...]:
+    """Return who together shows whether all the switches ``above`` the leaves carry traffic; nobody where one of them
+    is below no neighbor that could tell.
+
+    ``able`` are the switches that answer and take part in the fabric, ``down`` the links that carry nothing as it is.
+    Among equal ones the ``turn`` decides, so that no switch is asked each time.
+    """
+    found: list[Witness] = []
+    left = [*above]
+    while left:
+        below = [name for name in fabric.below(left[0]) if name in able]
+        if not below:
+            return ()
+        device = below[turn % len(below)]
+        links = [link for link in fabric.uplinks_of[device] if link.upper in above and link not in down]
+        target = _target(fabric, device, able)
+        seen = {link.upper for link in links}
+        if target is None or left[0] not in seen:
+            return ()
+        panel = fabric.switch_of[device].panel.ports
+        ports = frozenset(panel[link.lower_port].name for link in links)
+        found.append(Witness(device, f"{ipv4_text(fabric.switch_of[target].loopback)}/32", ports))
+        left = [name for name in left if name not in seen]
+    return tuple(found)
+
+
+def _target(fabric: Fabric, device: str, able: Collection[str]) -> str | None:
+    """Return a leaf that ``device`` reaches over all switches above it: another one of its pod, or of another pod."""
+    own = fabric.switch_of[device]
+    for other in fabric.tier_switches[0]:
+        is_beyond = other.pod == own.pod if own.tier.attaches_nodes else other.pod != own.pod
+        is_linked = fabric.network_of(other) == fabric.network_of(own)
+        if is_beyond and is_linked and other.name != device and other.name in able:
+            return other.name
+    return None
