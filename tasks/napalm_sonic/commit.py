@@ -27,7 +27,7 @@ from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.methods import classify
 from railweave.sonic.delta.recreate import set_again
-from railweave.sonic.delta.rejected import rejected_place
+from railweave.sonic.delta.rejected import REMEDY, rejected_place, unasked
 from railweave.sonic.delta.steps import PatchStep, Step, rollback_document, steps_of, undo_steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
@@ -350,6 +350,8 @@ class Committer:
         why = error_of(answer, secrets)
         if answer.get("code") == "invalid":
             why = _invalid(answer, secrets)
+        elif answer.get("code") == "unasked":
+            why = f"{unasked(why)} ({REMEDY})"
         fault = CommitError(f"{self.hostname}: {why}; {ended}")
         if said := (answer.get("refused") or {}).get("said"):
             fault.add_note(printable(shown_text(str(said), secrets)))

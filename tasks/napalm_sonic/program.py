@@ -14,7 +14,7 @@ from napalm_sonic.calling import Caller
 from napalm_sonic.decoding import decodes
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
-from railweave.sonic.delta.rejected import Rejected
+from railweave.sonic.delta.rejected import Rejected, Verdict
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
 from railweave_switch.state import KEPT_COMMITS, Stage
@@ -79,26 +79,26 @@ class SwitchProgram:
         return probe
 
     @decodes("what a reload would refuse")
-    def rejected_by_reload(self, config_db: Mapping[str, Any]) -> tuple[Rejected, ...]:
+    def rejected_by_reload(self, config_db: Mapping[str, Any]) -> Verdict:
         """Return what ``config reload`` of these tables would refuse, by the switch's own YANG models.
 
-        Nothing where the switch has no models that tell. It changes nothing and takes one command.
+        It changes nothing and takes one command.
         """
-        return self._rejected({"config_db": config_db})
+        return self._verdict({"config_db": config_db})
 
     @decodes("what its models refuse")
-    def rejected_when_written(self, changes: Mapping[str, Any]) -> tuple[Rejected, ...]:
+    def rejected_when_written(self, changes: Mapping[str, Any]) -> Verdict:
         """Return what the switch's YANG models refuse of its configuration once rows are written as a merge has them.
 
-        What they refuse already does not count. Nothing where the switch has no models. It changes nothing and takes
-        one command.
+        What they refuse already does not count. It changes nothing and takes one command.
         """
-        return self._rejected({"changes": changes})
+        return self._verdict({"changes": changes})
 
-    def _rejected(self, asked: Mapping[str, Any]) -> tuple[Rejected, ...]:
+    def _verdict(self, asked: Mapping[str, Any]) -> Verdict:
         data = json.dumps(asked).encode()
         words = ["check", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
-        return rejected_of(self._read(words, data))
+        answer = self._read(words, data)
+        return Verdict(rejected_of(answer), str(answer.get("fault") or ""))
 
     @decodes("its answer")
     def status(self) -> Status:

@@ -32,6 +32,10 @@ class CommandError(Exception):
     """A command could not be run or did not end in time; the message says which."""
 
 
+class ModelsError(Exception):
+    """The switch's YANG models cannot be asked; the message says why."""
+
+
 class DatabaseError(Exception):
     """A database does not answer, or is being filled."""
 
@@ -121,7 +125,7 @@ class Host(Protocol):
         """Return what the switch's YANG models refuse (``models_check``), None where nothing can tell.
 
         ``before`` are the tables that run, where ``after`` is written; None where ``after`` is reloaded. Raises
-        CommandError where that does not end in time.
+        ModelsError where they cannot be asked, or do not answer in time.
         """
         return None
 

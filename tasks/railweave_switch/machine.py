@@ -27,6 +27,7 @@ from railweave_switch.host import (
     Done,
     Hash,
     Host,
+    ModelsError,
     Process,
 )
 from railweave_switch.redis import SOCKETS, Redis
@@ -179,12 +180,17 @@ class Machine(Host):
     ) -> list[Sequence[str]] | None:
         """Ask in another process: this one runs without the packages among which SONiC's libraries are."""
         words = [sys.executable, "-I", os.path.abspath(sys.argv[0]), "_check", str(timeout_s / 2)]
-        done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
         try:
-            found: list[Sequence[str]] | None = json.loads(done.out)
+            done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
+            found = json.loads(done.out)
+        except CommandError as error:
+            raise ModelsError(str(error)) from error
         except ValueError as error:
-            raise CommandError(f"the check by SONiC's YANG models failed: {done.words()}") from error
-        return found
+            raise ModelsError(f"the check failed: {done.words()}") from error
+        if isinstance(found, dict):
+            raise ModelsError(str(found.get("fault")))
+        rejected: list[Sequence[str]] | None = found
+        return rejected
 
     def daemons(self) -> frozenset[str]:
         """Return the names of all processes: those in containers are the kernel's as well."""

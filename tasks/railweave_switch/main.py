@@ -23,7 +23,7 @@ from railweave_switch.reading import UnreadableError, looked, read, towards
 from railweave_switch.restart import settle_if_free
 from railweave_switch.state import OPEN, Stage, path, report, write
 from railweave_switch.state_forms import DamagedError, VersionError
-from railweave_switch.validating import CHECK_S, rejected_changes
+from railweave_switch.validating import verdict
 
 EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
 PROGRAM = "/usr/local/bin/railweave-switch"
@@ -164,7 +164,9 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
     if verb == "probe":
         return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
-        return {"outcome": "read", "rejected": _rejected(host, _checked(received(stdin(), asked)))}
+        candidate = _checked(received(stdin(), asked))
+        rejected, fault = verdict(host, candidate, host.rows("CONFIG_DB") if "changes" in candidate else {})
+        return {"outcome": "read", "rejected": rejected, "fault": fault}
     settle_if_free(host)
     return read(host, asked) if verb == "read" else status(host, asked)
 
@@ -187,12 +189,6 @@ def _checked(text: str) -> dict[str, Any]:
     if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
         raise RefusedError("the configuration is no CONFIG_DB")
     return found
-
-
-def _rejected(host: Host, asked: Mapping[str, Any]) -> list[Sequence[str]] | None:
-    if "config_db" in asked:
-        return host.rejected_by_models(asked["config_db"], None, CHECK_S)
-    return rejected_changes(host, asked["changes"], host.rows("CONFIG_DB"))
 
 
 def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ YANG_MODELS = "/usr/local/yang-models"
 MOST = 10
 """Failures that are looked for."""
 NO_MODEL = "the table has no YANG model"
+TOO_SLOW = "the models could not be loaded and asked in the time that the check may take"
 
 Tables = Mapping[str, Mapping[str, Any]]
 Rejected = tuple[str, str, str, str]
@@ -47,6 +48,10 @@ _UNSAID = "[priority,] message string"
 """All that sonic_yang says where libyang 1 refuses the default of a reference (run)."""
 
 
+class UnavailableError(Exception):
+    """The models cannot be asked; the message says why."""
+
+
 class Checker(Protocol):
     """The YANG models of a switch."""
 
@@ -63,10 +68,13 @@ class Checker(Protocol):
 def newly_rejected(
     after: Tables, before: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True
 ) -> list[Rejected]:
-    """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse."""
+    """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse.
+
+    Raises UnavailableError where that is not known in time.
+    """
     if not _found(after, checker, in_time):
         return []
-    old = _found(before, checker, in_time, most=sys.maxsize)
+    old = _found(before, checker, in_time, most=sys.maxsize, whole=True)
     new = _found(after, checker, in_time, known=frozenset(old))
     # SONiC lists numbers that are none of several rows in one message, which differs with each of them.
     places = {fault[:3] for fault in old}
@@ -82,8 +90,34 @@ def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
 
 
 def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
-    """Return what the models refuse of ``config_db``, as far as it is found while ``in_time``."""
+    """Return what the models refuse of ``config_db``, as far as it is found while ``in_time``.
+
+    Raises UnavailableError where nothing is known in time.
+    """
     return _with_needs(_found(config_db, checker, in_time), config_db, checker)
+
+
+class _Taken:
+    """What was taken out: keys of rows, fields, and the rows that lack a field by now.
+
+    What refers to these is not to blame; and the default in the place of a field may name what is not there.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing taken out."""
+        self.keys: set[str] = set()
+        self.fields: set[str] = set()
+        self.cut: set[tuple[str, str]] = set()
+
+    def causes(self, fault: Rejected, rows: Mapping[str, Any]) -> bool:
+        """Tell whether a fault of one of ``rows`` is only there because of it."""
+        table, key, _, reason = fault
+        if dangling := _DANGLING.search(reason):
+            return dangling[1] in self.keys
+        if reason == _UNSAID:
+            return (table, key) in self.cut
+        # `must` compares with a field of another row
+        return bool(self.fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
 
 
 def _found(
@@ -93,46 +127,46 @@ def _found(
     *,
     known: frozenset[Rejected] = frozenset(),
     most: int = MOST,
+    whole: bool = False,
 ) -> list[Rejected]:
-    """Return the same beside ``known``, of ``most`` failures at most."""
+    """Return the same beside ``known``, of ``most`` failures at most; ``whole``: a part of it is of no use."""
     found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
     rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
-    # Keys of rows, and fields, that were taken out: what refers to them is not to blame.
-    lost: set[str] = set()
-    lost_fields: set[str] = set()
-    # Rows that lack a field by now: the default in its place may name what is not there.
-    cut: set[tuple[str, str]] = set()
-    while len(found) - len(known.intersection(found)) < most and in_time():
+    taken = _Taken()
+    while len(found) - len(known.intersection(found)) < most:
+        if not in_time():
+            _refuse_partial(found, known, whole=whole)
+            break
         said, printed = checker.failure(rest)
         if not said:
             break
         places = list(_places(said, printed, rest) or _searched(said, rest, checker))
         for table, key, field, reason in places:
-            rows, dangling = rest[table], _DANGLING.search(reason)
+            rows = rest[table]
             named = {one[2] for one in found if one[:2] == (table, key)}
             is_new = not named or (field != "" and field not in named)
-            if dangling:
-                caused = dangling[1] in lost
-            elif reason == _UNSAID:
-                caused = (table, key) in cut
-            else:  # `must` compares with a field of another row
-                caused = bool(lost_fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
-            if is_new and not caused:
+            if is_new and not taken.causes((table, key, field, reason), rows):
                 found.append((table, key, field, reason))
             elif not is_new and _UNPARSED.search(said):  # without the fields as well: the row fits no list of its table
                 found = [(table, key, "", one[3]) if one[:2] == (table, key) else one for one in found]
             # A copy each time: a checker may know tables and rows that are the same objects.
             rest[table] = {name: row for name, row in rows.items() if name != key}
             if is_new and field:
-                lost_fields.add(field)
-                cut.add((table, key))
+                taken.fields.add(field)
+                taken.cut.add((table, key))
                 rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
             else:
-                lost |= {key, *key.split("|")}
+                taken.keys |= {key, *key.split("|")}
         if not places:
             found.append(("", "", "", _words(said)))
             break
     return [one for one in found if one not in known]
+
+
+def _refuse_partial(found: list[Rejected], known: frozenset[Rejected], *, whole: bool) -> None:
+    """Raise UnavailableError where what was found in time says nothing of the rest."""
+    if whole or known.issuperset(found):
+        raise UnavailableError(TOO_SLOW)
 
 
 def _with_needs(found: list[Rejected], config_db: Tables, checker: Checker) -> list[Rejected]:
@@ -197,27 +231,25 @@ def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:
     return []
 
 
+_HEADINGS = ("Data Loading Failed", "Failed to validate", "Yang Models Load failed")
+
+
 def _words(said: str) -> str:
     """Return SONiC's words without the headings of its own."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return (
-        " ".join(line for line in lines if not line.startswith(("Data Loading Failed", "Failed to validate"))) or said
-    )
+    return " ".join(line for line in lines if not line.startswith(_HEADINGS)) or said
 
 
 class SonicYang:
-    """The models of this machine, by SONiC's own library; raises ImportError where it has none.
+    """The models of this machine, by SONiC's own library; raises UnavailableError where they cannot be loaded.
 
-    ``reloads``: only what the release's reload refuses counts.
+    ``rule`` is the source of the check that the release's reload makes; ``reloads``: only what that refuses counts.
     """
 
-    def __init__(self, *, reloads: bool = False) -> None:
-        rule = _rule_of_reload()
+    def __init__(self, rule: str, *, reloads: bool = False) -> None:
         self._checks, self._knows_tables = bool(rule) or not reloads, "tablesWithOutYang" in rule
         if self._checks:
-            self._yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
-            with _printed():
-                self._yang.loadYangModel()
+            self._yang = _loaded()
 
     def unmodelled(self, tables: Tables) -> list[str]:
         """Return the tables that no model is of; none where the reload of this release does not mind."""
@@ -238,14 +270,35 @@ class SonicYang:
         return said, "\n".join(line for line in lines if line.startswith("libyang"))
 
 
-def _rule_of_reload() -> str:
-    """Return the source of the function by which the release's reload checks a file, empty where it has none."""
+def _loaded() -> Any:
+    """Return SONiC's library with all models; raises UnavailableError."""
+    said, yang = "", None
+    with _printed() as lines:
+        try:
+            yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
+            if yang.loadYangModel() is False:
+                said = "loadYangModel failed"
+        except Exception as error:  # it raises what it likes
+            said = _words(str(error) or repr(error))
+    if said:
+        first = next((f" ({line})" for line in lines if line.startswith("libyang")), "")
+        raise UnavailableError(f"sonic_yang does not load {YANG_MODELS}: {said}{first}")
+    if yang is None or not yang.confDbYangMap:
+        raise UnavailableError(f"there are no models in {YANG_MODELS}")
+    return yang
+
+
+def _rule_of_reload() -> str | None:
+    """Return the source of the function by which the release's reload checks a file, empty where it has none.
+
+    None where SONiC's management code is not installed.
+    """
     folder = importlib.util.find_spec("config")
     for place in (folder and folder.submodule_search_locations) or ():
         with contextlib.suppress(OSError), open(os.path.join(place, "main.py"), encoding="utf-8") as file:
             found = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
             return found[0] if found else ""
-    raise ImportError("SONiC's management code is not installed")
+    return None
 
 
 @contextlib.contextmanager
@@ -265,15 +318,20 @@ def _printed() -> Iterator[list[str]]:
 
 
 def check(text: str, in_time: Callable[[], bool]) -> str:
-    """Return as JSON what the models refuse, null where nothing here can tell.
+    """Return as JSON what the models refuse, null on a machine without SONiC's management code.
+
+    Where its models cannot be asked, that is an object with the ``fault``.
 
     ``text`` is a JSON object: the tables ``after``, and those ``before`` a change that is written, or null for those
     of a reload, which aborts for every fault.
     """
     asked = json.loads(text)
+    rule = _rule_of_reload()
+    if rule is None:
+        return "null"
     try:
         if asked["before"] is None:
-            return json.dumps(rejected(asked["after"], SonicYang(reloads=True), in_time))
-        return json.dumps(newly_rejected(asked["after"], asked["before"], SonicYang(), in_time))
-    except ImportError:
-        return "null"
+            return json.dumps(rejected(asked["after"], SonicYang(rule, reloads=True), in_time))
+        return json.dumps(newly_rejected(asked["after"], asked["before"], SonicYang(rule), in_time))
+    except UnavailableError as error:
+        return json.dumps({"fault": str(error)})

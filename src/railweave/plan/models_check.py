@@ -2,14 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading
+from railweave.printable import printable
 from railweave.secrets import is_secret, is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method
-from railweave.sonic.delta.rejected import Rejected, rejected_place
+from railweave.sonic.delta.rejected import REMEDY, Rejected, Verdict, rejected_place, unasked
 from railweave.sonic.resolved import plain_references
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 from railweave.wording import command_line, first_few
@@ -57,10 +58,16 @@ def _form_of_value(value: Value | Fields | None) -> object:
     return frozenset((name, _form_of_value(inner)) for name, inner in value.items())
 
 
-def invalid_blockers(
-    rejected: Collection[Rejected], delta: Delta, candidate: ConfigDb, intended: ConfigDb
-) -> Iterator[Blocker]:
-    """Yield why ``delta`` would be refused by the models; ``candidate`` is what would be loaded or written."""
+def invalid_blockers(verdict: Verdict, delta: Delta, candidate: ConfigDb, intended: ConfigDb) -> Iterator[Blocker]:
+    """Yield why ``delta`` would be refused by the models; ``candidate`` is what would be loaded or written.
+
+    Models that cannot be asked are a reason as well: the switch refuses the change for it before it writes.
+    """
+    if verdict.fault:
+        fault = shown_text(printable(verdict.fault), secret_values(candidate))
+        yield Blocker(unasked(fault), REMEDY, RELOAD if delta.reloads else WRITTEN)
+        return
+    rejected = verdict.rejected
     # Of a delta that reloads all changes go with it, whatever they would take alone.
     causes = _names([one for one in delta if one.method is Method.RELOAD])
     secrets = secret_values(candidate) if rejected else frozenset()

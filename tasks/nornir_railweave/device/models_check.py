@@ -9,6 +9,7 @@ from railweave.plan.models_check import RELOAD, invalid_blockers
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied
 from railweave.sonic.delta.merge import merge_document
+from railweave.sonic.delta.rejected import Verdict
 from railweave.sonic.delta.steps import ReloadStep, steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.rows import DeviceConfig
@@ -26,8 +27,8 @@ def refused_reload(driver: Any, delta: Delta, running: RunningConfig, intended: 
         (step,) = steps_of(delta, running)
     except DocumentError as error:
         return (Blocker(str(error), "write the missing fields to the switch, then plan again", RELOAD),)
-    rejected = program.rejected_by_reload(step.config_db) if isinstance(step, ReloadStep) else ()
-    return invalid_blockers(rejected, delta, applied(delta, running).config_db, intended.config_db())
+    verdict = program.rejected_by_reload(step.config_db) if isinstance(step, ReloadStep) else Verdict()
+    return invalid_blockers(verdict, delta, applied(delta, running).config_db, intended.config_db())
 
 
 def refused_rows(driver: Any, delta: Delta, intended: DeviceConfig) -> Iterable[Blocker]:
@@ -40,5 +41,5 @@ def refused_rows(driver: Any, delta: Delta, intended: DeviceConfig) -> Iterable[
         return ()
     running = (program.known or program.read()).running
     changes = {table: rows for table, rows in merge_document(delta).items() if table != BGPRAW}
-    rejected = program.rejected_when_written(changes)
-    return invalid_blockers(rejected, delta, applied(delta, running).config_db, intended.config_db())
+    verdict = program.rejected_when_written(changes)
+    return invalid_blockers(verdict, delta, applied(delta, running).config_db, intended.config_db())

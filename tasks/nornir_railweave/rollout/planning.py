@@ -34,12 +34,13 @@ from railweave.plan.build import Reading, build_plan
 from railweave.plan.consent import leaving_ports
 from railweave.plan.lineage import generation_of
 from railweave.plan.model import LivePort, Plan, Unapplied
-from railweave.plan.models_check import to_be_asked
+from railweave.plan.models_check import WRITTEN, to_be_asked
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.unreached import assumed_fresh
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
+from railweave.sonic.delta.rejected import unasked
 from railweave.wording import command_line
 
 _COUNTERS_S = 1.0
@@ -114,7 +115,7 @@ def _refused(
 
 
 def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig) -> Result:
-    """Return why the YANG models of one device refuse its delta, as blockers; none where it cannot be asked.
+    """Return why the YANG models of one device refuse its delta, or cannot be asked, as blockers.
 
     It asks them again before it writes.
     """
@@ -123,7 +124,7 @@ def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig
         try:
             blockers = tuple(refused_rows(opened.driver, deltas[name], intended(name)))
         except DEVICE_ERRORS as fault:
-            return Result(host=task.host, result=(), failed=True, error=error_text(fault))
+            blockers = (Blocker(unasked(error_text(fault)), "plan again once it answers", WRITTEN),)
     return Result(host=task.host, result=blockers)
 
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from counted_fabric import Counted, deployed_fabric
@@ -16,6 +17,8 @@ from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import Outcome
 from railweave.report.deployment import deploy_json
+from railweave_switch.host import ModelsError
+from sonic_sim.switch_host import SimulatedHost
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +111,31 @@ def test_rows_that_the_models_refuse_are_no_plan_and_one_switch_of_a_kind_is_ask
     with pytest.raises(RefusedError, match=r"VLAN\|Vlan300"):
         deploy(Project(INTENT), "sim", DeployOptions())
     assert not any("VLAN|Vlan300" in device.db.rows for device in deployed.devices.values())
+
+
+@pytest.mark.parametrize("reloads", [False, True])
+def test_models_that_cannot_be_asked_refuse_plan_and_deployment_alike(
+    deployed: Counted, monkeypatch: pytest.MonkeyPatch, reloads: bool
+) -> None:
+    def unavailable(*_: object) -> NoReturn:
+        raise ModelsError("sonic_yang does not load /usr/local/yang-models: Could not load module sonic-port.yang")
+
+    monkeypatch.setattr(SimulatedHost, "rejected_by_models", unavailable)
+    assert not plan(Project(INTENT), "sim").deltas, "nobody is asked where nothing changes"
+    if reloads:
+        deployed.devices[LEAF].db.set_fields("DEVICE_METADATA|localhost", {"hostname": "renamed"})
+    else:
+        override("{VLAN: {Vlan300: {vlanid: '300'}}}")
+    before = {name: dict(device.db.rows) for name, device in deployed.devices.items()}
+    planned = plan(Project(INTENT), "sim")
+    blockers = [one for device in planned.devices.values() for one in device.blockers]
+    assert [one.code for one in blockers] == ["RW527" if reloads else "RW541"]
+    for one in blockers:
+        assert one.message.startswith("the switch's YANG models cannot be asked: sonic_yang does not load")
+        assert "/usr/local/yang-models" in one.fix
+    with pytest.raises(RefusedError, match="cannot be asked: sonic_yang"):
+        deploy(Project(INTENT), "sim", DeployOptions(provision=True))
+    assert {name: dict(device.db.rows) for name, device in deployed.devices.items()} == before
 
 
 def test_a_plan_without_changed_rows_asks_no_models(deployed: Counted) -> None:

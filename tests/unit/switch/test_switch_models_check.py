@@ -4,16 +4,19 @@ import json
 import os
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from railweave_switch import __main__ as started
 from railweave_switch import models_check
+from railweave_switch.host import ModelsError
 from railweave_switch.machine import Machine
-from railweave_switch.models_check import MOST, NO_MODEL, SonicYang, check, rejected
+from railweave_switch.models_check import MOST, NO_MODEL, TOO_SLOW, UnavailableError, check, newly_rejected, rejected
 from sonic_sim.yang.reload_rule import ReloadRule
 
 RULE = """
@@ -135,7 +138,8 @@ def test_what_refers_to_a_row_that_is_refused_is_not_blamed_and_the_search_ends(
     assert found[3].endswith("; the row needs this field"), "without it the row is refused as well"
     many: dict[str, dict[str, Any]] = {"VLAN": {f"Vlan{number}": {"vlanid": "1"} for number in range(2, 40)}}
     assert len(rejected(many, ReloadRule())) == MOST
-    assert rejected(many, ReloadRule(), lambda: False) == []
+    with pytest.raises(UnavailableError, match=TOO_SLOW):
+        rejected(many, ReloadRule(), lambda: False)
 
 
 def test_what_is_compared_with_a_field_that_is_refused_is_not_blamed() -> None:
@@ -249,8 +253,88 @@ def test_the_program_asks_in_a_process_that_sees_the_packages_of_the_machine(
     assert capsys.readouterr().out == "{} True"
 
 
-def test_sonic_without_its_models_is_an_error_of_the_check(sonic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sonic.exists()
+def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sonic_yang", None)
+
+
+def other_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(sys.modules["sonic_yang"], "SonicYang")
-    with pytest.raises(AttributeError):
-        SonicYang()
+
+
+def broken_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(_: StandIn) -> None:
+        print("Yang Models Load failed")
+        os.write(2, b'libyang[0]: Module "sonic-port" parsing failed.\n')
+        raise RuntimeError("Yang Models Load failed\nCould not load module sonic-port.yang")
+
+    monkeypatch.setattr(StandIn, "loadYangModel", load)
+
+
+def silent_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIn, "loadYangModel", lambda _: False)
+
+
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIn, "loadYangModel", lambda _: None)
+
+
+FAULTS: dict[Callable[[pytest.MonkeyPatch], None], str] = {
+    no_library: "sonic_yang does not load /usr/local/yang-models: import of sonic_yang halted; None in sys.modules",
+    other_library: "sonic_yang does not load /usr/local/yang-models: module 'sonic_yang' has no attribute 'SonicYang'",
+    broken_model: "sonic_yang does not load /usr/local/yang-models: Could not load module sonic-port.yang"
+    ' (libyang[0]: Module "sonic-port" parsing failed.)',
+    silent_failure: "sonic_yang does not load /usr/local/yang-models: loadYangModel failed",
+    no_models: "there are no models in /usr/local/yang-models",
+}
+
+
+@pytest.mark.parametrize("before", [None, {}])
+@pytest.mark.parametrize("breaks", FAULTS, ids=lambda breaks: breaks.__name__)
+def test_models_that_cannot_be_loaded_are_a_fault_and_never_an_acceptance(
+    sonic: Path, monkeypatch: pytest.MonkeyPatch, breaks: Callable[[pytest.MonkeyPatch], None], before: Any
+) -> None:
+    assert sonic.exists()
+    breaks(monkeypatch)
+    asked = json.dumps({"after": {"PORT": {"Ethernet0": {"lanes": "1"}}}, "before": before})
+    assert json.loads(check(asked, lambda: True)) == {"fault": FAULTS[breaks]}
+
+
+@given(st.integers(0, 12), st.booleans(), st.integers(0, 3), st.integers(0, 3))
+def test_a_check_that_runs_out_of_time_is_a_fault_or_names_only_what_is_refused(
+    looks: int, reloads: bool, old: int, new: int
+) -> None:
+    before = {"B": {str(number): {"bad": "x"} for number in range(old)}}
+    after = {"B": {**before["B"], "fine": {}}, "C": {str(number): {"bad": "x"} for number in range(new)}}
+    left = iter([True] * looks)
+
+    def in_time() -> bool:
+        return next(left, False)
+
+    whole = rejected(after, Mute()) if reloads else newly_rejected(after, before, Mute())
+    try:
+        found = rejected(after, Mute(), in_time) if reloads else newly_rejected(after, before, Mute(), in_time)
+    except UnavailableError:
+        found = None
+    if looks == 0:
+        assert found is None
+    if found is not None:
+        assert set(found) <= set(whole)
+        assert bool(found) == bool(whole)
+
+
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        ("import time\ntime.sleep(60)\n", "it did not end within 0.2 s"),
+        ("raise SystemExit('Killed')\n", "the check failed: .*Killed"),
+        ('print(\'{"fault": "no models"}\')\n', "no models"),
+    ],
+)
+def test_the_process_that_asks_ends_in_a_fault_whatever_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, fault: str
+) -> None:
+    script = tmp_path / "program"
+    script.write_text(program)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    with pytest.raises(ModelsError, match=fault):
+        Machine().rejected_by_models({"PORT": {}}, None, 0.2 if "sleep" in program else 20)
