@@ -22,6 +22,7 @@ ADDRESSES = ("ip", "-j", "addr", "show")
 BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
 PORTS, LLDP = "PORT_TABLE:*", "LLDP_ENTRY_TABLE:*"
 PORT_NAMES = "COUNTERS_PORT_NAME_MAP"
+POLLED_PORTS, POLL_MS = "FLEX_COUNTER_TABLE|PORT", 1000
 COUNTERS = "COUNTERS:oid:0x1????????????"
 """An object id holds its type in the bits above 48: 1 is a port."""
 
@@ -66,23 +67,36 @@ def looked(host: Host, asked: Mapping[str, Any], common: Mapping[str, Any] | Non
     caller has it: on a real switch it takes thousands of rows, which are read once a call.
     """
     found: dict[str, Any] = {}
+    over_s = float(asked.get("over_s") or 0)
     if asked.get("counters"):
-        found["counters"] = [_sample(host)]
+        found["counters"] = [_sample(host, over_s)]
     if asked.get("observe"):
         found["observed"] = observed(host, common)
-    if asked.get("counters") and asked.get("over_s"):
-        host.sleep(max(0.0, found["counters"][0]["at_s"] + float(asked["over_s"]) - host.now_s()))
-        found["counters"].append(_sample(host))
+    if asked.get("counters") and over_s:
+        host.sleep(max(0.0, found["counters"][0]["at_s"] + over_s - host.now_s()))
+        found["counters"].append(_sample(host, over_s))
     return found
 
 
-def _sample(host: Host) -> dict[str, Any]:
-    return {"at_s": host.now_s(), "ports": counted(host)}
+def _sample(host: Host, over_s: float) -> dict[str, Any]:
+    """Return the counters with their time. Counters that are not renewed within ``over_s`` are left out: that they did
+    not rise says nothing."""
+    ports = counted(host) if not over_s or _are_renewed(host, over_s) else {}
+    return {"at_s": host.now_s(), "ports": ports}
 
 
-def _rows(host: Host) -> Mapping[str, Hash]:
+def _are_renewed(host: Host, over_s: float) -> bool:
+    """Tell whether the ports' counters are polled in such a time (sonic-utilities counterpoll/main.py). Without a row
+    they are not yet, and COUNTERS_DB has none; without an interval it is a second."""
+    group = _rows(host, POLLED_PORTS).get(POLLED_PORTS, {})
+    interval_ms = group.get("POLL_INTERVAL", "")
+    is_late = interval_ms.isdigit() and int(interval_ms) > max(POLL_MS, over_s * 1000)
+    return group.get("FLEX_COUNTER_STATUS") != "disable" and not is_late
+
+
+def _rows(host: Host, pattern: str = "*") -> Mapping[str, Hash]:
     try:
-        return host.rows("CONFIG_DB")
+        return host.rows("CONFIG_DB", pattern)
     except (DatabaseError, OSError) as error:
         raise UnreadableError(f"CONFIG_DB cannot be read: {error}") from error
 

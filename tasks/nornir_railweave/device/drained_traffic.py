@@ -88,7 +88,10 @@ def _rates(
 def _unknown(uncounted: Sequence[str]) -> str:
     if not uncounted:
         return ""
-    return f"whether traffic flows on {first_few(uncounted)} is unknown: the switch shows no counters of these ports"
+    return (
+        f"whether traffic flows on {first_few(uncounted)} is unknown: the switch shows no counters of these ports, or"
+        " renews them too rarely (`counterpoll show`)"
+    )
 
 
 def _told(loud: Mapping[str, float], limit: float) -> str:

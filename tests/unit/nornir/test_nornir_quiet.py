@@ -72,7 +72,10 @@ def test_only_the_ports_that_are_drained_have_to_be_quiet() -> None:
     assert many.wait(timeout_s=1).endswith("Ethernet0 900, Ethernet4 900, Ethernet8 900 and 2 more (quiet: below 100)")
 
 
-UNKNOWN = "whether traffic flows on {} is unknown: the switch shows no counters of these ports"
+UNKNOWN = (
+    "whether traffic flows on {} is unknown: the switch shows no counters of these ports, or renews them too rarely"
+    " (`counterpoll show`)"
+)
 
 
 def uncounted(ports: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
