@@ -23,8 +23,13 @@ _SEEDS = (("ToRRouter", 0), ("LeafRouter", 10), ("SpineRouter", 25))
 
 
 def hash_seed(sonic_type: str | None) -> int | None:
-    """Return the seed that SONiC gives the ECMP hash of a switch of this type, None of a type it has none for."""
-    return next((seed for part, seed in _SEEDS if part in (sonic_type or "")), None)
+    """Return the seed that SONiC gives the ECMP hash of a switch of this type, None where the type is not known.
+
+    A switch without a type, or of another one, has the seed 0 (the default of switch.json.j2).
+    """
+    if sonic_type is None:
+        return None
+    return next((seed for part, seed in _SEEDS if part in sonic_type), 0)
 
 
 def hashed_fields(read: "ResolvedTables") -> tuple[str, ...] | None:

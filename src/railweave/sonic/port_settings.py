@@ -45,11 +45,11 @@ class PortSettings(NamedTuple):
     are by queue, ``group_buffers`` by priority group, ``port_buffers`` by the table that lists them; a reference to
     nothing is None. ``port_scheduler`` is that of the whole port. ``cable_m`` is the length configured in SONiC.
     ``pools`` and ``buffer_model`` are the switch's. ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's
-    hash. ``advertised_gbps`` are the speeds that it offers where it negotiates, None for all that it
-    can. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the VLANs that
-    the port is a member of, itself or by its port channel; ``is_watchdog_blind`` tells that the watchdog reads no
-    counters, ``drops_lossless`` tells that the watchdog's red switch is
-    on, ``is_asymmetric`` that the port sends no pauses, ``is_missing`` that the switch has no such port.
+    hash, empty where it has none. ``advertised_gbps`` are the speeds that it offers where it negotiates, None for all
+    that it can. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the
+    VLANs that the port is a member of, itself or by its port channel; ``is_watchdog_blind`` tells that the watchdog
+    reads no counters, ``drops_lossless`` tells that the watchdog's red switch is on, ``is_asymmetric`` that the port
+    sends no pauses, ``is_missing`` that the switch has no such port.
     """
 
     device: str
@@ -125,7 +125,7 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
         fec=text(row.get("fec")) or "none" if row else None,
         autoneg=text(row.get("autoneg")) or "off" if row else None,
         advertised_gbps=_advertised(row.get("adv_speeds")),
-        sonic_type=text(read.row("DEVICE_METADATA", "localhost").get("type")),
+        sonic_type=_sonic_type(read),
         domains=frozenset(_domains(read.tables, port)),
         watch_times=_watch_times(read, port),
         is_watchdog_blind=_is_off(read.row(COUNTER_GROUPS, "PFCWD").get("FLEX_COUNTER_STATUS")),
@@ -157,6 +157,11 @@ def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
         buffer_model=read.model,
         cable_m=_metres(read.row("CABLE_LENGTH", "AZURE").get(port)),
     )
+
+
+def _sonic_type(read: ResolvedTables) -> str | None:
+    row = read.row("DEVICE_METADATA", "localhost")
+    return text(row.get("type")) or "" if row else None
 
 
 def _is_off(value: object) -> bool:

@@ -97,7 +97,8 @@ def test_packets_may_be_sprayed_towards_nics_that_reorder_them(findings: Finding
 
 @pytest.mark.parametrize(("leaf", "spine", "same"), [
     ("ToRRouter", "LeafRouter", False), ("LeafRouter", "LeafRouter", True), ("UpperSpineRouter", "SpineRouter", True),
-    ("ToRRouter", "BackEndToRRouter", True), ("Unheard", "Unheard", False),
+    ("ToRRouter", "BackEndToRRouter", True), ("Unheard", "Unheard", True),
+    ("ToRRouter", "not-provisioned", True), ("LeafRouter", "", False),
 ])  # fmt: skip
 def test_types_are_compared_by_the_seed_that_they_give(leaf: str, spine: str, same: bool) -> None:
     assert (hash_seed(leaf) is not None and hash_seed(leaf) == hash_seed(spine)) is same

@@ -1,9 +1,16 @@
 """A field that is absent because SONiC has a default is that default, not a statement that nothing is set."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 
+from railweave.checks.facts import fact_findings
+from railweave.fabric.model import Fabric
 from railweave.sonic.port_settings import switch_port
+from railweave.sonic.render.configure import Configurator
 from railweave.sonic.resolved import ResolvedTables
+from railweave.templates import find_templates
 
 ROW = {"lanes": "1,2", "speed": "400000", "mtu": "9100", "fec": "none", "autoneg": "off"}
 WATCH = {"detection_time": "200", "restoration_time": "400", "action": "drop"}
@@ -30,3 +37,18 @@ def test_a_watchdog_without_action_drops_and_without_an_interval_looks_every_100
     assert settings(ROW, without_action, {"POLL_INTERVAL": "100"}) == stated
     assert settings(ROW, WATCH, {}) == stated
     assert settings(ROW, {**WATCH, "action": "forward"}, {"POLL_INTERVAL": "100"}) != stated
+
+
+@pytest.mark.parametrize("spine_type", [None, "", "MgmtToRRouter", "Spine"])
+def test_a_spine_without_a_type_that_sonic_knows_has_the_seed_of_leaves(
+    pod: Callable[..., Fabric], spine_type: str | None
+) -> None:
+    fabric = pod()
+    configurator = Configurator(fabric, find_templates())
+    tables = json.loads(json.dumps(configurator.device(fabric.switch_of["pod-spine1"]).config_db()))
+    metadata = tables["DEVICE_METADATA"]["localhost"]
+    del metadata["type"]
+    metadata |= {} if spine_type is None else {"type": spine_type}
+    found = fact_findings(fabric, {"pod-spine1": ("pod-spine1.json", json.dumps(tables))}, configurator)
+    of_type = f"of type {spine_type}" if spine_type else "of no type"
+    assert [f"pod-spine1 {of_type}, whose ECMP hash has one seed (0)" in one.message for one in found] == [True, True]

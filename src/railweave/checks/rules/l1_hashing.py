@@ -1,8 +1,13 @@
 """Switches choose among equal paths by a hash. With one seed in adjacent tiers, or without the one field in which the
 flows between two NICs differ (RoCEv2 puts the queue pair's hash into the UDP source port), many flows take one path."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.sonic.hashing import ENTROPY, PLACE, hash_seed, hashed_fields
+
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 
 RULE = rule(
     "L-1",
@@ -19,11 +24,15 @@ def seeds(link: LinkEnds) -> LinkBreaches:
     seed = hash_seed(lower.sonic_type)
     if not lower.is_host and seed is not None and seed == hash_seed(upper.sonic_type):
         message = (
-            f"{lower.device} is of type {lower.sonic_type} and {upper.device} of type {upper.sonic_type}, whose ECMP"
-            f" hash has one seed ({seed}): flows that one sends one way the other does not spread"
+            f"{lower.device} is of {_type(lower)} and {upper.device} of {_type(upper)}, whose ECMP hash has one seed"
+            f" ({seed}): flows that one sends one way the other does not spread"
         )
         fix = "give adjacent tiers types of different seeds: ToRRouter, LeafRouter and SpineRouter from the leaves up"
         yield LinkBreach(lower, "type", message, fix)
+
+
+def _type(end: "PortSettings") -> str:
+    return f"type {end.sonic_type}" if end.sonic_type else "no type"
 
 
 @RULE.on_switch
