@@ -1,17 +1,20 @@
 """One mask for what must not be read: in whatever leaves the program it puts a reference in place of a secret's value.
 
-A value is recognized by itself and not by its place, so it is also found in the words of a device, and quoted, escaped
-for a shell, JSON, CSV, HTML or a URL, or encoded in base64. A secret that was resolved is masked for as long as the
-process lives, whoever writes or prints.
+A value is recognized by itself and not by its place, so it is also found in the words of a device, quoted, escaped for
+a shell, JSON, CSV, HTML or a URL, encoded in base64 or hexadecimal digits, in upper case where it is such digits
+itself, and over several lines. A secret that was resolved is masked for as long as the process lives, whoever writes
+or prints.
 """
 
 import base64
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from html.entities import codepoint2name
 from threading import Lock
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 T = TypeVar("T")
 
@@ -21,6 +24,10 @@ SHORTEST = 6
 _REFERENCE = r"\{secret:\s?[A-Za-z_][\w.-]*\}"
 _BARE_RUN = re.compile(r"[A-Za-z0-9]+")
 """What no encoding but base64 alters; the longest run of a value is looked for before its pattern is."""
+_LINE_END = re.compile(r"\\?\r?\n[ \t]*")
+_BREAK = rf"(?:{_LINE_END.pattern})?"
+"""The end of a line within a value, as programs wrap what is too long."""
+_HEX = re.compile(r"[0-9A-Fa-f]+")
 _BASE64_SHARED = (0, 2, 3)
 """By the number of octets before a value in a group of three: the characters that these decide too (RFC 4648)."""
 
@@ -34,10 +41,13 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Return ``text`` with every value masked; a reference that is there already stays as it is."""
-        present = [(value, shown) for value, shown in self._values if _may_hold(text, value)]
+        one_line = _LINE_END.sub("", text) if "\n" in text else text
+        lower = one_line.lower()
+        found = ((_pattern_in(text, one_line, lower, value), shown) for value, shown in self._values)
+        present = [(pattern, shown) for pattern, shown in found if pattern]
         if not present:
             return text
-        patterns = "|".join(f"(?P<v{number}>{_pattern(value)})" for number, (value, _) in enumerate(present))
+        patterns = "|".join(f"(?P<v{number}>{pattern})" for number, (pattern, _) in enumerate(present))
         shown_as = {f"v{number}": shown for number, (_, shown) in enumerate(present)}
         return re.sub(
             f"(?P<kept>{_REFERENCE})|{patterns}",
@@ -98,9 +108,22 @@ def _masked(value: Any, mask: Mask) -> Any:
     return value
 
 
-def _may_hold(text: str, value: str) -> bool:
+def _pattern_in(text: str, one_line: str, lower: str, value: str) -> str:
+    """Return a pattern of the forms of a value that may be in a text, empty where none is; ``one_line`` is the text
+    without the ends of lines, ``lower`` that in lower case."""
+    if len(value) < SHORTEST:
+        return _plain_pattern(value, is_wrapped=False) if _longest_run(value) in text else ""
+    is_wrapped = one_line is not text
+    between = _BREAK if is_wrapped else ""
+    patterns = []
     run = _longest_run(value)
-    return not run or run in text or any(form in text for form in _base64_forms(value))
+    if run in one_line or (_is_hex(value) and run.lower() in lower):
+        patterns.append(_plain_pattern(value, is_wrapped=is_wrapped))
+    digits = value.encode("utf-8", "surrogatepass").hex()
+    if digits in lower:
+        patterns.append(f"(?i:{between.join(digits)})")
+    patterns += [between.join(map(re.escape, form)) for form in _base64_forms(value) if form in one_line]
+    return "|".join(patterns)
 
 
 @lru_cache(maxsize=4096)
@@ -109,12 +132,18 @@ def _longest_run(value: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _pattern(value: str) -> str:
-    """Return the pattern of all forms of a value. A short one has to be a word of its own."""
-    plain = "".join(_character(one) for one in value)
+def _plain_pattern(value: str, *, is_wrapped: bool) -> str:
+    """Return the pattern of a value as it is, quoted or escaped. A short one has to be a word of its own."""
+    characters = map(_character, value)
     if len(value) < SHORTEST:
-        plain = rf"(?<!\w){plain}(?!\w)"
-    return "|".join([plain, *map(re.escape, _base64_forms(value))])
+        return rf"(?<!\w){''.join(characters)}(?!\w)"
+    plain = (_BREAK if is_wrapped else "").join(characters)
+    return f"(?i:{plain})" if _is_hex(value) else plain
+
+
+def _is_hex(value: str) -> bool:
+    """Tell whether a value is of hexadecimal digits, as keys are, which mean the same in upper case."""
+    return len(value) >= SHORTEST and _HEX.fullmatch(value) is not None
 
 
 def _character(character: str) -> str:
@@ -141,10 +170,12 @@ def _character(character: str) -> str:
     return f"(?i:{'|'.join(sorted(forms, key=len, reverse=True))})"
 
 
+_IN_SHELL = "'\"'\"'"
+"""An apostrophe within apostrophes; within two shells it is that of each apostrophe of it."""
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = {
     " ": (r"\+",),
     "\t": (r"\\+t",),
-    "'": ("''", r"'\\+''", "'\"'\"'", "&apos;"),
+    "'": ("''", r"'\\+''", _IN_SHELL, _IN_SHELL.replace("'", _IN_SHELL), "&apos;"),
     '"': ('""', "'"),
     "`": ("'",),
 }
@@ -159,11 +190,19 @@ def _base64_forms(value: str) -> tuple[str, ...]:
     """
     if len(value) < SHORTEST:
         return ()
-    octets = value.encode("utf-8", "surrogatepass")
     forms: list[str] = []
-    for before, shared in enumerate(_BASE64_SHARED):
-        padded = b"\0" * before + octets
-        whole = len(padded) * 8 // 6
-        encoded = base64.b64encode(padded).decode()[shared:whole]
-        forms += [encoded, encoded.replace("+", "-").replace("/", "_")]
+    for text in _escaped_forms(value):
+        octets = text.encode("utf-8", "surrogatepass")
+        for before, shared in enumerate(_BASE64_SHARED):
+            padded = b"\0" * before + octets
+            whole = len(padded) * 8 // 6
+            encoded = base64.b64encode(padded).decode()[shared:whole]
+            forms += [encoded, encoded.replace("+", "-").replace("/", "_")]
     return tuple(dict.fromkeys(forms))
+
+
+def _escaped_forms(value: str) -> tuple[str, ...]:
+    """Return a value as it is, and as JSON documents and addresses hold it, which are encoded as a whole."""
+    plain = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    in_json = (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    return tuple(dict.fromkeys((value, *in_json, quote(plain), quote(plain, safe=""))))

@@ -70,6 +70,7 @@ _PRIVATE_KEY = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----).)*", re.DOTALL)
 
 
 _REFERENCE = re.compile(r"\{secret:\s?(?P<name>[A-Za-z_][\w.-]*)\}")
+_BEGUN_REFERENCE = re.compile(r"\{\s*secrets?\s*[:=}]", re.IGNORECASE)
 
 
 def reference(name: str) -> str:
@@ -80,6 +81,11 @@ def reference(name: str) -> str:
 def references(text: str) -> tuple[str, ...]:
     """Return the names of the secrets that a text refers to."""
     return tuple(match["name"] for match in _REFERENCE.finditer(text)) if "{secret:" in text else ()
+
+
+def is_misspelled_reference(text: str) -> bool:
+    """Tell whether a text begins a reference to a secret that is none, such as ``{Secret:NAME}``: it would be sent."""
+    return _BEGUN_REFERENCE.search(_REFERENCE.sub("", text)) is not None
 
 
 def with_secrets(text: str, values: Mapping[str, str]) -> str:

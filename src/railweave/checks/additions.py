@@ -11,7 +11,7 @@ from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric
 from railweave.routing.instance import own_ipv6_prefixes, own_prefixes
-from railweave.secrets import references, refers_openly
+from railweave.secrets import is_misspelled_reference, references, refers_openly, shown_frr
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
@@ -56,10 +56,21 @@ def check_additions(fabric: Fabric, templates: Templates, own: Path | None, wher
 def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
     """Yield a line that refers to a secret which it would show, once for all switches that have it."""
     devices: dict[str, list[str]] = {}
+    misspelled: dict[str, list[str]] = {}
     for device, text in texts.items():
-        for line in text.splitlines() if "{secret:" in text else ():
+        for line in text.splitlines() if "secret" in text.lower() else ():
             if refers_openly(line):
                 devices.setdefault(line.strip(), []).append(device)
+            elif is_misspelled_reference(line):
+                misspelled.setdefault(line.strip(), []).append(device)
+    for line, names in misspelled.items():
+        yield error(
+            _OPEN_REFERENCE.code,
+            f"FRR line `{shown_frr(line)}` begins a reference to a secret that cannot be read",
+            Where(str(own)),
+            devices=tuple(names),
+            fix="write {secret:NAME}, with a name of letters, digits, `_`, `-` and `.`",
+        )
     for line, names in devices.items():
         yield error(
             _OPEN_REFERENCE.code,

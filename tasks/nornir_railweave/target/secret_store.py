@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from unicodedata import category
 
 from nornir_railweave.target.model import SecretSource, Target
 from railweave.diagnostics import Diagnostic, Where, error
@@ -16,6 +17,10 @@ from railweave.masking import SHORTEST, mask_from_now_on
 from railweave.secrets import reference
 
 COMMAND_S = 60.0
+
+_NO_TEXT = ("Cc", "Cs")
+"""Categories of Unicode that no field and no line of FRR holds: control characters, and what Python puts in place of
+octets that it cannot decode."""
 
 
 class _MissingError(Exception):
@@ -55,6 +60,8 @@ class SecretStore:
         value = self._read(source).rstrip("\r\n")
         if not value or "\n" in value or "\0" in value:
             raise _MissingError("what was found is empty, or more than one line")
+        if any(category(character) in _NO_TEXT for character in value):
+            raise _MissingError("what was found holds control characters, or octets that are no UTF-8")
         if len(value) < SHORTEST:
             raise _MissingError(
                 f"its value has fewer than {SHORTEST} characters, too few to be hidden wherever it is quoted"

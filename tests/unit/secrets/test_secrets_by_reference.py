@@ -63,6 +63,10 @@ def test_a_secret_comes_from_the_environment_a_file_or_a_command(source: str, tm
         (SecretSource(env="TAC"), "the environment variable TAC is not set"),
         (SecretSource(env="EMPTY"), "what was found is empty, or more than one line"),
         (SecretSource(env="LINES"), "what was found is empty, or more than one line"),
+        *[
+            (SecretSource(env=name), "what was found holds control characters, or octets that are no UTF-8")
+            for name in ("RETURN", "ESCAPE", "LATIN")
+        ],
         (
             SecretSource(env="SHORT"),
             "its value has fewer than 6 characters, too few to be hidden wherever it is quoted",
@@ -73,7 +77,9 @@ def test_a_secret_comes_from_the_environment_a_file_or_a_command(source: str, tm
     ],
 )
 def test_a_missing_secret_says_why_and_nothing_of_it(source: SecretSource | None, why: str) -> None:
-    found = store({"EMPTY": "", "LINES": "a\nb", "SHORT": "5char"}, **({"NAME": source} if source else {}))
+    values = {"EMPTY": "", "LINES": "a\nb", "SHORT": "5char"}
+    values |= {"RETURN": "Mark\rline", "ESCAPE": "Mark\x1b[2J", "LATIN": "Mark-\udce9-Mark"}
+    found = store(values, **({"NAME": source} if source else {}))
     (missing,) = found.missing({"NAME": HERE})
     assert (missing.code, missing.where) == ("RW603", HERE)
     assert missing.message == f"secret NAME cannot be resolved: {why}"

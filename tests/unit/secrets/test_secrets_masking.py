@@ -34,6 +34,11 @@ from railweave.sonic.document import RunningConfig
 VALUE = "Mark-9f3c: a/b+c=\"d\"'e'\\f%&<é>"
 SHOWN = "{secret:NAME}"
 
+
+def in_lines(text: str, length: int) -> Iterator[str]:
+    yield from (text[at : at + length] for at in range(0, len(text), length))
+
+
 ENCODINGS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "JSON": json.dumps,
@@ -51,6 +56,19 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "HTML in HTML": lambda text: html.escape(html.escape(text)),
     "CSV": lambda text: csv_text([[text]]),
     "markdown": cell,
+}
+ENCODINGS |= {
+    "hexadecimal": lambda text: text.encode().hex(),
+    "upper hexadecimal": lambda text: text.encode().hex().upper(),
+    "wrapped": lambda text: f"{text[:3]}\n    {text[3:]}",
+    "wrapped by CR LF": lambda text: f"{text[:-2]}\r\n{text[-2:]}",
+    "wrapped for a shell": lambda text: f"{text[:4]}\\\n{text[4:]}",
+    "JSON in base64": lambda text: base64.b64encode(json.dumps({"a": text}).encode()).decode(),
+    "JSON with Unicode in base64": lambda text: base64.b64encode(
+        json.dumps([text], ensure_ascii=False).encode()
+    ).decode(),
+    "URL in base64": lambda text: base64.b64encode(f"u:{urllib.parse.quote(text, safe='')}@x".encode()).decode(),
+    "base64 in lines": lambda text: "\n".join(in_lines(base64.b64encode(text.encode()).decode(), 5)),
 }
 BASE64 = {"standard": base64.b64encode, "URL-safe": base64.urlsafe_b64encode}
 
@@ -95,6 +113,12 @@ def test_a_value_is_masked_in_every_encoding(secret: str, around: str) -> None:
         assert encoded.strip("'\"\n") not in found.replace(SHOWN, "")
         assert SHOWN in found
         assert masked(found) == found, "a second mask leaves the reference alone"
+
+
+@pytest.mark.parametrize("written", ["0A1B2C3D4E5F60718293A4B5C6D7E8F9", "0a1B2c3D4e5F60718293a4b5c6d7e8f9"])
+def test_a_key_of_hexadecimal_digits_is_masked_in_any_case(written: str) -> None:
+    mask_from_now_on("0a1b2c3d4e5f60718293a4b5c6d7e8f9", SHOWN)
+    assert masked(f"primary_cak {written} is refused") == f"primary_cak {SHOWN} is refused"
 
 
 def printed(show: Callable[[], None]) -> str:

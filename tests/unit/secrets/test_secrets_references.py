@@ -55,6 +55,22 @@ def test_a_reference_in_a_secret_field_is_taken(field: str) -> None:
     assert errors_of({"VENDOR": {"x": {field: REFERENCE}}}) == []
 
 
+MISSPELLED = ["{Secret:NAME}", "{ secret:NAME}", "{secret:NAME", "{secret:9 lives}", "{secrets:NAME}", "{secret:}",
+              "{secret=NAME}", "x{SECRET: NAME }"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MISSPELLED)
+def test_what_only_looks_like_a_reference_is_refused_and_not_sent(text: str, tmp_path: Path) -> None:
+    (found,) = errors_of({"TACPLUS": {"global": {"passkey": text}}})
+    assert found.code == "RW111"
+    assert "begins a reference to a secret that cannot be read" in found.message
+    (line,) = own_findings(tmp_path, f"password {text}")
+    assert (line.severity, line.message.partition("` ")[2]) == (
+        Severity.ERROR,
+        "begins a reference to a secret that cannot be read",
+    )
+
+
 NAMES = st.sampled_from(
     ["TACPLUS", "SYSLOG_SERVER", "SNMP_COMMUNITY", "NTP_KEY", "VENDOR", "VENDOR_TOKEN", "FEATURE_X"]
 )

@@ -10,7 +10,7 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.secrets import is_secret, is_secret_key, references
+from railweave.secrets import is_misspelled_reference, is_secret, is_secret_key, references
 from railweave.wording import command_line
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -80,6 +80,9 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
             elif references(str(value)) and not isinstance(value, str):
                 message = f"field `{field}` of `{table}` cannot hold a secret in a list"
                 yield Breach(where, message, "write `{secret: NAME}` as the field's only value")
+            elif is_misspelled_reference(str(value)):
+                message = f"field `{field}` of `{table}` begins a reference to a secret that cannot be read"
+                yield Breach(where, message, "write `{secret: NAME}`, with a name of letters, digits, `_`, `-` and `.`")
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
