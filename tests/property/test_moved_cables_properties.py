@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cache
 
 from examples import few
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from railweave.cabling.table import cable_rows
@@ -98,8 +98,16 @@ def expected(base: Fabric, head: Fabric) -> Counter[str]:
     return Counter({device: count for device in gone if (count := min(gone[device], come[device]))})
 
 
+# Spines leave, and their cables go to other ports at both ends.
+FEWER_SPINES = (
+    PODS.format(pair=1, spines=8, supers=4, most_spines=32, pods=4),
+    PODS.format(pair=2, spines=4, supers=2, most_spines=16, pods=8),
+)
+
+
 @few
 @given(pairs)
+@example(FEWER_SPINES)
 def test_every_cable_that_moves_is_counted_and_listed_and_phased_or_refused(texts: tuple[str, str]) -> None:
     base, head = map(built, texts)
     assume(base is not None and head is not None)

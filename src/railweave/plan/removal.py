@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric
+from railweave.plan.restriping import cables_change_switches
 from railweave.wording import counted
 
 
@@ -33,7 +34,7 @@ def removal_steps(base: Fabric, head: Fabric) -> Iterator[RemovalStep]:
             for one in fabric.switches
             if one.tier == tier and one.name not in head.switch_of and not fabric.nodes_on(one.name)
         )
-        if names and (tier.attaches_nodes or not _cables_move(fabric, head)):
+        if names and (tier.attaches_nodes or not cables_change_switches(fabric, head)):
             fabric = _without(fabric, names)
             yield RemovalStep(names, tier.counted(len(names)), fabric)
 
@@ -47,11 +48,6 @@ def _closing_nodes(base: Fabric, head: Fabric) -> tuple[str, ...]:
         if host.name not in head.host_of
         and any((link.upper, link.upper_port) not in taken for link in base.links_of[host.name])
     )
-
-
-def _cables_move(base: Fabric, head: Fabric) -> bool:
-    upper = {(link.lower, link.lower_port): link.upper for link in head.fabric_links}
-    return any(upper.get((link.lower, link.lower_port), link.upper) != link.upper for link in base.fabric_links)
 
 
 def _without(fabric: Fabric, names: Collection[str]) -> Fabric:

@@ -121,6 +121,12 @@ def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
     return tuple(sorted((*moved, *held), key=lambda move: (move.before.lower_port, place[move.before.lower])))
 
 
+def cables_change_switches(base: Fabric, head: Fabric) -> bool:
+    """Tell whether a cable of ``base`` goes to another switch above in ``head``, whatever ports it has there."""
+    found = cable_moves(_by_ends(base, head), _by_ends(head, base))
+    return any(before.upper.device != after.upper.device for before, after in found.items())
+
+
 def _by_ends(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
     """Return the links between switches of ``fabric`` whose lower ones ``other`` has too."""
     links = (link for link in fabric.fabric_links if link.lower in other.switch_of)
