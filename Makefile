@@ -132,8 +132,10 @@ diff: fabric ## dry run: what a deployment would change
 verify: setup ## compare LLDP, BGP, MTU and links of the running fabric with the intent
 	@$(RAILWEAVE) verify $(INTENT) --target $(TARGET)
 
+# Every process would rewrite the assertions of all test modules to be able to explain one: those that failed run again for that.
 test: setup ## all tests that need only Python, except slow ones (`make check` runs these too)
-	@$(PYTEST) $(PARALLEL) -m 'not e2e and not bench and not slow'
+	@$(PYTEST) --assert=plain $(PARALLEL) -m 'not e2e and not bench and not slow' \
+	  || { $(PYTEST) --last-failed --last-failed-no-failures none tests; exit 1; }
 
 slow: setup ## the slow tests, which `make test` leaves out
 	@$(PYTEST) $(PARALLEL) -m 'slow and not e2e and not bench'
