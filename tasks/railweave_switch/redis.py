@@ -12,7 +12,7 @@ from railweave_switch.host import DatabaseError, Hash
 
 SOCKETS = ("/var/run/redis/redis.sock", "/run/redis/redis.sock")
 _ADDRESS = ("127.0.0.1", 6379)
-_DATABASES = {"APPL_DB": 0, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
+_DATABASES = {"APPL_DB": 0, "ASIC_DB": 1, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
 _WAIT_S = 30.0
 
 
