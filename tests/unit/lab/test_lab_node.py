@@ -5,6 +5,7 @@ import os
 import select
 import socket
 import socketserver
+import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -255,6 +256,60 @@ def test_a_container_without_supervisord_starts_no_routing(tmp_path: Path, monke
     monkeypatch.setattr(frr, "_vtysh", run)
     frr.start("frr defaults datacenter\n")
     assert not list(tmp_path.iterdir())
+
+
+class Container:
+    """FRR's programs, as supervisord and vtysh meet them: each listens as soon as it is started, but for ``late`` ones.
+
+    ``events`` are what happened, in order.
+    """
+
+    def __init__(self, folder: Path, late: Sequence[str]) -> None:
+        self.folder, self.late, self.events = folder, late, list[str]()
+        self.open: dict[str, socket.socket] = {}
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            waits = name != "zebra" and "zserv.api" not in self.open
+            self.events.append(f"{name} waits for zebra" if waits else name)
+            if name not in self.late:
+                self._listen(f"{name}.vty")
+        if "zebra" in names:
+            self._listen("zserv.api")
+
+    def _listen(self, name: str) -> None:
+        self.open[name] = socket.socket(socket.AF_UNIX)
+        self.open[name].bind(str(self.folder / name))
+        self.open[name].listen()
+
+    def vtysh(self, *words: str) -> subprocess.CompletedProcess[str]:
+        if "-f" in words:
+            self.events.append(f"load {Path(words[-1]).read_text().strip()}")
+        clients = {"staticd.vty": "static", "bgpd.vty": "bgp"}
+        shown = "".join(f"{clients[name]}    0\n" for name in self.open if name in clients)
+        return subprocess.CompletedProcess(words, 0, shown, "")
+
+
+@pytest.mark.parametrize("late", [(), ("bgpd",)])
+def test_daemons_start_as_in_sonics_container(
+    late: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = Container(tmp_path, late)
+    monkeypatch.setattr(frr, "_SOCKETS", tmp_path)
+    monkeypatch.setattr(frr, "_vtysh", container.vtysh)
+    monkeypatch.setattr(supervisor, "runs", lambda: True)
+    monkeypatch.setattr(supervisor, "start", container.start)
+    monkeypatch.setattr(supervisor, "stop", lambda *names: container.events.append(f"stop {' '.join(names)}"))
+    for name in late:
+        (tmp_path / f"{name}.late").write_text("5")
+    (tmp_path / "zserv.api").touch()  # of a zebra that ended
+    try:
+        frr.start("frr defaults datacenter\n")
+    finally:
+        for one in container.open.values():
+            one.close()
+    order = ["stop bfdd bgpd staticd zebra", "zebra", "staticd", "bgpd", "load frr defaults datacenter"]
+    assert container.events == order
 
 
 class Supervisord(socketserver.UnixStreamServer):
