@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Iterator
 
 from sonic_sim import switchhash
+from sonic_sim.asic import asic_rows
 from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
 from sonic_sim.lldp import lldp_rows
@@ -45,7 +46,8 @@ def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
             rows.update({f"INTF_TABLE:{one.interface}:{one.address}/{one.length}": {"scope": "global", "family": "IPv4"}
                          for one in net.addresses(device)})  # fmt: skip
     elif number == ASIC:
-        rows.update(switchhash.asic_rows(device.spec.asic, device.orchagent.object_of(switchhash.ROW)))
+        ports = _port_ids(net, device)
+        rows.update(asic_rows(device.orchagent, device.spec.asic, ports, lambda start: _asked(pattern, start)))
     elif number == COUNTERS:
         rows.update(_counter_rows(device, net, pattern))
     elif number == STATE:
@@ -100,8 +102,12 @@ def oid(place: int) -> str:
     return f"oid:0x1{place + _FIRST_OID:012x}"
 
 
+def _port_ids(net: Fabric, device: Device) -> dict[str, str]:
+    return {port: oid(place) for place, port in enumerate(net.ports(device))}
+
+
 def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
-    names = {port: oid(place) for place, port in enumerate(net.ports(device))}
+    names = _port_ids(net, device)
     yield "COUNTERS_PORT_NAME_MAP", dict(names)
     yield "COUNTERS_LAG_NAME_MAP", {}
     queues = {

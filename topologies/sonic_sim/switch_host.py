@@ -193,7 +193,7 @@ class SimulatedHost(Host):
         """Return orchagent and FRR's daemons, which the simulator has, by the moment of their start."""
         times, running = self.device.times, {}
         if not self.device.orchagent.crashed:
-            running["orchagent"] = str(times.booted)
+            running["orchagent"] = f"{times.booted} {self.device.orchagent.ended_at}"
         if self.device.frr_answers():
             running |= dict.fromkeys(("zebra", "bgpd"), str(times.frr_up))
         return {name: start for name, start in running.items() if name in names}
