@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from railweave_switch.daemons import WATCHDOG, watched_queues
 from railweave_switch.host import DatabaseError, Hash, Host
 
 OBJECT_TYPES = ("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL", "BUFFER_PROFILE", "WRED", "SCHEDULER",
@@ -18,6 +19,7 @@ OBJECT_TYPES = ("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL", "BUFFE
 PROCESSES = ("orchagent", "syncd", "buffermgrd", "portmgrd", "intfmgrd", "zebra", "bgpd")
 NAME_MAPS = {"ports": "COUNTERS_PORT_NAME_MAP", "queues": "COUNTERS_QUEUE_NAME_MAP", "groups": "COUNTERS_PG_NAME_MAP"}
 
+_WATCHDOG_FIELDS = ("PFC_WD_ACTION", "PFC_WD_DETECTION_TIME", "PFC_WD_RESTORATION_TIME")
 _OBJECT_ID = re.compile(r"oid:0x[0-9a-f]+")
 _DIGEST_LENGTH = 12
 
@@ -41,14 +43,25 @@ def _read(host: Host, database: str, pattern: str) -> dict[str, Hash] | None:
 
 
 def _objects(host: Host) -> dict[str, list[str]] | None:
-    """Return the digests of the ASIC's objects by type, sorted."""
+    """Return the digests of the ASIC's objects by type, and of what the watchdog watches, sorted."""
     objects = {}
     for name in OBJECT_TYPES:
         rows = _read(host, "ASIC_DB", f"ASIC_STATE:SAI_OBJECT_TYPE_{name}:*")
         if rows is None:
             return None
         objects[name] = sorted(_digest(row) for row in rows.values())
-    return objects
+    return {**objects, WATCHDOG: sorted(_watched(host))}
+
+
+def _watched(host: Host) -> Iterator[str]:
+    """Yield the digests of the watchdog's settings of each queue that it watches; none where that is not known."""
+    try:
+        ports = watched_queues(host)
+    except (DatabaseError, OSError):
+        return
+    for port, queues in ports.items():
+        for queue, row in queues.items():
+            yield _digest({"queue": f"{port}:{queue}", **{name: row[name] for name in _WATCHDOG_FIELDS if name in row}})
 
 
 def _digest(attributes: Mapping[str, str]) -> str:

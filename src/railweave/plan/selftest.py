@@ -6,7 +6,7 @@ switch shows before, under and after the change decides; where the switch shows 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from railweave.sonic.delta.change import Disruption
 from railweave.sonic.trials import SHOWN_BY_DAEMONS, Trial, untried_rules
 
 Digests = Mapping[str, Sequence[str]]
-"""Digests of the ASIC's objects by SAI's name of their type."""
+"""Digests of the ASIC's objects by SAI's name of their type, and of what the watchdog watches as ``PFC_WD``."""
 
 
 class Verdict(StrEnum):
@@ -68,7 +68,7 @@ class TrialResult:
 def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
     """Yield the rules that no trial is about, with the reason."""
     for rule in untried_rules(trials):
-        reason = "no row of the switch has what it is about"
+        reason = "no row of the switch has what it is about, or SONiC would not give the row back as it was"
         if rule.disruption is Disruption.RELOAD:
             reason = "its changes reload the switch"
         place = f"{', '.join(rule.tables)} {', '.join(filter(None, rule.fields))}".strip()
@@ -83,7 +83,7 @@ def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[Verd
     unknown: list[str] = []
     effect = _effect(trial, before, under)
     if effect is False:
-        contradicted.append(f"the ASIC has the same {' and '.join(trial.objects)} objects as before")
+        contradicted.append(f"the switch shows the same {' and '.join(trial.objects)} as before")
     elif effect is None:
         unknown.append("the switch does not show whether its daemons took the change")
     if trial.disruption is Disruption.FLAP and not _flapped(before, under):
@@ -116,10 +116,10 @@ def _effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
     held = [name for name in trial.objects if before.asic and before.asic.get(name)]
     if held and before.asic is not None and under.asic is not None:
         return any(Counter(before.asic[name]) != Counter(under.asic.get(name, ())) for name in held)
-    tables = {change.table for change in trial.delta}
-    if under.unapplied is None or not tables <= SHOWN_BY_DAEMONS:
+    changed = {(change.table, change.field) for change in trial.delta}
+    if under.unapplied is None or not changed <= SHOWN_BY_DAEMONS:
         return None
-    return not tables & under.unapplied
+    return under.unapplied.isdisjoint(table for table, _ in changed)
 
 
 def _not_back(before: Probe, after: Probe) -> Iterator[str]:
@@ -132,15 +132,24 @@ def _not_back(before: Probe, after: Probe) -> Iterator[str]:
             name for name in sorted(kinds) if Counter(before.asic.get(name, ())) != Counter(after.asic.get(name, ()))
         ]
         if changed:
-            yield f"the ASIC did not go back: {', '.join(changed)} objects differ"
+            yield f"the ASIC or its counters did not go back: {', '.join(changed)} differ"
 
 
 _ADDRESS = re.compile(r"\b\d{1,3}(\.\d{1,3}){3}\b|\b(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}\b", re.IGNORECASE)
 
 
-def nameless(text: str, name: str) -> str:
-    """Return what a switch said without its name and without addresses: it goes into a file that is passed on."""
-    return _ADDRESS.sub("ADDRESS", text).replace(name, "SWITCH")
+_LOG = re.compile(r" \(last in its log: .*", re.DOTALL)
+"""What an error quotes of a switch's log, where any name may be."""
+
+
+def nameless(text: str, name: str, names: Collection[str] = ()) -> str:
+    """Return what was said of the switch ``name`` without it, the words ``names``, addresses and lines of its log: it
+    goes into a file that is passed on."""
+    said = _ADDRESS.sub("ADDRESS", _LOG.sub("", text)).replace(name, "SWITCH")
+    if not names:
+        return said
+    longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)(?:{longest_first})(?!\w)", "NAME", said)
 
 
 def uses(reading: Mapping[str, bool], neighbors: Mapping[str, str], sessions: Sequence[str]) -> tuple[str, ...]:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave.sonic.delta.change import Delta, Disruption, Edit, Op
+from railweave.sonic.delta.daemon_rows import leaves_rows
 from railweave.sonic.delta.delta import applied, inverse, judged
 from railweave.sonic.delta.edits import row_edits
+from railweave.sonic.delta.lossless import PFC_ENABLE
 from railweave.sonic.delta.methods import RULES, Rule, classify, find_rule
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.resolved import QOS_TABLES
@@ -16,7 +18,7 @@ from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One reversible change: its name, its delta as a plan would have it, the rule that it tries (None for a line of
-    FRR), and the types of the ASIC's objects that it has to change."""
+    FRR), and the types of objects that it has to change."""
 
     name: str
     delta: Delta
@@ -67,8 +69,8 @@ _MUTATIONS = (
     _Mutation("code point", "DSCP_TO_TC_MAP", "1", ("0", "1"), objects=("QOS_MAP",)),
     _Mutation("queue of a class", "TC_TO_QUEUE_MAP", "1", ("0", "1"), objects=("QOS_MAP",)),
     _Mutation("lossless priorities", "PORT_QOS_MAP", "pfc_enable", ("3", "3,4"), objects=("PORT",)),
-    _Mutation("watchdog action", "PFC_WD", "action", ("drop", "forward")),
-    _Mutation("watchdog time", "PFC_WD", "detection_time", step=100),
+    _Mutation("watchdog action", "PFC_WD", "action", ("drop", "forward"), objects=("PFC_WD",)),
+    _Mutation("watchdog time", "PFC_WD", "detection_time", step=100, objects=("PFC_WD",)),
     _Mutation("buffer threshold", "BUFFER_PROFILE", "dynamic_th", step=-1, objects=("BUFFER_PROFILE",)),
     _Mutation("headroom", "BUFFER_PROFILE", "xoff", step=-1024, objects=("BUFFER_PROFILE",)),
     _Mutation("shared headroom pool", "BUFFER_POOL", "xoff", step=-4096, objects=("BUFFER_POOL",)),
@@ -104,7 +106,8 @@ def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, 
     if port in cables:
         other = "5m" if cables[port] != "5m" else "40m"
         edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
-        trials.append(_trial("cable length", edit, config_db))
+        if not leaves_rows(edit, config_db):
+            trials.append(_trial("cable length", edit, config_db))
     if has_frr:
         trials.append(_trial("prefix list", Edit(Op.ADD, FRR_TABLE, "", _FRR_LINE, None, _FRR_LINE), config_db))
     return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
@@ -140,7 +143,8 @@ def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Tr
             continue
         op = Op.ADD if before is None else Op.UPDATE
         edit = Edit(op, mutation.table, key, mutation.field, before, other)
-        yield _trial(mutation.name, edit, config_db, mutation.objects)
+        if not leaves_rows(edit, config_db):
+            yield _trial(mutation.name, edit, config_db, mutation.objects)
         return
 
 
@@ -158,11 +162,15 @@ def _trial(name: str, edit: Edit, config_db: ConfigDb, objects: tuple[str, ...] 
 def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial | None:
     """Return the rows of the intent's traffic classes that ``port`` lacks as one change; None where it has them all.
 
-    Rows that refer to others, which the switch has only after a reload, are left out with them, as are rows that would
-    stay after the revert.
+    Rows that refer to others, which the switch has only after a reload, are left out with them, as is what would stay
+    after the revert.
     """
     rows = [row for row in intended if row.table in QOS_TABLES and _is_for(row.key, port, running)]
-    edits = [edit for row in rows for edit in row_edits(row.table, row.key, _present(running, row), row.fields)]
+    fields_of = [(row, _without_leftovers(row, running)) for row in rows]
+    edits = [
+        edit for row, fields in fields_of for edit in row_edits(row.table, row.key, _present(running, row), fields)
+    ]
+    edits = [edit for edit in edits if not leaves_rows(edit, running)]
     without_reload = [edit for edit in edits if classify(edit).disruption is not Disruption.RELOAD]
     if len(without_reload) < len(edits):
         without_reload = [edit for edit in without_reload if not edit.table.startswith("BUFFER_")]
@@ -171,6 +179,14 @@ def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial 
     if not revertible:
         return None
     return Trial("traffic classes", judged(revertible, running), None, ("QOS_MAP", "SCHEDULER"))
+
+
+def _without_leftovers(row: Row, running: ConfigDb) -> Fields:
+    """Return the fields of a row without the lossless priorities where SONiC would keep rows that it makes for them."""
+    pauses = Edit(Op.ADD, row.table, row.key, PFC_ENABLE, None, row.fields.get(PFC_ENABLE))
+    if PFC_ENABLE not in row.fields or not leaves_rows(pauses, running):
+        return row.fields
+    return {name: value for name, value in row.fields.items() if name != PFC_ENABLE}
 
 
 def _present(running: ConfigDb, row: Row) -> Fields | None:
@@ -183,8 +199,9 @@ def _is_for(key: str, port: str, running: ConfigDb) -> bool:
     return name == port or name not in running.get("PORT", {})
 
 
-SHOWN_BY_DAEMONS = frozenset({"PORT", "BUFFER_POOL", "BUFFER_PROFILE", "PFC_WD", "SWITCH_HASH"})
-"""Tables of which APPL_DB, STATE_DB or COUNTERS_DB tell what daemons took (railweave_switch/daemons.py)."""
+SHOWN_BY_DAEMONS = frozenset({("PORT", "autoneg"), ("PORT", "fec"), ("PORT", "mtu"), ("PORT", "speed")})
+"""Fields by table of which APPL_DB tells what daemons took, also where there is no ASIC: of a port those that
+railweave_switch/daemons.py compares. Of buffers and the hash it compares only what the platform has."""
 
 
 def untried_rules(trials: Sequence[Trial]) -> tuple[Rule, ...]:

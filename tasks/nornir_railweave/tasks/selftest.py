@@ -26,6 +26,7 @@ from railweave.plan.selftest import (
     untried,
     uses,
 )
+from railweave.sonic.chosen_words import names_in
 from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.delta import judged, treated
 from railweave.sonic.delta.methods import RELOADED
@@ -93,6 +94,7 @@ class _Selftest:
         self._clock = clock
         self._results: list[TrialResult] = []
         self._classes_id = order.leftover
+        self._names: frozenset[str] = frozenset()
 
     @property
     def _program(self) -> SwitchProgram:
@@ -119,6 +121,7 @@ class _Selftest:
             port = _trial_port(reading.running.config_db)
             report = replace(report, port=port)
         config_db = reading.running.config_db
+        self._names = names_in(config_db)
         before = self._probe()
         error = ""
         try:
@@ -187,7 +190,7 @@ class _Selftest:
             self._apply(trial.delta)
         except DEVICE_ERRORS as fault:
             # The switch has reverted what it refused; whether it is as before is looked at as after any other trial.
-            refused = f"the switch refused it: {nameless(error_text(fault), self._name)}"
+            refused = f"the switch refused it: {nameless(error_text(fault), self._name, self._names)}"
             self._note(_result(trial, Verdict.CONTRADICTED, (refused,), None, None))
             self._opened.reconnect(self._order.revert_in_s, self._clock)
             return

@@ -1,14 +1,11 @@
 """A self-test concludes nothing that the switch does not show, and tries only what goes back."""
 
 import dataclasses
-from functools import cache
 from typing import Any
 
 import pytest
+from selftest_on_sim import SWITCHES, config_db, intended
 
-from railweave.catalog.load import load_catalog
-from railweave.design.build import design
-from railweave.intent.load import load_intent_text
 from railweave.plan.selftest import (
     PortState,
     Probe,
@@ -20,38 +17,15 @@ from railweave.plan.selftest import (
     untried,
     uses,
 )
+from railweave.sonic.chosen_words import names_in
 from railweave.sonic.delta.change import Delta, Disruption
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.methods import RULES
 from railweave.sonic.document import RunningConfig
-from railweave.sonic.render.configure import Configurator
-from railweave.sonic.rows import FRR_TABLE, ConfigDb, DeviceConfig
+from railweave.sonic.rows import FRR_TABLE
 from railweave.sonic.trials import Trial, class_trial, trials_of
-from railweave.templates import find_templates
 
-INTENT = """
-fabric: pod
-workload: {kind: pretraining}
-nodes:
-  - {name: gpu, count: 4, gpus: 8, nics: {count: 2, speed: 400G, model: connectx-7}}
-topology:
-  leaf: {model: nokia-ixr7220-h4-64d, count: 2}
-  spine: {model: nvidia-sn4700, count: 2}
-"""
-SWITCHES = ("pod-leaf1", "pod-spine1")
-"""One of each buffer model."""
 PORT = "Ethernet0"
-
-
-@cache
-def intended(name: str) -> DeviceConfig:
-    fabric = design(load_intent_text(INTENT, "pod.yml"), load_catalog()).fabric
-    assert fabric is not None
-    return Configurator(fabric, find_templates()).device(fabric.switch_of[name])
-
-
-def config_db(name: str) -> ConfigDb:
-    return intended(name).config_db()
 
 
 def probe(**fields: Any) -> Probe:
@@ -80,14 +54,14 @@ def test_what_the_asic_takes_and_gives_back_is_confirmed() -> None:
 @pytest.mark.parametrize(
     ("under", "after", "reason"),
     [
-        ({}, {}, "the ASIC has the same WRED objects as before"),
+        ({}, {}, "the switch shows the same WRED as before"),
         ({"asic": CHANGED, "ports": {PORT: PortState(False, 1), "Ethernet8": PortState(True, 2)}}, {},
          "links changed their state: Ethernet0"),
         ({"asic": CHANGED, "ports": {PORT: PortState(False, 0)}}, {}, "links changed their state: Ethernet8"),
         ({"asic": CHANGED, "processes": {"orchagent": "99@999"}}, {}, "daemons ended or started anew: orchagent"),
         ({"asic": CHANGED, "processes": {}}, {}, "daemons ended or started anew: orchagent"),
         ({"asic": CHANGED}, {"config_digest": "other"}, "CONFIG_DB or FRR did not go back to what they were"),
-        ({"asic": CHANGED}, {"asic": CHANGED}, "the ASIC did not go back: PORT, WRED objects differ"),
+        ({"asic": CHANGED}, {"asic": CHANGED}, "the ASIC or its counters did not go back: PORT, WRED differ"),
     ],
 )  # fmt: skip
 def test_what_the_switch_shows_otherwise_contradicts_the_claim(
@@ -113,6 +87,18 @@ def test_an_effect_that_no_database_shows_is_unknown(asic: Any) -> None:
 def test_where_the_asic_is_silent_the_daemons_tell(unapplied: Any, verdict: Verdict) -> None:
     seen = probe(asic={}, unapplied=unapplied)
     assert judge(trial("MTU raised"), seen, seen, seen)[0] is verdict
+
+
+@pytest.mark.parametrize("asic", [None, {}])
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_without_an_asic_only_what_portmgrd_hands_on_is_confirmed(switch: str, asic: Any) -> None:
+    seen = probe(asic=asic)
+    shown = {
+        made.name
+        for made in trials_of(config_db(switch), PORT, has_frr=True)
+        if made.objects and judge(made, seen, seen, seen)[0] is Verdict.CONFIRMED
+    }
+    assert shown == {"MTU lowered", "MTU raised"}
 
 
 def test_a_flap_that_a_port_without_a_link_cannot_show_is_unknown() -> None:
@@ -190,3 +176,21 @@ def test_a_report_is_good_only_where_nothing_contradicts_and_the_switch_is_back(
 def test_a_bundle_has_neither_names_nor_addresses() -> None:
     text = "pod-leaf1: the row of 192.0.2.7 (fe80::1, 02:00:00:00:00:01) is refused on pod-leaf1"
     assert nameless(text, "pod-leaf1") == "SWITCH: the row of ADDRESS (ADDRESS, ADDRESS) is refused on SWITCH"
+
+
+def test_what_a_switch_refuses_is_said_without_the_words_of_its_configuration() -> None:
+    names = names_in(
+        {
+            "PORT": {"Ethernet0": {"description": "to acme-gpu7", "mtu": "9100"}},
+            "SNMP_COMMUNITY": {"s3cret-word$": {"TYPE": "RO"}},
+            "DEVICE_NEIGHBOR": {"Ethernet0": {"name": "acme-gpu7"}},
+            "BUFFER_PROFILE": {"acme": {"pool": "pool"}, "acme-lossless": {}},
+        }
+    )
+    said = (
+        "pod-leaf1: PORT|Ethernet0 mtu 9100: acme-lossless and acme-gpu7.corp, s3cret-word$; orchagent ended "
+        "(last in its log: pod-leaf1 other-name failed)"
+    )
+    assert nameless(said, "pod-leaf1", names) == (
+        "SWITCH: PORT|Ethernet0 mtu 9100: NAME and NAME.corp, NAME; orchagent ended"
+    )

@@ -19,7 +19,7 @@ from railweave.sonic.ownership import (
     numbers_of,
     port_of,
 )
-from railweave.sonic.rows import ConfigDb, Fields
+from railweave.sonic.rows import ConfigDb, Fields, Value
 
 _NO_CABLE = "0m"
 """The length at which buffermgrd makes no group."""
@@ -74,13 +74,32 @@ def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
                 yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
 
 
+def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
+    """Tell whether buffermgrd answers a change with groups or profiles of its own, which stay when it is reverted."""
+    if edit.table == CABLE_LENGTH:
+        return not _is_dynamic(tables)
+    if edit.table != "PORT_QOS_MAP" or edit.field != PFC_ENABLE or not _has_cable(tables, edit.key):
+        return False
+    return not (_is_dynamic(tables) or priorities(edit.after) <= priorities(edit.before))
+
+
+def _is_dynamic(tables: ConfigDb) -> bool:
+    return tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("buffer_model") == "dynamic"
+
+
+def _has_cable(tables: ConfigDb, port: str) -> bool:
+    return _cable_length(tables, port) != _NO_CABLE
+
+
+def _cable_length(tables: ConfigDb, port: str) -> Value:
+    return tables.get(CABLE_LENGTH, {}).get("AZURE", {}).get(port, _NO_CABLE)
+
+
 def _joined(tables: ConfigDb, port: str, paused: Iterable[int]) -> Iterator[tuple[str, Fields]]:
     """Yield the rows of several groups that buffermgrd writes for a port that pauses these priorities."""
-    if tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("buffer_model") == "dynamic":
+    if _is_dynamic(tables) or not _has_cable(tables, port):
         return
-    length = tables.get(CABLE_LENGTH, {}).get("AZURE", {}).get(port, _NO_CABLE)
-    if length == _NO_CABLE:
-        return
+    length = _cable_length(tables, port)
     speed = tables.get("PORT", {}).get(port, {}).get("speed", "")
     for span in spans_of(paused):
         if "-" in span:
