@@ -21,6 +21,7 @@ from napalm.base.exceptions import (
 
 from napalm_sonic.bounds import TooLargeError
 from napalm_sonic.decoding import decodes, parse_json, refuse_noise
+from napalm_sonic.lock import HeldError
 from napalm_sonic.quoting import Quotes
 from napalm_sonic.reading import status_of
 from railweave.printable import printable
@@ -101,7 +102,12 @@ class Caller:
         return answer
 
     def refuse_busy(self, answer: Mapping[str, Any]) -> None:
-        """Raise LockError where an answer says that another transaction holds the lock."""
+        """Raise LockError where an answer says that another transaction holds the lock, HeldError that another drain
+        is about to begin."""
+        if answer.get("code") == "held":
+            hold = answer["status"].get("hold") or {}
+            why = f"{self.session.hostname}: {answer.get('error')}"
+            raise HeldError(why, str(hold.get("id") or ""), str(hold.get("message") or ""))
         if answer.get("code") == "busy":
             raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 

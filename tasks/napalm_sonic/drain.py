@@ -58,22 +58,25 @@ class Drainer:
         return drained_peers(self._frr())
 
     def drain(
-        self, peers: Sequence[str] | None, revert_in_s: int | None, message: str, look: Look | None
+        self, peers: Sequence[str] | None, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
     ) -> tuple[TemporaryDrain, Observed | None]:
         """Drain for so many seconds at most, or (None) until somebody undrains, and save; ``look`` is shown after it.
 
-        What was read last is gone by unless the switch refuses that. Raises CommitError with the lines gone again.
+        What was read last is gone by unless the switch refuses that. With a ``hold`` the switch drains only while that
+        lasts. Raises CommitError with the lines gone again, HeldError where the hold is over.
         """
         known = self.program.known
         if known is not None and not known.status.pending:
             lines = self._to_drain(known, peers)
-            name, answer = self._apply(lines, revert_in_s, message, look) if lines.text else ("", {"code": "moved"})
+            name, answer = "", {"code": "moved"}
+            if lines.text:
+                name, answer = self._apply(lines, revert_in_s, message, look, hold)
             if answer.get("code") != "moved":
                 return self._drained(lines, name, answer, revert_in_s)
         lines = self._to_drain(self.program.read(), peers)
         if not lines.text:
             return TemporaryDrain("", lines.before.drain), None
-        return self._drained(lines, *self._apply(lines, revert_in_s, message, look), revert_in_s)
+        return self._drained(lines, *self._apply(lines, revert_in_s, message, look, hold), revert_in_s)
 
     def _to_drain(self, reading: Reading, peers: Sequence[str] | None) -> _Lines:
         """Return what drains; raises CommitError where a transaction is pending."""
@@ -136,12 +139,12 @@ class Drainer:
         return observed_of(self.program.hostname, answer)
 
     def _apply(
-        self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None
+        self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
         """Let the switch apply FRR lines; return the transaction's name and the answer."""
         name, known = new_id(), self.program.known or self.program.read()
         transaction = _transaction(name, known.status.commit_id, lines, revert_in_s, message)
-        answer = self.program.apply({**transaction, "frr_before": known.frr_digest}, look)
+        answer = self.program.apply({**transaction, "frr_before": known.frr_digest, "hold": hold}, look)
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
@@ -217,20 +220,36 @@ class Traffic:
         self.temporary: TemporaryDrain | None = None
 
     def drain(
-        self, peers: Sequence[str] | None, *, revert_in: int | None, message: str = "", look: Look | None = None
+        self,
+        peers: Sequence[str] | None,
+        *,
+        revert_in: int | None,
+        message: str = "",
+        look: Look | None = None,
+        hold: str = "",
     ) -> Observed | None:
         """Take traffic off these BGP peers, or off the whole switch (None), by BGP graceful shutdown.
 
         With ``revert_in`` (seconds) it is temporary: the switch ends it by itself, a following ``commit_config`` of
         this driver takes it over with a rollback document for both, and it is never saved. Without, it is saved and
-        stays until somebody calls ``undrain``. What is drained already is left as it is. Returns what the switch showed
-        right after it, where ``look`` asks for that and there was something to drain.
+        stays until somebody calls ``undrain``. What is drained already is left as it is. With a ``hold`` (see ``hold``)
+        nothing is drained once that is over. Returns what the switch showed right after it, where ``look`` asks for
+        that and there was something to drain.
         """
         check_revert_in(revert_in)
-        drain, seen = self._drainer.drain(peers, revert_in, message, look)
+        drain, seen = self._drainer.drain(peers, revert_in, message, look, hold)
         if revert_in is not None:
             self.temporary = drain
         return seen
+
+    def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str = "", over: str = "") -> None:
+        """Say on the switch, under a ``name`` of the caller's, that these peers are about to be drained.
+
+        ``("*",)`` are all of them, none means another switch of its plane. ``over`` names a hold whose owner is known
+        to be gone. Whoever reads the switch sees the hold (``railweave_switch.holding``); a ``drain`` that names it
+        ends it, and so does 0 seconds. Raises HeldError where somebody else holds the switch.
+        """
+        self._drainer.program.hold(name, peers, seconds, message, over)
 
     def undrain(self, *, look: Look | None = None) -> Observed | None:
         """Bring the traffic back: end this session's temporary drain, or where it has none remove all that drains.

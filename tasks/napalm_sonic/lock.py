@@ -26,6 +26,15 @@ _RETRY_S = 1.0
 _RELEASE_S = 5.0
 
 
+class HeldError(LockError):  # type: ignore[misc]
+    """Somebody else, under the name ``hold``, is about to lead traffic away (``railweave_switch.holding``)."""
+
+    def __init__(self, text: str, hold: str = "", message: str = "") -> None:
+        super().__init__(text)
+        self.hold = hold
+        self.message = message
+
+
 @dataclass
 class Lock:
     """The lock of one device. ``acquire`` may be called again while held; ``release`` always works."""

@@ -4,14 +4,15 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from napalm.base.exceptions import CommandErrorException, CommitConfirmException, CommitError
 
 from napalm_sonic.calling import Caller
 from napalm_sonic.decoding import decodes
+from napalm_sonic.lock import Lock, who
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
 from railweave.sonic.delta.rejected import Rejected, Verdict
@@ -19,16 +20,13 @@ from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
 from railweave_switch.state import KEPT_COMMITS, Stage
 
-if TYPE_CHECKING:
-    from napalm_sonic.lock import Lock
-
 
 @dataclass
 class SwitchProgram:
     """The program of one switch; ``known`` is what its last answer said of what runs."""
 
     caller: Caller
-    lock: "Lock"
+    lock: Lock
     known: Reading | None = field(default=None, repr=False)
 
     @property
@@ -120,6 +118,21 @@ class SwitchProgram:
         deadline_s = transaction.get("deadline_s")
         del transaction  # what a wave's transactions hold is large, and only their texts are needed now
         return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last))
+
+    def hold(self, name: str, peers: Sequence[str], seconds: float, message: str, over: str = "") -> None:
+        """Say on the switch that the traffic of these BGP peers is about to be led away; with 0 seconds it is not.
+
+        ``over`` names a hold whose owner is known to be gone.
+
+        Raises HeldError where somebody else said so, LockError where somebody changes the switch, CommitError where
+        that cannot be written.
+        """
+        words = ["hold", "--id", name, "--peers", ",".join(peers), "--seconds", f"{seconds:g}", "--by", who()]
+        words += ["--message", message, "--over", over, "--lock-wait", str(self.caller.options.lock_wait_s)]
+        words += ["--session", self.lock.note] if self.lock.note else []
+        answer = self.caller.call(words)
+        self.caller.refuse_busy(answer)
+        self._refuse_unless("held" if seconds > 0 else "released", answer, "it cannot be held for a drain: ")
 
     def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry out further steps under a transaction that is armed."""

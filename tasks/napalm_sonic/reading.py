@@ -31,7 +31,8 @@ class Status:
     what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
     of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
     switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` tells of daemons that a change
-    ended and that nobody has started again, with the switch's words of them and the command.
+    ended and that nobody has started again, with the switch's words of them and the command. ``held`` are the BGP peers
+    (``("*",)``: all) whose traffic somebody is about to lead away under the hold ``hold``, ``held_by`` says who.
     """
 
     status: str
@@ -47,6 +48,9 @@ class Status:
     generation: Mapping[str, Any] = field(default_factory=dict)
     remaining_s: float | None = None
     broken: str = ""
+    hold: str = ""
+    held: tuple[str, ...] = ()
+    held_by: str = ""
 
     @property
     def pending(self) -> bool:
@@ -123,6 +127,7 @@ def refuse_when_pending(hostname: str, status: Status) -> None:
 @decodes("the status of its last transaction")
 def status_of(told: Mapping[str, Any]) -> Status:
     """Return the status of an answer."""
+    hold = told.get("hold") or {}
     return Status(
         status=str(told["status"]),
         commit_id=str(told.get("id") or ""),
@@ -137,6 +142,9 @@ def status_of(told: Mapping[str, Any]) -> Status:
         generation=dict(told.get("generation") or {}),
         remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
         broken=_broken(told.get("broken") or {}),
+        hold=str(hold.get("id") or ""),
+        held=tuple(map(str, hold.get("peers") or ())),
+        held_by=str(hold.get("words") or ""),
     )
 
 

@@ -21,8 +21,9 @@ DEVICE_ERRORS = (StepError, CommandError, DatabaseError, OSError)
 
 
 class RefusedError(Exception):
-    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``pending``, ``moved``, ``damaged``,
-    ``unasked`` (the switch's YANG models cannot be asked) or ``invalid``, and then ``rejected`` is what they refuse."""
+    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``held``, ``pending``, ``moved``,
+    ``damaged``, ``unasked`` (the switch's YANG models cannot be asked) or ``invalid``, and then ``rejected`` is what
+    they refuse."""
 
     def __init__(self, message: str, code: str = "", rejected: Sequence[Sequence[str]] = ()) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
 """The verbs: each prints one line of JSON and exits with 0 (done), 1 (failed), 3 (refused) or 64 (wrong usage).
 
-railweave-switch read|observe|probe|check|apply|amend|confirm|save|undrain|revert|status|recover|install
+railweave-switch read|observe|probe|check|apply|amend|confirm|save|undrain|revert|hold|status|recover|install
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from railweave_switch import confirming, recovery, reverting, transaction
+from railweave_switch import confirming, holding, recovery, reverting, transaction
 from railweave_switch.answers import DEVICE_ERRORS, RefusedError
 from railweave_switch.guard import Guard
 from railweave_switch.host import Host, Process
@@ -30,7 +30,7 @@ PROGRAM = "/usr/local/bin/railweave-switch"
 LONGEST_TRANSACTION = 64 * 1024 * 1024
 
 GOOD = frozenset({"read", "applied", "confirmed", "saved", "armed", "reverted", "healthy", "accepted", "installed",
-                  "status"})  # fmt: skip
+                  "status", "held", "released"})  # fmt: skip
 """Outcomes that a verb may end with when it did what it was asked to."""
 
 
@@ -95,6 +95,11 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--frr", default="", help="only while FRR's text has this digest")
         else:
             _add_look(one)
+    hold = verb("hold", "say that a drain is about to begin, before the others are read")
+    for name in ("--id", "--over", "--peers", "--by", "--message", "--session"):
+        hold.add_argument(name, default="")
+    hold.add_argument("--seconds", type=float, default=0.0, help="for so long; 0 gives it up")
+    hold.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
     status = verb("status", "the last transaction; changes nothing")
     status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended its work")
     status.add_argument("--seconds", type=float, default=600.0)
@@ -157,8 +162,8 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
             request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
         answer = host.work(request)
         return {**answer, **_seen_after(host, asked)} if answer.get("outcome") in GOOD else answer
-    if verb == "install":
-        return install(host, asked)
+    if verb in AT_ONCE:
+        return AT_ONCE[verb](host, asked)
     if verb == "observe":
         return {"outcome": "read", "status": report(host), **_observed(host, asked)}
     if verb == "probe":
@@ -289,6 +294,10 @@ def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     with contextlib.suppress(OSError):  # it runs without
         host.keep_compiled(data)
     return {"outcome": "installed", "program": asked["sha256"], "status": found}
+
+
+AT_ONCE: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {"install": install, "hold": holding.hold}
+"""The verbs that write one file."""
 
 
 def stand_guard(one: Guard) -> None:

@@ -4,6 +4,7 @@ transaction.json   who changed what, when, and how far it got; replaced atomical
 pending.json       the rollback document of the pending transaction; there before anything is changed
 ID.rollback.json   that of a confirmed commit
 save.json          what the switch is to boot, until both startup files are replaced by it
+hold.json          who is about to lead traffic off the switch, until when
 digest.key         with which clients make the digests of what runs that they keep
 reserve            disk space for the state and the revert where the disk is full
 """
@@ -178,6 +179,38 @@ class Document:
         return {**self.earlier, "number": state.number + 1} if self.generation else state.generation
 
 
+@dataclass(frozen=True)
+class Hold:
+    """Who is about to drain these BGP ``peers``, until ``ends_s`` since the boot; ``["*"]`` are all, none means those
+    of another switch of its plane."""
+
+    id: str
+    peers: list[str]
+    by: str
+    message: str
+    boot_id: str
+    ends_s: float
+    version: int = VERSION
+
+    def over(self, host: Host) -> bool:
+        """Tell whether its time is over; a restart ends it at once."""
+        return self.boot_id != host.boot_id() or host.now_s() >= (self.ends_s or 0.0)
+
+    def words(self, host: Host) -> str:
+        """Return in words who holds the switch, for what and how long."""
+        what = f" ({self.message})" if self.message else ""
+        seconds = max(0.0, self.ends_s - host.now_s())
+        whom = "it" if self.peers else "another switch of its plane"
+        return (
+            f"{self.by or 'another session'}{what} is about to drain {whom}, for at most {seconds:.0f} s from now "
+            f"(`railweave-switch hold --id {self.id}` on this switch ends that)"
+        )
+
+    def report(self, host: Host) -> dict[str, Any]:
+        """Return it as answers tell it."""
+        return {"id": self.id, "peers": self.peers, "message": self.message, "words": self.words(host)}
+
+
 def path(host: Host, name: str) -> str:
     """Return where a file of ours lies."""
     return f"{host.directory}/{name}"
@@ -207,6 +240,16 @@ def read_document(host: Host, name: str = "pending.json") -> Document:
         raise DamagedError(f"{where} is gone") from None
     except VersionError as error:
         raise DamagedError(str(error)) from None
+
+
+def held(host: Host) -> Hold | None:
+    """Return the hold that is in force; a file that cannot be read holds for nobody, not for its owner either."""
+    where = path(host, "hold.json")
+    try:
+        found = decoded(Hold, host.read_file(where), where)
+    except (DamagedError, VersionError, OSError):
+        return None
+    return None if found.over(host) else found
 
 
 def write(host: Host, name: str, value: Any) -> None:
@@ -247,7 +290,11 @@ def guarded(host: Host, name: str = "") -> bool:
 
 
 def report(host: Host) -> dict[str, Any]:
-    """Return the status, whatever the state file looks like."""
+    """Return the status, whatever the state file looks like.
+
+    The hold is read first: once it is gone, what it was for is there to be read.
+    """
+    hold = held(host)
     state, status, error = None, Stage.NONE, ""
     try:
         state = read_state(host)
@@ -267,6 +314,7 @@ def report(host: Host) -> dict[str, Any]:
         "generation": known.generation,
         "repair": REPAIRS.get(status, ""),
         "broken": still_broken(host, known),
+        "hold": {} if hold is None else hold.report(host),
     }
 
 

@@ -127,7 +127,7 @@ def _is_pattern(value: Any) -> bool:
 _FORMS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
     **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
-    **dict.fromkeys(("kept", "missing", "notes", "daemons"), _are_texts),
+    **dict.fromkeys(("kept", "missing", "notes", "daemons", "peers"), _are_texts),
     "broken": _is_broken,
     **dict.fromkeys(("rows", "after"), _is_part),
     **dict.fromkeys(("has_frr", "unsaved"), lambda value: isinstance(value, bool)),

@@ -28,6 +28,7 @@ from railweave_switch.answers import (
     sha256,
 )
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
+from railweave_switch.holding import end, take_up
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.lasting import ended, ends_soon
 from railweave_switch.restoring import settled
@@ -108,8 +109,12 @@ def apply(host: Host, asked: Mapping[str, Any]) -> Answer:
         earlier = _earlier(host, asked)
         rows = host.rows("CONFIG_DB")
         document = _checked(host, asked, earlier, rows)
+        hold = str(asked.get("hold") or "")
+        take_up(host, hold)
         state = _armed(host, asked, earlier, document)
-        return _carry_out(host, asked, state, document, rows)
+        answer = _carry_out(host, asked, state, document, rows)
+        end(host, hold)
+        return answer
 
 
 def amend(host: Host, asked: Mapping[str, Any]) -> Answer:

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from nornir_railweave.tasks import draining
+from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.verifying import verify
 from railweave.api.auditing import audited_action
 from railweave.api.journals import holding_capacity
@@ -63,12 +64,14 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
         stack.enter_context(holding_capacity(fabric.name, target, command, project.operator))
         record = stack.enter_context(audited_action(command, fabric.name, target, live.designed.intent.sha256))
         stack.enter_context(live.progress())
+        holding = Holding(live.nornir, fabric, command, MANUAL_S + wait_s)
         results = draining.drain(
             live.nornir,
             targets,
             wait_s=wait_s,
             packets_per_s=rollout.quiet_packets_per_s,
-            forbidden=forbidding(live, targets, several=request.several),
+            forbidden=forbidding(live, targets, several=request.several, hold=holding.name),
+            holding=holding,
         )
         record(_outcomes(results, "drained"))
         return results
@@ -107,25 +110,29 @@ def undrain(
 
 
 def forbidding(
-    live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool
+    live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool, hold: str = ""
 ) -> Callable[[], tuple[Diagnostic, ...]]:
-    """Return a function that reads the switches around ``targets`` and returns why these must not be drained now."""
+    """Return a function that reads the switches around ``targets`` and returns why these must not be drained now.
+
+    ``hold`` is the name of the caller's own hold.
+    """
 
     def forbidden() -> tuple[Diagnostic, ...]:
-        return _refused(live.designed.fabric, targets, _around(live, targets), several=several)
+        return _refused(live.designed.fabric, targets, _around(live, targets, hold), several=several)
 
     return forbidden
 
 
-def _around(live: LiveFabric, targets: Sequence[DrainTarget]) -> dict[str, DrainResult]:
-    return draining.read(live.nornir, neighborhood(live.designed.fabric, targets))
+def _around(live: LiveFabric, targets: Sequence[DrainTarget], hold: str = "") -> dict[str, DrainResult]:
+    return draining.read(live.nornir, neighborhood(live.designed.fabric, targets), hold)
 
 
 def _refused(
     fabric: Fabric, targets: Sequence[DrainTarget], found: Mapping[str, DrainResult], *, several: bool
 ) -> tuple[Diagnostic, ...]:
     silent = [name for name, one in found.items() if one.error]
-    return check_drain(fabric, targets, _drained_of(found), silent, several=several)
+    soon = {name: one.held_by for name, one in found.items() if one.held and not one.withheld and not one.after}
+    return check_drain(fabric, targets, _drained_of(found), silent, several=several, soon=soon)
 
 
 def _drained_of(found: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:

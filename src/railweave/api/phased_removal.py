@@ -1,6 +1,7 @@
 """What leaves the fabric in a change in phases: drained, and shown to be out of use before ports close."""
 
 from nornir_railweave.tasks import draining
+from nornir_railweave.tasks.holding import MANUAL_S, Holding
 from nornir_railweave.tasks.links_up_towards import links_up_towards
 from railweave.api.auditing import audited_action
 from railweave.api.draining import forbidding
@@ -77,7 +78,8 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
     with holding_capacity(fabric.name, live.target.name, command), live.progress():
         read = draining.read(live.nornir, phase.leaving)
         targets = choose(fabric, [name for name, one in read.items() if not one.error])
-        forbidden = forbidding(live, targets, several=True)
+        holding = Holding(live.nornir, fabric, command, MANUAL_S + rollout.drain_timeout_s)
+        forbidden = forbidding(live, targets, several=True, hold=holding.name)
         if refused := forbidden():
             raise RefusedError(refused)
         done = draining.drain(
@@ -86,5 +88,6 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
             wait_s=rollout.drain_timeout_s,
             packets_per_s=rollout.quiet_packets_per_s,
             forbidden=forbidden,
+            holding=holding,
         )
         return {one.device: one.error for one in done if one.error}

@@ -6,6 +6,7 @@ what is done next would cut what still flows. These rules refuse that before any
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError, UsageError
@@ -39,7 +40,8 @@ class DrainResult:
     """The result of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
     done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
     nothing could be done. ``withheld`` says why it carries no traffic though nothing of it is drained, such as TSA;
-    ``unable`` tells that its driver cannot drain."""
+    ``held`` are peers that somebody else, ``held_by``, is about to drain; ``unable``: its driver cannot drain.
+    """
 
     device: str
     before: tuple[str, ...] = ()
@@ -50,11 +52,15 @@ class DrainResult:
     error: str = ""
     withheld: str = ""
     unable: bool = False
+    held: tuple[str, ...] = ()
+    held_by: str = ""
 
     @property
     def away(self) -> tuple[str, ...]:
-        """Return the peers over which it carries no traffic, ``("*",)`` for all."""
-        return WHOLE if self.withheld else self.after
+        """Return the peers over which it carries no traffic, or soon will carry none, ``("*",)`` for all."""
+        if self.withheld or WHOLE in (self.after, self.held):
+            return WHOLE
+        return tuple(dict.fromkeys((*self.after, *self.held)))
 
     @property
     def ok(self) -> bool:
@@ -125,11 +131,12 @@ def undrained(target_peers: tuple[str, ...], drained: Collection[str]) -> tuple[
 
 def check_drain(
     fabric: Fabric, targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], silent: Collection[str],
-    *, several: bool = False,
+    *, several: bool = False, soon: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Diagnostic, ...]:  # fmt: skip
     """Return why these drains must not be, given what is ``drained`` already and which switches do not answer.
 
     ``several`` is the consent to more than one switch of a plane; another way for all traffic is needed all the same.
+    ``soon`` are those of the ``drained`` that somebody is only about to drain, with who that is.
     """
     names = {target.device for target in targets}
     # A leaf that is gone takes no path from others; a spine that is gone does.
@@ -137,14 +144,14 @@ def check_drain(
     touched = {name for name, peers in drained.items() if peers and name not in names} | (gone - names)
     found: list[Diagnostic] = []
     if not several:
-        found += _second_of_a_plane(fabric, names, touched, silent)
+        found += _second_of_a_plane(fabric, names, touched, silent, soon)
     left = _left(fabric, targets, drained, silent)
     if left.least_paths == 0:
         found.append(
             error(
                 "RW522",
                 f"with {first_few(sorted(names))} drained some leaves have no other way to each other: their traffic "
-                f"would stay where it is{_beside(touched, silent)}",
+                f"would stay where it is{_beside(touched, silent, soon)}",
                 fix=f"drain fewer at once, or undrain others first (`{command_line('undrain', 'DEVICE')}`)",
                 devices=tuple(sorted(names)),
             )
@@ -166,7 +173,7 @@ def _left(
 
 
 def _second_of_a_plane(
-    fabric: Fabric, names: Collection[str], touched: Collection[str], silent: Collection[str]
+    fabric: Fabric, names: Collection[str], touched: Collection[str], silent: Collection[str], soon: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     for plane in sorted({fabric.switch_of[name].plane for name in names}):
         ours = sorted(name for name in names if fabric.switch_of[name].plane == plane)
@@ -175,15 +182,16 @@ def _second_of_a_plane(
             yield error(
                 "RW521",
                 f"{first_few(ours)} would not be the only switch of plane {plane} that is out of service"
-                f"{_beside(others, silent)}",
+                f"{_beside(others, silent, soon)}",
                 fix="drain them one by one, or allow more at once with `--several`",
                 devices=tuple(ours),
             )
 
 
-def _beside(others: Collection[str], silent: Collection[str]) -> str:
-    drained = sorted(set(others) - set(silent))
+def _beside(others: Collection[str], silent: Collection[str], soon: Mapping[str, str]) -> str:
+    drained = sorted(set(others) - set(silent) - set(soon))
     parts = [f"drained already: {first_few(drained)}"] if drained else []
+    parts += [f"{name}: {soon[name]}" for name in sorted(set(others) & set(soon))[:1]]
     away = sorted(set(others) & set(silent))
     parts += [f"without an answer: {first_few(away)}"] if away else []
     return f" ({'; '.join(parts)})" if parts else ""

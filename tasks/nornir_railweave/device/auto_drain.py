@@ -41,6 +41,7 @@ def drain_until_quiet(device: Device) -> str:
         revert_in=device.revert_in_s,
         message=device.order.policy.message,
         **device.showing(look),
+        **device.held(),
     )
     device.say(Step.DRAINED, told(peers))
     flowing = wait_until_drained(

@@ -23,7 +23,7 @@ class Order:
 
     ``settled`` are the devices that stand still in their new state; ``missing`` is how many prefixes may be absent
     because other devices change beside each one, or have failed. ``blocker`` says why nothing may be begun any more, as
-    ``OperatorControl`` has it.
+    ``OperatorControl`` has it. ``hold`` is the name under which the devices that are drained are held, empty for none.
     """
 
     jobs: Mapping[str, DeviceJob] = field(repr=False)
@@ -32,6 +32,7 @@ class Order:
     policy: Policy
     announce: Events
     blocker: Callable[[], str] = field(repr=False)
+    hold: str = ""
 
 
 class ForestalledError(Exception):
@@ -208,6 +209,10 @@ class Device(ReachedDevice):
     def showing(self, look: Look) -> dict[str, Look]:
         """Return the argument by which our driver's answer to a change shows more; nothing for any other driver."""
         return {} if switch_program(self.driver) is None else {"look": look}
+
+    def held(self) -> dict[str, str]:
+        """Return the argument by which our driver drains only while the device is held; nothing for any other one."""
+        return {} if switch_program(self.driver) is None else {"hold": self.order.hold}
 
     def state(self) -> ConfigState:
         """Read the device and tell which configuration it holds."""

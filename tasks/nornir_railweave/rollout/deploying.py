@@ -1,6 +1,6 @@
 """Deployment of a plan: its devices wave by wave, and the verification of the whole fabric afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -66,7 +66,8 @@ def deploy(
         compare = Comparer(fabric, intended, policy.remove_conflicting, share=partial(_planned, plan.deltas))
         operator = OperatorControl(control or FileControl(control_file(opened.path)), opened.blocker)
         digest = str(opening.details["plan_digest"])
-        result = _Deployment(nr, compare, plan, policy, expecting, operator, history.own, digest).run(announce)
+        deployment = _Deployment(nr, compare, plan, policy, expecting, operator, history.own, digest)
+        result = deployment.run(announce, opened.has_ended)
         result = opened.judged(result)
         step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
         announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
@@ -105,14 +106,14 @@ class _Deployment:
         self._own = own
         self._plan_digest = plan_digest
 
-    def run(self, announce: Events) -> DeployResult:
-        """Return how the deployment ended."""
+    def run(self, announce: Events, has_ended: Callable[[str], bool]) -> DeployResult:
+        """Return how the deployment ended; ``has_ended`` as in `RolloutContext`."""
         unreachable = self._plan.names(DeviceState.UNREACHABLE)
         if unreachable and not self._policy.skip_unreachable:
             return self._stopped(f"{', '.join(unreachable)} could not be reached; nothing was changed")
         saved, unsaved = self._save_unchanged(announce)
         jobs = {name: self._job(name) for wave in self._plan.waves for name in wave}
-        ended = roll_out(self._nr, jobs, self._plan.waves, self._context(announce))
+        ended = roll_out(self._nr, jobs, self._plan.waves, self._context(announce, has_ended))
         progress = Progress(
             waves_done=ended.waves_done,
             waves=self._plan.waves,
@@ -135,7 +136,7 @@ class _Deployment:
         planned = self._plan.devices[name]
         return DeployJob(self._compare, expectation, planned, delta, self._own, self._plan_digest)
 
-    def _context(self, announce: Events) -> RolloutContext:
+    def _context(self, announce: Events, has_ended: Callable[[str], bool]) -> RolloutContext:
         unread = frozenset(self._plan.names(DeviceState.UNREACHABLE))
         return RolloutContext(
             gate=wave_gate(self._fabric, self._plan),
@@ -144,6 +145,7 @@ class _Deployment:
             announce=announce,
             look_away=looking_away(self._nr, self._fabric, unread),
             unread=unread,
+            has_ended=has_ended,
             operator=self._operator,
         )
 

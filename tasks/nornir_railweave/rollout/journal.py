@@ -181,6 +181,12 @@ class Journal:
             data = data[os.write(self._file, data) :]
         self._torn = False
 
+    def has_ended(self, message: str) -> bool:
+        """Tell whether a message names a rollout whose journal lies beside this one, or is this one, and which no other
+        process writes any more: it has ended, or was killed."""
+        paths = [self.path.parent / f"{word}{SUFFIX}" for word in message.split() if "/" not in word]
+        return any(path == self.path or (path.is_file() and not is_alive(path)) for path in paths)
+
     def opening(self, plan: Plan) -> Event:
         """Return the first event of the rollout, ``started`` or ``resumed``: all that a later process must know."""
         return Event(

@@ -23,10 +23,10 @@ def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> Lo
     A switch that does not say counts as out of service, unless it is among the ``unread``, of which the plan judged.
     """
 
-    def look(names: Collection[str], witnesses: Collection[Witness]) -> Away:
+    def look(names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
         if witnesses and all_carry(nr, witnesses):
             return NOTHING_AWAY
-        found = draining.read(nr, [name for name in names if name not in unread and name in nr.inventory.hosts])
+        found = draining.read(nr, [name for name in names if name not in unread and name in nr.inventory.hosts], hold)
         return away_of(
             fabric,
             {name: WHOLE if one.error else one.away for name, one in found.items() if not one.unable},

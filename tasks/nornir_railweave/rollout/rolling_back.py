@@ -212,6 +212,7 @@ def _carried_out(
         announce=announce,
         look_away=looking_away(nr, fabric, unreachable),
         unread=frozenset(unreachable),
+        has_ended=journal.has_ended,
         operator=OperatorControl(FileControl(control_file(journal.path)), journal.blocker),
     )
     ended = roll_out(nr, planned.jobs, plan.waves, context)

@@ -24,6 +24,7 @@ from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.runner import bounded
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.tasks.confirm_commit import assess_device, confirm_commit, rollback_device
+from nornir_railweave.tasks.holding import Holding
 from railweave.plan.away import NOTHING_AWAY, Away
 from railweave.plan.health import prefixes_behind
 from railweave.plan.model import DevicePlan, DeviceState, Plan
@@ -42,14 +43,21 @@ def _nothing() -> str:
     return ""
 
 
-LookAway = Callable[[Collection[str], Collection[Witness]], Away]
-"""What reads which of some switches others led traffic away from; nothing is where all ``Witness`` say so."""
+LookAway = Callable[[Collection[str], Collection[Witness], str], Away]
+"""What reads which of some switches others led traffic away from, or are about to under another hold than the one
+named; nothing is where all ``Witness`` say so."""
 
 
-def _nobody(names: Collection[str], witnesses: Collection[Witness]) -> Away:
+def _nobody(names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
     """Return that nothing is led away by others: the look of a rollout whose driver cannot tell."""
-    del names, witnesses
+    del names, witnesses, hold
     return NOTHING_AWAY
+
+
+def _alive(message: str) -> bool:
+    """Return that the holder of a switch may still act."""
+    del message
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ class RolloutContext:
 
     ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
     that already stand in their new state. ``look_away`` reads what others led traffic away from by now, and ``unread``
-    are the devices that did not answer when the plan was made.
+    are the devices that did not answer when the plan was made. ``has_ended`` tells by the message of a hold whether the
+    rollout that holds a switch cannot act any more.
     """
 
     gate: WaveGate
@@ -78,6 +87,7 @@ class RolloutContext:
     announce: Events = silent
     look_away: LookAway = _nobody
     unread: frozenset[str] = frozenset()
+    has_ended: Callable[[str], bool] = _alive
     operator: OperatorControl = field(default_factory=OperatorControl)
 
 
@@ -150,6 +160,10 @@ class _RollingOut:
         self._undone: list[str] = []
         self._interrupts = interrupts
         self._done = 0
+        policy, rollout = context.policy, self._rollout
+        # A runner that is lost leaves commits whose timers end by then.
+        seconds = 2.0 * rollout.revert_in_s + rollout.soak_s
+        self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
 
     def run(self) -> RolledOut:
         """Return how the rollout ended."""
@@ -157,16 +171,17 @@ class _RollingOut:
         try:
             for number, wave in enumerate(self._waves, start=1):
                 self._ask()
-                self._refuse_violation(number, wave)
+                hold = self._hold(number, wave)
                 self._say(
                     Step.WAVE, f"wave {number} of {len(self._waves)}", wave=number, of=len(self._waves), devices=[*wave]
                 )
-                self._run_wave(wave)
+                self._run_wave(wave, hold)
                 self._done = number
                 if self._interrupts.asked and number < len(self._waves):
                     raise _StoppedError(_INTERRUPTED)
         except _StoppedError as reason:
             stopped_by = str(reason)
+        self._holding.release()
         return RolledOut(
             self._outcomes, stopped_by, self._interrupts.asked, self._done, tuple(self._undone), tuple(self._failed)
         )
@@ -194,27 +209,48 @@ class _RollingOut:
         if paused:
             self._say(Step.CONTINUED)
 
-    def _refuse_violation(self, number: int, wave: Sequence[str]) -> None:
-        """Raise _StoppedError where the wave would take too much out of service.
+    def _hold(self, number: int, wave: Sequence[str]) -> str:
+        """Hold the devices of a wave that are drained, then ask for the drains of the others; return the hold's name.
 
-        What failed counts with it, and what others drained since the plan was made.
+        It lasts until the rollout ends: what a wave was changed to may be taken back. Raises _StoppedError where
+        another runner holds them, or the wave would take too much out of service.
         """
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
+        peers_of = {name: peers for name in gate.takes_away(wave) if (peers := self._jobs[name].drain)}
+        hold = ""
+        if beside and peers_of:
+            if why := self._holding.take(peers_of):
+                raise _StoppedError(self._not_started(number, why))
+            hold = self._holding.name
+        self._refuse_violation(number, wave, beside)
+        return hold
+
+    def _not_started(self, number: int, why: str) -> str:
+        return f"wave {number} of {len(self._waves)} was not started: {why}"
+
+    def _refuse_violation(self, number: int, wave: Sequence[str], beside: Sequence[str]) -> None:
+        """Raise _StoppedError where the wave would take too much out of service.
+
+        What failed counts with it, and what others drained since the plan was made, or are about to, ``beside`` it.
+        """
+        gate = self._context.gate
         away = NOTHING_AWAY
         if beside:
-            away = self._context.look_away(beside, gate.witnesses(wave, self._failed, self._context.unread, number))
+            witnesses = gate.witnesses(wave, self._failed, self._context.unread, number)
+            away = self._context.look_away(beside, () if self._holding.everywhere else witnesses, self._holding.name)
         violation = gate.violation(wave, self._failed, away)
         if violation is not None:
             without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""
-            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {violation.message}{without}")
+            raise _StoppedError(self._not_started(number, f"{violation.message}{without}"))
 
     # A wave
 
-    def _run_wave(self, wave: Sequence[str]) -> None:
+    def _run_wave(self, wave: Sequence[str], hold: str) -> None:
         """Apply and confirm a wave, or roll it back; raises _StoppedError where the rollout must not go on."""
-        order = self._order(wave)
+        order = replace(self._order(wave), hold=hold)
         attempts = self._apply(order, wave)
+        self._holding.drained(name for name, attempt in attempts.items() if attempt.drained)
         reason = self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
         if reason:
             self._roll_back(order, attempts, reason)

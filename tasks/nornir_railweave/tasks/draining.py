@@ -12,15 +12,16 @@ from nornir_railweave.device.drained_traffic import wait_until_drained
 from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import run_on
+from nornir_railweave.tasks.holding import Holding
 from railweave.diagnostics import Diagnostic
 from railweave.plan.away import withheld
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget, undrained
 from railweave.sonic.delta.diff import maintenance
 
 
-def read(nr: Nornir, names: Collection[str]) -> dict[str, DrainResult]:
-    """Return what is drained on these switches, or why one does not say."""
-    return run_on(nr, names, read_drained)
+def read(nr: Nornir, names: Collection[str], hold: str = "") -> dict[str, DrainResult]:
+    """Return what is drained on these switches, or why one does not say; ``hold`` is the caller's own."""
+    return run_on(nr, names, read_drained, hold=hold)
 
 
 def drain(
@@ -30,21 +31,25 @@ def drain(
     wait_s: float,
     packets_per_s: float,
     forbidden: Callable[[], Sequence[Diagnostic]] = tuple,
+    holding: Holding | None = None,
 ) -> tuple[DrainResult, ...]:
     """Drain one switch after the other and wait until each is quiet; the first that is not as asked ends it.
 
-    ``forbidden`` reads the others anew and returns why the targets must not be drained beside them. It is asked right
-    before each, and again once its lines are there: two who begin at the same moment see each other then, and each
-    that sees the other undrains.
+    Each is held first, by ``holding``: of two who begin at the same moment one meets the other's hold. ``forbidden``
+    reads the others anew and returns why the targets must not be drained beside them. It is asked right before each,
+    and again once its lines are there, since drivers of others have no hold.
     """
     results: list[DrainResult] = []
     for target in targets:
-        if refused := forbidden():
-            results.append(DrainResult(target.device, error=_told(refused)))
+        if why := _held(target, holding) or _told(forbidden()):
+            results.append(DrainResult(target.device, error=why))
             break
-        drained = run_on(nr, (target.device,), drain_device, peers=target.peers)[target.device]
-        if drained.changed and (refused := forbidden()):
-            results.append(_given_back(nr, target, drained, _told(refused)))
+        hold = "" if holding is None else holding.name
+        drained = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
+        if holding is not None and drained.changed:
+            holding.drained((target.device,))
+        if drained.changed and (why := _told(forbidden())):
+            results.append(_given_back(nr, target, drained, why))
             break
         if not drained.error and wait_s > 0:
             arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
@@ -53,7 +58,14 @@ def drain(
         results.append(drained)
         if not results[-1].ok:
             break
+    if holding is not None:
+        holding.release()
     return tuple(results)
+
+
+def _held(target: DrainTarget, holding: Holding | None) -> str:
+    """Hold a switch that is to be drained; return who holds it, or drains another one, empty where nobody does."""
+    return "" if holding is None else holding.take({target.device: target.peers})
 
 
 def _told(refused: Sequence[Diagnostic]) -> str:
@@ -80,17 +92,24 @@ _LONGEST_INTERVAL_S = 2.0
 _READINGS = 4
 
 
-def read_drained(task: Task) -> Result:
-    """Return the drained peers of a device as a ``DrainResult``; its error where the device does not say."""
-    return _attempt(task, lambda driver: _drained(task, driver))
+def read_drained(task: Task, *, hold: str = "") -> Result:
+    """Return the drained peers of a device as a ``DrainResult``; its error where the device does not say.
+
+    Peers that somebody is about to drain are told of, unless under the caller's own ``hold``.
+    """
+    return _attempt(task, lambda driver: _drained(task, driver, hold))
 
 
-def drain_device(task: Task, *, peers: tuple[str, ...]) -> Result:
-    """Drain these peers until somebody undrains; a ``DrainResult``. What is drained already is left as it is."""
+def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Result:
+    """Drain these peers until somebody undrains; a ``DrainResult``. What is drained already is left as it is.
+
+    With a ``hold`` our driver drains only while that lasts.
+    """
 
     def work(driver: Any) -> DrainResult:
         before = driver.traffic.drained()
-        driver.traffic.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand")
+        held = {"hold": hold} if hold and switch_program(driver) is not None else {}
+        driver.traffic.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand", **held)
         after = driver.traffic.drained()
         if left := undrained(peers, after):
             missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
@@ -123,10 +142,15 @@ def undrain_device(task: Task) -> Result:
     return _attempt(task, work)
 
 
-def _drained(task: Task, driver: Any) -> DrainResult:
+def _drained(task: Task, driver: Any, hold: str) -> DrainResult:
     found = driver.traffic.drained()
     known = getattr(switch_program(driver), "known", None)
-    return DrainResult(task.host.name, found, found, withheld="" if known is None else _withheld(known))
+    if known is None:
+        return DrainResult(task.host.name, found, found)
+    result = DrainResult(task.host.name, found, found, withheld=_withheld(known))
+    if known.status.hold in ("", hold):
+        return result
+    return replace(result, held=known.status.held, held_by=known.status.held_by)
 
 
 def _withheld(known: Reading) -> str:

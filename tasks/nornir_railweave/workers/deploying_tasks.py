@@ -92,6 +92,7 @@ def order_json(device: str, order: Order) -> dict[str, Any]:
         "times": {name: getattr(policy.rollout, name) for name in _TIMES},
         "reconnect_s": policy.reconnect_s,
         "message": policy.message,
+        "hold": order.hold,
     }
 
 
@@ -120,6 +121,7 @@ def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJo
         ),
         announce=announce,
         blocker=str,
+        hold=decoded(str, told["hold"]),
     )
 
 

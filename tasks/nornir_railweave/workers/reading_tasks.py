@@ -12,6 +12,7 @@ from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.rollout.planning import read_running
 from nornir_railweave.tasks.draining import read_drained
+from nornir_railweave.tasks.holding import HoldResult, hold_device
 from nornir_railweave.tasks.ports_towards import ports_towards
 from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
@@ -182,9 +183,9 @@ class ReadDrained(LostAsRefused):
     changes = False
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return nothing: the device is all that is asked for."""
-        del device, params
-        return {}
+        """Return the caller's own hold."""
+        del device
+        return {"hold": params["hold"]}
 
     def announce(self, params: Mapping[str, Any]) -> Events:
         """Return nobody: the task tells no step."""
@@ -194,7 +195,8 @@ class ReadDrained(LostAsRefused):
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
         """Read the device."""
         del announce
-        return as_json(bench.perform(read_drained, request.device, {}).result)
+        arguments = {"hold": decoded(str, request.arguments["hold"])}
+        return as_json(bench.perform(read_drained, request.device, arguments).result)
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``DrainResult``."""
@@ -237,6 +239,46 @@ class ReadPortsTowards(LostAsRefused):
         """Return no port: the device does not say."""
         del device, params, why
         return Result(host=None, result=frozenset())
+
+
+class HoldDevice(LostAsRefused):
+    """``hold_device``: a device is held, before a rollout asks for the drains of the others, or no longer."""
+
+    name = hold_device.__name__
+    changes = False
+
+    def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the hold of one device."""
+        values = {name: params[name] for name in ("hold", "seconds", "message")}
+        return {**values, "peers": [*params["peers_of"][device]], "over": params["over"].get(device, "")}
+
+    def announce(self, params: Mapping[str, Any]) -> Events:
+        """Return nobody: the task tells no step."""
+        del params
+        return silent
+
+    def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
+        """Hold the device."""
+        del announce
+        told = request.arguments
+        arguments = {
+            "hold": decoded(str, told["hold"]),
+            "peers_of": {request.device: decoded(tuple[str, ...], told["peers"])},
+            "seconds": decoded(float, told["seconds"]),
+            "message": decoded(str, told["message"]),
+            "over": {request.device: decoded(str, told["over"])},
+        }
+        return as_json(bench.perform(hold_device, request.device, arguments).result)
+
+    def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
+        """Return a ``HoldResult``."""
+        del device, params, asked_s
+        return Result(host=None, result=decoded(HoldResult, value))
+
+    def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
+        """Return that the device does not answer: without a hold it refuses its drain."""
+        del device, params, why
+        return Result(host=None, result=HoldResult(silent=True))
 
 
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:

@@ -15,7 +15,13 @@ from nornir_railweave.tasks.confirm_commit import confirm_commit, rollback_devic
 from nornir_railweave.workers.deploying_tasks import ApplyChange, AssessDevice, EndChange, SaveConfig, SoakDevice
 from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, Told
 from nornir_railweave.workers.plan_tasks import FindLivePorts, PortsUp, RevertExpired
-from nornir_railweave.workers.reading_tasks import ReadDrained, ReadPortsTowards, ReadRunning, VerifyDevice
+from nornir_railweave.workers.reading_tasks import (
+    HoldDevice,
+    ReadDrained,
+    ReadPortsTowards,
+    ReadRunning,
+    VerifyDevice,
+)
 from nornir_railweave.workers.spread_task import RefusedHereError, SpreadTask
 from nornir_railweave.workers.workbench import Workbench
 from railweave.errors import RailweaveError
@@ -35,6 +41,7 @@ SPREAD: Mapping[str, SpreadTask] = {
             RevertExpired(),
             ReadDrained(),
             ReadPortsTowards(),
+            HoldDevice(),
             ApplyChange(),
             EndChange(confirm_commit),
             EndChange(rollback_device),
