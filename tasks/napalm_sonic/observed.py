@@ -40,6 +40,7 @@ _TIMERS = {
     "configured_keepalive": "bgpTimerConfiguredKeepAliveIntervalMsecs",
     "configured_hold": "bgpTimerConfiguredHoldTimeMsecs",
 }
+_BFD = ("remote-detect-multiplier", "receive-interval", "remote-transmit-interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,11 @@ class Observed:
         """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
         return unapplied_of(self.shown)
 
+    @decodes("what its ports tell")
+    def unseen(self) -> tuple[str, ...]:
+        """Return the fields of ports (``speed``, ``fec``) of which no port that is up tells what is in force."""
+        return tuple(map(str, self.shown.get("unseen", ())))
+
     @decodes("its image")
     def image(self) -> dict[str, str]:
         """Return what its image says of the release that it is: ``release``, ``branch``, ``build_version``."""
@@ -117,6 +123,22 @@ class Observed:
             for name, one in peers.items()
             if isinstance(one, Mapping) and "peerBfdInfo" in one
         }
+
+    @decodes("the timers that BFD shows")
+    def bfd_detection_ms(self) -> dict[str, int]:
+        """Return after how many milliseconds of silence BFD takes each neighbor of the default VRF for dead, by its
+        name in BGP; nothing of one that is not up, or of which bfdd does not show the timers of both ends.
+
+        The time is the far end's multiplier times the longer of our receiving and its sending interval (RFC 5880
+        section 6.8.4)."""
+        found: dict[str, int] = {}
+        for one in self.shown.get("bfd") or ():
+            is_up = one.get("status") == "up" and one.get("vrf", "default") == "default"
+            if is_up and all(word in one for word in _BFD):
+                multiplier, ours, theirs = (int(one[word]) for word in _BFD)
+                names = {str(one["peer"]), str(one.get("interface", ""))}
+                found |= dict.fromkeys(names, multiplier * max(ours, theirs))
+        return found
 
 
 @decodes("what its daemons apply")

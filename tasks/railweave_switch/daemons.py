@@ -2,7 +2,9 @@
 
 buffermgrd copies buffer rows into APPL_DB, where a deleted one stays until orchagent took it; the PFC watchdog's
 timings are with the counters of the queues that it watches (sonic-swss cfgmgr/buffermgr.cpp, orchagent/pfcwdorch.cpp).
-STATE_DB tells which fields of the ECMP hash the ASIC takes: orchagent ignores others (orchagent/switchorch.cpp). Of
+STATE_DB tells which fields of the ECMP hash the ASIC takes: orchagent ignores others (orchagent/switchorch.cpp). It
+also tells the speed that a port runs at, from 202311 on its FEC, and how link training went, as the SAI says it when
+the port comes up; ``N/A`` where it does not (orchagent/portsorch.cpp, updateDbPortOperSpeed, updateDbPortOperFec). Of
 other tables no database tells. In the dynamic buffer model buffermgrd keeps rows of its own, so nothing is compared.
 """
 
@@ -20,6 +22,12 @@ QUEUE_COUNTERS = "COUNTERS:oid:0x15????????????"
 WATCHED = "PFC_WD_DETECTION_TIME"
 PORT_FIELDS = {"autoneg": "off", "fec": "none", "mtu": "9100", "speed": ""}
 """Fields of a port that portmgrd hands on, with what holds without them (sonic-swss cfgmgr/portmgr.cpp)."""
+IN_FORCE = {"speed": (), "fec": ("auto",)}
+"""Fields of a port whose value in force STATE_DB tells, with configured ones that leave it open."""
+TRAINING, TRAINED = "link_training", ("on", "trained")
+"""``on`` is what STATE_DB says until the first look at a port that trains (portsorch.cpp)."""
+VIRTUAL = "asic_type: vs"
+"""Ports of the virtual switch have the speed of an interface of its host (sonic-sairedis, vslib)."""
 COPIED = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
           "BUFFER_PORT_EGRESS_PROFILE_LIST")  # fmt: skip
 HASH = "SWITCH_HASH|GLOBAL"
@@ -64,14 +72,23 @@ def watched_queues(host: Host) -> dict[str, dict[str, Hash]]:
 
 def unapplied(host: Host, rows: Mapping[str, Hash]) -> list[Unapplied]:
     """Return what daemons apply that differs from these rows of CONFIG_DB; raises DatabaseError, OSError."""
+    return applied_and_unseen(host, rows)[0]
+
+
+def applied_and_unseen(host: Host, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
+    """Return what daemons and ports apply that differs from these rows of CONFIG_DB, and the fields of ports of which
+    no port that is up tells what is in force; raises DatabaseError, OSError."""
     applied = host.rows("APPL_DB", "BUFFER_*")
     ports = {key: row for key, row in rows.items() if key.startswith("PORT|")}
-    found = list(_of_ports(ports, host.rows("APPL_DB", "PORT_TABLE:*")))
+    taken = host.rows("APPL_DB", "PORT_TABLE:*")
+    found = list(_of_ports(ports, taken))
+    links = _links_up(host, ports, taken)
+    found += [one for one in _of_links(links) if one not in found]
     if applied and rows.get("DEVICE_METADATA|localhost", {}).get("buffer_model") != "dynamic":
         found += _of_buffers(rows, applied)
     if hashed := rows.get(HASH, {}).get(HASH_FIELDS):
         found += _of_hash(hashed, host.rows("STATE_DB", CAPABILITY).get(CAPABILITY))
-    return [*found, *_of_watchdog(rows, watched_queues(host))]
+    return [*found, *_of_watchdog(rows, watched_queues(host))], _unseen(links)
 
 
 def _of_hash(hashed: str, capability: Hash | None) -> Iterator[Unapplied]:
@@ -92,6 +109,44 @@ def _of_ports(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator
             value = row.get(name)
             if name in taken and taken[name] not in (value, *(() if value else (without, *UNSET))):
                 yield key, name, taken[name], value or "none"
+
+
+Links = Mapping[str, "tuple[Hash, Hash]"]
+"""Ports that are up by their keys in CONFIG_DB: what is configured, and what STATE_DB tells."""
+
+
+def _links_up(host: Host, rows: Mapping[str, Hash], taken: Mapping[str, Hash]) -> Links:
+    """Return the ports that are up; a port that is down keeps in STATE_DB what it had."""
+    names = {key: key.partition("|")[2] for key in rows}
+    up = [key for key, name in names.items() if taken.get(f"PORT_TABLE:{name}", {}).get("oper_status") == "up"]
+    if not up or _is_virtual(host):
+        return {}
+    state = host.rows("STATE_DB", "PORT_TABLE|*")
+    return {key: (rows[key], state.get(f"PORT_TABLE|{names[key]}", {})) for key in up}
+
+
+def _is_virtual(host: Host) -> bool:
+    try:
+        return VIRTUAL.encode() in host.read_file(f"{host.sonic_directory}/sonic_version.yml")
+    except OSError:
+        return False
+
+
+def _of_links(links: Links) -> Iterator[Unapplied]:
+    for key, (row, told) in links.items():
+        for name, open_values in IN_FORCE.items():
+            value, force = row.get(name), told.get(name, "")
+            if value and value not in open_values and force not in (value, *UNSET):
+                yield key, name, force, value
+        status = told.get("link_training_status", "")
+        if row.get(TRAINING) == "on" and status not in (*TRAINED, *UNSET):
+            yield key, TRAINING, status, "on"
+
+
+def _unseen(links: Links) -> list[str]:
+    """Return the fields that are configured of ports that are up, and that none of these tells."""
+    configured = [name for name in IN_FORCE if any(row.get(name) for row, _ in links.values())]
+    return [name for name in configured if all(told.get(name, "") in UNSET for _, told in links.values())]
 
 
 def _of_buffers(rows: Mapping[str, Hash], applied: Mapping[str, Hash]) -> Iterator[Unapplied]:

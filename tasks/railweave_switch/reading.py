@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from railweave_switch.daemons import unapplied
+from railweave_switch.daemons import applied_and_unseen
 from railweave_switch.host import CommandError, DatabaseError, Hash, Host
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.sessions import TIMERS
@@ -20,6 +20,7 @@ from railweave_switch.steps import READ_S, frr_lost, frr_text
 
 ADDRESSES = ("ip", "-j", "addr", "show")
 BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
+BFD = ("vtysh", "-c", "show bfd peers json")
 PORTS, LLDP = "PORT_TABLE:*", "LLDP_ENTRY_TABLE:*"
 PORT_NAMES = "COUNTERS_PORT_NAME_MAP"
 POLLED_PORTS, POLL_MS = "FLEX_COUNTER_TABLE|PORT", 1000
@@ -30,6 +31,8 @@ _LINK = ("ifname", "flags", "mtu", "address", "ifalias", "addr_info")
 _ADDRESS = ("family", "local", "prefixlen")
 _PEER = ("localAs", "remoteAs", "remoteRouterId", "localRouterId", "bgpState", "adminShutDown", "nbrDesc",
          "bgpTimerUpMsec", "peerBfdInfo", *TIMERS)  # fmt: skip
+_BFD_PEER = ("peer", "interface", "vrf", "status", "receive-interval", "transmit-interval", "detect-multiplier",
+             "remote-receive-interval", "remote-transmit-interval", "remote-detect-multiplier")  # fmt: skip
 _FAMILY = ("acceptedPrefixCounter", "sentPrefixCounter")
 _COUNTED = "SAI_PORT_STAT_IF_"
 _PREFIX = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}")
@@ -136,7 +139,7 @@ def observed(host: Host, common: Mapping[str, Any] | None = None) -> dict[str, A
         "links": links,
         "ports": {key.partition(":")[2]: dict(row) for key, row in ports.items()},
         "lldp": {key.partition(":")[2]: dict(row) for key, row in lldp.items()},
-        "bgp": _bgp(host),
+        **_sessions(host),
         **(common or _common(host)),
     }
 
@@ -145,10 +148,10 @@ def _common(host: Host, rows: Mapping[str, Hash] | None = None) -> dict[str, Any
     """Return what every answer has: what daemons apply that differs from CONFIG_DB, None while that is unknown, as
     during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
     try:
-        found = unapplied(host, host.rows("CONFIG_DB") if rows is None else rows)
+        found, unseen = applied_and_unseen(host, host.rows("CONFIG_DB") if rows is None else rows)
     except (DatabaseError, OSError):
-        found = None
-    return {"unapplied": found, "image": _image(host)}
+        return {"unapplied": None, "image": _image(host)}
+    return {"unapplied": found, "unseen": unseen, "image": _image(host)}
 
 
 def _image(host: Host) -> dict[str, str]:
@@ -164,6 +167,25 @@ def _link(link: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: link[name] for name in _LINK if name in link}
     addresses = [{name: one[name] for name in _ADDRESS if name in one} for one in link.get("addr_info", ())]
     return {**found, "addr_info": addresses}
+
+
+def _sessions(host: Host) -> dict[str, Any]:
+    """Return the sessions of BGP, and those of BFD where BGP has any."""
+    bgp = _bgp(host)
+    peers = (peer for one in (bgp or {}).values() for peer in one.values() if isinstance(peer, dict))
+    return {"bgp": bgp, "bfd": _bfd(host)} if any("peerBfdInfo" in peer for peer in peers) else {"bgp": bgp}
+
+
+def _bfd(host: Host) -> list[dict[str, Any]] | None:
+    """Return what bfdd shows of its sessions, None where it does not answer."""
+    try:
+        return _printed(host, BFD, lambda found: [_bfd_peer(one) for one in found])
+    except UnreadableError:
+        return None
+
+
+def _bfd_peer(peer: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: peer[name] for name in _BFD_PEER if name in peer}
 
 
 def _bgp(host: Host) -> dict[str, Any] | None:

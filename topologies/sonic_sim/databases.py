@@ -141,6 +141,9 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 
+_TELLS_FEC = "202311"
+
+
 def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str, Hash]]:
     if _asked(pattern, switchhash.CAPABILITY):
         yield switchhash.CAPABILITY, switchhash.capability(device.spec.asic)
@@ -150,9 +153,14 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
         return
     for port in net.ports(device).values():
         up = net.link_up(device, port.name)
+        fault = device.faults.in_force(port.name)
+        speed = fault.speed if fault is not None and fault.speed else port.speed_mbps
+        # orchagent tells the FEC from 202311 on (portsorch.cpp, updateDbPortOperFec)
+        told = device.image().version.partition(".")[2] >= _TELLS_FEC
+        force = {"fec": fault.fec if fault is not None and fault.fec else port.fec} if told else {}
         yield f"PORT_TABLE|{port.name}", {
             "state": "ok", "netdev_oper_status": "up" if up else "down", "host_tx_ready": "true",
             "admin_status": "up" if port.admin_up else "down", "mtu": str(port.mtu),
             "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
-            "supported_fecs": "N/A,none,rs,fc,auto", "speed": str(port.speed_mbps),
+            "supported_fecs": "N/A,none,rs,fc,auto", "speed": str(speed), **force,
         }  # fmt: skip

@@ -23,11 +23,12 @@ class FaultKind(StrEnum):
     NO_RETURN = "no-return"
     LATE_DAEMON = "late-daemon"
     DAEMON_DIES = "daemon-dies"
+    IN_FORCE = "in-force"
 
 
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
 """Faults that happen when they are asked for and leave nothing armed."""
-OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN})
+OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE})
 """Faults that can be of one port."""
 OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT
 """Faults of a whole switch alone."""
@@ -43,8 +44,10 @@ class Fault:
     ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
     commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
     ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
-    ``port``: of errors and link-down, the port (empty: all); ``rate``: of errors, how many errors and discards a port
-    counts a second; ``since``: when it was armed, in seconds since 1970; ``struck``: how often it struck so far.
+    ``port``: of errors, link-down and in-force, the port (empty: all); ``rate``: of errors, how many errors and
+    discards a port counts a second; ``speed`` in Mbit/s and ``fec``: of in-force, what the port runs with, whatever is
+    configured (0 and empty: as configured; ``N/A``: not told); ``interval_ms``: of in-force, that of the switch's BFD;
+    ``since``: when it was armed, in seconds since 1970; ``struck``: how often it struck so far.
     ``no-return`` strikes at the next reload or restart: the switch is unreachable from then on, and its links are down.
     ``late-daemon`` strikes when FRR starts next: the daemon named by ``daemon`` listens ``seconds`` of the switch after
     the others, when the boot configuration was loaded without it.
@@ -58,6 +61,9 @@ class Fault:
     moment: str = "after"
     port: str = ""
     rate: float = 100.0
+    speed: int = 0
+    fec: str = ""
+    interval_ms: int = 0
     daemon: str = ""
     since: float = 0.0
     struck: int = 0
@@ -116,6 +122,10 @@ class Faults:
     def cuts(self, port: str) -> bool:
         """Tell whether the link of a port is down by a fault."""
         return any(one.kind is FaultKind.LINK_DOWN and one.port in ("", port) for one in self.armed)
+
+    def in_force(self, port: str) -> Fault | None:
+        """Return the fault by which a port runs with other values than are configured, None where there is none."""
+        return next((one for one in self.armed if one.kind is FaultKind.IN_FORCE and one.port in ("", port)), None)
 
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""

@@ -134,18 +134,22 @@ def fault(
     times: Annotated[int | None, typer.Option(help="How often it occurs; 0: until cleared.")] = None,
     seconds: Annotated[float, typer.Option(help="For slow and late-daemon: the delay in seconds.")] = 1.0,
     moment: Annotated[str, typer.Option(help="For drop-session: before, during or after the command.")] = "after",
-    port: Annotated[str, typer.Option(help="For errors and link-down: the port; default: all.")] = "",
+    port: Annotated[str, typer.Option(help="For errors, link-down and in-force: the port; default: all.")] = "",
     rate: Annotated[float, typer.Option(help="For errors: errors and discards a second.")] = 100.0,
+    speed: Annotated[int, typer.Option(help="For in-force: the Mbit/s that the port runs at.")] = 0,
+    fec: Annotated[str, typer.Option(help="For in-force: the FEC that the port runs with.")] = "",
+    interval_ms: Annotated[int, typer.Option("--interval-ms", help="For in-force: that of the switch's BFD.")] = 0,
     daemon: Annotated[str, typer.Option(help="For late-daemon: the daemon of FRR; default: all.")] = "",
     option: IntentOption = None,
 ) -> None:
     """Inject a fault.
 
     Kinds: unreachable, slow, refuse-commit, drop-session, lose-config, bgp-down, silent, wrong-host-key, power-cycle,
-    errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies.
+    errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies,
+    in-force (a port runs with another speed or FEC, or BFD with another interval, than is configured).
     """
     details = {"command": command, "after": after, "seconds": seconds, "moment": moment, "port": port, "rate": rate}
-    if daemon:
-        details["daemon"] = daemon
+    more = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms}
+    details |= {name: value for name, value in more.items() if value}
     api.sim.fault(api.open_project(option), device, kind, **details, **({} if times is None else {"times": times}))
     print_view(f"{device}: {'faults cleared' if kind == 'clear' else kind}")

@@ -14,7 +14,7 @@ from railweave.wording import counted
 def repairs_of(checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
     """Return in sentences what makes interfaces and sessions follow their configuration, for failed checks."""
     failed = [check for check in checks if not check.ok]
-    return (*_of_timers(failed), *_of_mtu(failed), *_of_addresses(failed))
+    return (*_of_timers(failed), *_of_bfd(failed), *_of_mtu(failed), *_of_addresses(failed))
 
 
 def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
@@ -29,6 +29,17 @@ def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
             f" it again (about 2 s without it){more}, one after the other; where the neighbor is configured with a"
             " shorter hold time, deploy the intent there first"
         )
+
+
+def _of_bfd(failed: Iterable[VerifyCheck]) -> Iterator[str]:
+    for check in failed:
+        if check.kind is CheckKind.TIMERS and check.actual.startswith("silence"):
+            peer = check.subject.removesuffix(" (BFD)")
+            yield (
+                f"on {check.device}, `sudo vtysh -c 'show bfd peers'` shows which end of the session with {peer} has"
+                " other timers of BFD: FRR keeps those of `neighbor … bfd 5 1000 1000` and does not print them;"
+                " `no neighbor … bfd` and then `neighbor … bfd` takes them away"
+            )
 
 
 def _of_mtu(failed: Iterable[VerifyCheck]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation, ExpectedNeighbor, ExpectedPort, ExpectedSession
 from railweave.plan.model import Unapplied
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.wording import natural_key
+from railweave.wording import compact, natural_key
 
 AS_CONFIGURED = "as in CONFIG_DB"
 CONFIRMED = "confirmed"
@@ -89,7 +89,9 @@ class Observation:
     are link-local; ``bgp`` is by the peer's address,
     or by interface for an unnumbered session, and so is ``bfd``, the state of BFD of the sessions that have it (``up``,
     ``down``), None where that is not known. ``unapplied`` says what the switch's daemons apply that differs from its
-    configuration database, None where that is not known. ``release`` is the SONiC release that it runs, empty where
+    configuration database, None where that is not known. ``bfd_ms`` is after how many
+    milliseconds of silence it takes the neighbor for dead, None where that is not known. ``unseen`` are the fields of
+    ports of which it does not tell what is in force. ``release`` is the SONiC release that it runs, empty where
     that is not known. ``waiting`` is the commit that waits for its confirmation or revert, ``broken`` which daemons a
     change ended that do not run, both in words."""
 
@@ -101,6 +103,8 @@ class Observation:
     release: str = ""
     bfd: Mapping[str, str] | None = None
     waiting: str = ""
+    unseen: tuple[str, ...] = ()
+    bfd_ms: Mapping[str, int] | None = None
     broken: str = ""
 
 
@@ -213,6 +217,7 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
             yield from _timers(expectation, session, seen.bgp.get(session.peer))
             if session.bfd and seen.bfd is not None:
                 yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
+                yield from _detection(expectation, session.peer, seen)
             if session.ipv6:
                 yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
 
@@ -235,6 +240,29 @@ def _timers(expectation: Expectation, session: ExpectedSession, found: BgpSessio
         ok = actual == expected
     check = VerifyCheck(expectation.device, CheckKind.TIMERS, session.peer, expected, actual, ok)
     yield check if found.established else replace(check, actual=NOT_OPEN, ok=True, skipped=NO_TIMERS)
+
+
+def _detection(expectation: Expectation, peer: str, seen: Observation) -> Iterable[VerifyCheck]:
+    """Yield that BFD notices a silent neighbor in the time of FRR's own timers, which the ends agree on.
+
+    FRR keeps other ones that somebody gave to a neighbor and does not print them with its lines.
+    """
+    if seen.bfd is None or seen.bfd.get(peer) != "up" or seen.bfd_ms is None or expectation.own_frr:
+        return
+    expected = _detects(BFD_DETECTS_MS)
+    found = seen.bfd_ms.get(peer)
+    actual = UNKNOWN_BFD if found is None else _detects(found)
+    check = _check(expectation, CheckKind.TIMERS, f"{peer} (BFD)", expected, actual)
+    yield check if found is not None else replace(check, ok=True, skipped=UNKNOWN_BFD)
+
+
+BFD_DETECTS_MS = 3 * 300
+"""Multiplier and interval of FRR (bfdd/bfd.h, BFD_DEFDETECTMULT, BFD_DEFREQUIREDMINRX); the intent has no others."""
+UNKNOWN_BFD = "bfdd does not show the timers of both ends"
+
+
+def _detects(milliseconds: int) -> str:
+    return f"silence noticed after {milliseconds / 1000:g} s"
 
 
 NOT_OPEN = "session not established"
@@ -268,6 +296,26 @@ def _ipv6_text(session: ExpectedSession, seen: Observation) -> str:
     if found is None or not found.established:
         return "session not established"
     return _CARRIED if "ipv6" in found.families else "not agreed on"
+
+
+_FIELDS = {"speed": "speed", "fec": "FEC"}
+
+
+def unseen_warnings(unseen: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return in a sentence for each kind of device what of its ports could not be compared.
+
+    ``unseen`` has the fields of ports by device (``Observation.unseen``).
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for device, fields in unseen.items():
+        if fields:
+            alike.setdefault(fields, []).append(device)
+    words = {fields: " and ".join(_FIELDS.get(one, one) for one in fields) for fields in alike}
+    return tuple(
+        f"{compact(devices)}: SONiC does not report the {words[fields]} in force on ports, so it is not compared with"
+        " the intent (FEC is reported from 202311 on, where the ASIC's SAI has it)"
+        for fields, devices in alike.items()
+    )
 
 
 def missing_bfdd(expectation: Expectation, seen: Observation) -> str:

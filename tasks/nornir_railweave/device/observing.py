@@ -114,6 +114,8 @@ def _observation(shown: Any) -> Observation:
             unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
             release=running_release(shown.image()) if isinstance(shown, Observed) else "",
             bfd=shown.bfd() if isinstance(shown, Observed) else None,
+            bfd_ms=shown.bfd_detection_ms() if isinstance(shown, Observed) else None,
+            unseen=shown.unseen() if isinstance(shown, Observed) else (),
             waiting=shown.waiting if isinstance(shown, Observed) else "",
             broken=shown.broken if isinstance(shown, Observed) else "",
         )

@@ -27,6 +27,7 @@ from railweave.plan.verification import (
     misplugged_cables,
     missing_bfdd,
     unreachable,
+    unseen_warnings,
     unsettled,
     with_port_names,
 )
@@ -60,7 +61,9 @@ def verify(
     differing = {name: other_release(found[name].release, intended) for name in names}
     lacking = chain.from_iterable(found[name].lacking for name in names)
     without_bfdd = (found[name].warning for name in names if found[name].warning)
-    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *half_linked(fabric, checks))
+    unseen = unseen_warnings({name: found[name].unseen for name in names})
+    links = half_linked(fabric, checks)
+    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *unseen, *links)
     cables = (str(cable) for cable in misplugged_cables(fabric, checks))
     return VerifyResult(checks, (*cables, *repairs_of(checks)), warnings)
 
@@ -71,12 +74,14 @@ _ATTEMPTS = 2
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """What one look at a device says: its checks, the sessions that are ``lacking`` routes (waited for a while, and
-    then a warning), another warning, and the SONiC release that it runs, empty where it was not told."""
+    then a warning), another warning, the SONiC release that it runs, empty where it was not told, and the fields of
+    ports of which it does not tell what is in force."""
 
     checks: tuple[VerifyCheck, ...]
     lacking: tuple[SessionRoutes, ...] = ()
     warning: str = ""
     release: str = ""
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +101,7 @@ class Judge:
             expected = self._known[name] = self.expecting(self.fabric, self.fabric.switch_of[name])
         lacking = tuple(one for one in session_routes(expected, seen, self.settled) if not one.ok)
         checks = (*unsettled(expected, seen), *check_device(expected, seen, self.settled))
-        return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release)
+        return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release, seen.unseen)
 
 
 def verify_device(

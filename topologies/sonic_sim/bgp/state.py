@@ -10,6 +10,7 @@ from sonic_sim.bgp.routes import Rib, version_of
 from sonic_sim.bgp.sessions import Session, bgp_of, sessions_of
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
+from sonic_sim.faults import FaultKind
 
 _established_since: WeakKeyDictionary[Device, dict[str, tuple[tuple[tuple[int, ...], ...], float]]] = (
     WeakKeyDictionary()
@@ -157,6 +158,14 @@ def _timers(one: Session) -> dict[str, int]:
     }
 
 
+def _bfd_times(device: Device, prefix: str = "") -> dict[str, int]:
+    """Return the timers of a switch's bfdd, which the other end shows as those of its ``remote-`` end."""
+    intervals = [one.interval_ms for one in device.faults.armed if one.kind is FaultKind.IN_FORCE and one.interval_ms]
+    interval_ms = intervals[0] if intervals else 300
+    times = {"receive-interval": interval_ms, "transmit-interval": interval_ms, "detect-multiplier": 3}
+    return {f"{prefix}{name}": value for name, value in times.items()}
+
+
 def bfd_peers(device: Device) -> str:
     """Return ``show bfd peers json``."""
     if not device.bfdd:
@@ -165,7 +174,8 @@ def bfd_peers(device: Device) -> str:
     for peer, one in sessions_of(device).items():
         if one.neighbor.bfd:
             address = link_local(device, one.port) if one.neighbor.interface else peer
-            times = {"receive-interval": 300, "transmit-interval": 300, "detect-multiplier": 3}
+            far = device.network.devices.get(one.remote) if one.bfd_up else None
+            times = {**_bfd_times(device), **_bfd_times(far or device, "remote-")}
             state = {"multihop": False, "vrf": "default", "interface": one.port, "passive-mode": False}
             found.append({"peer": address, **state, "status": "up" if one.bfd_up else "down", **times})
     return to_json(found, step="  ") + "\n"
