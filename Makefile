@@ -36,7 +36,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
+.PHONY: help setup lock sbom docs wheels image fabric deploy diff verify test slow check lint types coverage e2e e2e-nightly faults fuzz chaos fuzz-chaos frozen properties rollouts soak yang bench scale lab-up lab-down \
         sim-down clean
 
 help: ## list the targets
@@ -166,6 +166,9 @@ YANG_MODELS := $(wildcard ../shared/sonic-yang)
 # Targets in THEN run after the simulator's part, while the lab's, which takes longer, goes on.
 e2e: setup $(if $(YANG_MODELS),yang) ## whole scenarios on the simulated fabric and on the lab (Docker, Containerlab, root)
 	@$(GUARDED) $(BIN)/python tests/support/side_by_side.py $(THEN)
+
+e2e-nightly: setup ## the scenarios that `make e2e` leaves out, as others cover their paths
+	@$(PYTEST) -n 2 -m 'e2e and nightly' tests/e2e
 
 # Both on fixed seeds, side by side.
 SECONDS_EACH ?= 70

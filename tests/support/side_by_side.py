@@ -1,6 +1,7 @@
 """Run the scenarios of the simulator and of the lab at the same time: the lab mostly waits for timers of real daemons.
 
-Called by `make e2e`. Targets of make that are named as arguments follow the simulator's part, while the lab's goes on.
+Called by `make e2e`; what is marked nightly is left to `make e2e-nightly`. Targets of make that are named as arguments
+follow the simulator's part, while the lab's goes on.
 Their output and the simulator's is printed as it comes, the lab's as a whole at the end. The lab goes first where both
 want the processor, for there real time counts. Fails when any part fails.
 """
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-m", "e2e"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-m", "e2e and not nightly"]
 LAB = [*PYTEST, "-n", "2", "tests/e2e/lab"]
 # The seeded rollouts are a run of their own (`make rollouts`): they keep every processor busy for minutes.
 _ELSEWHERE = ("tests/e2e/lab", "tests/e2e/test_e2e_rollouts.py")

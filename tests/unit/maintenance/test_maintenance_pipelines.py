@@ -77,7 +77,7 @@ def test_both_pipelines_run_what_everybody_runs() -> None:
 
 def test_what_takes_too_long_for_every_change_runs_by_schedule_in_both_pipelines() -> None:
     (steps,) = (job["steps"] for job in read(NIGHTLY)["jobs"].values())
-    assert steps[-1]["run"] == "bash .ci/nightly"
+    assert "bash .ci/nightly" in steps[-1]["run"]
     gitlab = read(ROOT / ".gitlab-ci.yml")
     assert gitlab["nightly"]["script"] == ["bash .ci/nightly"]
     assert [gitlab[job]["rules"][0]["if"][len("$CI_PIPELINE_SOURCE ") :] for job in ("check", "nightly")] == [
