@@ -65,7 +65,9 @@ class Bench:
         return found
 
     def sent(self, document: Mapping[str, Any]) -> tuple[list[str], bytes]:
-        data = json.dumps(document).encode()
+        state = self.root / "var/lib/railweave/transaction.json"
+        last = json.loads(state.read_text())["id"] if state.exists() else ""
+        data = json.dumps({"last": last, **document}).encode()
         return ["apply", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()], data
 
     def apply(self, document: Mapping[str, Any]) -> dict[str, Any]:
