@@ -24,6 +24,7 @@ from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Delta, Method
 from railweave.sonic.delta.delta import applied, inverse, lines_of
+from railweave.sonic.delta.kept import with_removals
 from railweave.sonic.delta.merge import MergeDocument, merge_document
 from railweave.sonic.delta.methods import classify
 from railweave.sonic.delta.recreate import set_again
@@ -271,7 +272,7 @@ class Committer:
             "rollback": {
                 "steps": [step_document(step) for step in back],
                 "rows": _part(_with_rows_set_again(undo, way_back, work.after, before), restored),
-                "undo": undo,
+                "undo": with_removals(undo, work.delta),
             },
         }
 

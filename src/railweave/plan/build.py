@@ -162,6 +162,7 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
         error=reading.error or "; ".join(one.message for one in found.blockers),
         labels=_labels(switch, found.delta),
         broken=reading.broken,
+        kept=found.kept,
     )
 
 

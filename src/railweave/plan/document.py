@@ -19,6 +19,7 @@ from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
 from railweave.plan.moves import MovedCable, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
+from railweave.sonic.delta.kept import keeps
 from railweave.sonic.delta.methods import effect_is_unknown
 from railweave.wording import command_line
 
@@ -65,8 +66,9 @@ def _device_json(device: DevicePlan) -> dict[str, Any]:
     del told["unapplied"], told["generation"], told["other_release"], told["answered"]
     if device.labels is None:
         del told["labels"]
-    if not device.broken:
-        del told["broken"]
+    for name in ("broken", "kept"):
+        if not told[name]:
+            del told[name]
     return told
 
 
@@ -97,7 +99,9 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
         "method": shown.method.value,
         "reason": shown.reason,
     }
-    return {**told, "effect": UNKNOWN} if effect_is_unknown(change) else told
+    if effect_is_unknown(change):
+        return {**told, "effect": UNKNOWN}
+    return {**told, "effect": "none"} if keeps(change) else told
 
 
 def _plain(value: Any) -> Any:

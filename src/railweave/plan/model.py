@@ -12,6 +12,7 @@ from railweave.diagnostics import Blocker
 from railweave.fabric.releases import OtherRelease
 from railweave.plan.policy import DEFAULT_POLICY, PolicyViolation, RolloutPolicy
 from railweave.sonic.delta.change import Change, Delta, Disruption, Op
+from railweave.sonic.delta.kept import Kept
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
 
@@ -122,7 +123,8 @@ class DevicePlan:
     state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended, and
     ``answered`` that it was reached although it could not be read: none of them is part of the plan's file. ``labels``
     are those of its ports whose cables change, None where none does. ``broken`` tells of daemons that an earlier change
-    ended and that do not run, with their last log lines and the command; empty where all run.
+    ended and that do not run, with their last log lines and the command; empty where all run. ``kept`` is what would go
+    and stays in force, because no step removes it.
     """
 
     state: DeviceState
@@ -147,6 +149,7 @@ class DevicePlan:
     answered: bool = False
     labels: Mapping[str, str] | None = None
     broken: str = ""
+    kept: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a reviewer looks for after a plan's sentence: disruption by role, waves, what needs attention, what stays."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -12,7 +12,8 @@ from railweave.plan.drain_planner import WHOLE
 from railweave.plan.headline import impact, unprotected
 from railweave.plan.model import DISRUPTION_RANK, DevicePlan, DeviceState, Plan
 from railweave.plan.waves import violation_diagnostics
-from railweave.sonic.delta.change import Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Disruption, Method, Op
+from railweave.sonic.delta.kept import keeps, keeps_what_came
 from railweave.sonic.frr.maintenance import Maintenance
 from railweave.sonic.rows import FRR_TABLE
 from railweave.sonic.taking_again import taken_again_by
@@ -93,6 +94,7 @@ def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
         *(Remark(f"{one.code}: {one.message}", "bold red") for one in broken),
         *_assumed(plan),
         *device_remarks(plan),
+        *_without_rollback(plan),
         *([Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow")] if plan.gone else ()),
     )
 
@@ -119,6 +121,40 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     yield from _not_applied(plan)
+    yield from _kept(plan)
+
+
+def _kept(plan: Plan) -> Iterator[Remark]:
+    """Yield what is to go and stays in force: rows without a step, and removals that daemons ignore."""
+    staying: dict[tuple[str, str], list[str]] = {}
+    for name, device in plan.devices.items():
+        for one in device.kept:
+            staying.setdefault((one.place, one.why), []).append(name)
+    for (place, why), names in staying.items():
+        yield Remark(f"stays: {place} on {compact(names)}: {why}", "yellow")
+    for (place, why), names in _gathered(plan, keeps).items():
+        yield Remark(f"without effect: removal of {place} on {compact(names)}: {why}", "yellow")
+
+
+def _without_rollback(plan: Plan) -> Iterator[Remark]:
+    """Yield what a rollback would not take back, because daemons ignore the removal of what comes."""
+    for (place, why), names in _gathered(plan, keeps_what_came).items():
+        yield Remark(f"no rollback: {place} on {compact(names)}: {why}", "yellow")
+
+
+def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, str], list[str]]:
+    """Return the devices by table or field of changes of running switches and by what ``why_of`` says of these."""
+    places: dict[int, dict[tuple[str, str], None]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, delta in plan.deltas.items():
+        if plan.devices[name].unprovisioned or delta.reloads:
+            continue  # what a reload boots is what the rows say
+        if id(delta) not in places:
+            told = ((f"{one.table} {one.field or ''}".rstrip(), why_of(one)) for one in delta)
+            places[id(delta)] = dict.fromkeys(pair for pair in told if pair[1])
+        for place in places[id(delta)]:
+            found.setdefault(place, []).append(name)
+    return found
 
 
 def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:

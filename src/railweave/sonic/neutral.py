@@ -14,7 +14,7 @@ row and of its fields, and what the ASIC had before nobody knows, so a removal w
 
 from collections.abc import Mapping
 
-from railweave.sonic.document import same_fields
+from railweave.sonic.document import same_fields, same_value
 from railweave.sonic.rows import Fields, Value
 
 SWITCH_HASH = "SWITCH_HASH"
@@ -87,6 +87,14 @@ def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | 
     """Return the fields that a row keeps where it is to go, None where it really goes."""
     values = WITHOUT_ROW.get((table, key))
     return None if values is None else {name: values.get(name, value) for name, value in present.items()}
+
+
+def goes_on(table: str, key: str, present: Fields) -> bool:
+    """Tell whether fields of a row that must stay go on doing what a boot without the row would end."""
+    values = WITHOUT_ROW.get((table, key))
+    if values is None:
+        return False
+    return any(name not in values or not same_value(values[name], value) for name, value in present.items())
 
 
 def is_as_good_as_none(table: str, key: str, present: Fields) -> bool:

@@ -28,6 +28,7 @@ from railweave.plan.verification import EVERYONE, unreachable
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.diff import DeviceDiff
+from railweave.sonic.delta.kept import Kept
 from railweave.sonic.frr.maintenance import Maintenance
 
 
@@ -87,6 +88,7 @@ def reading_json(reading: Reading) -> dict[str, Any]:
             "changes": [change_json("", change) for change in found.delta],
             "conflicts": [[one.table, one.key, one.port, one.reason] for one in found.conflicts],
             "blockers": [list(one) for one in found.blockers],
+            "kept": as_json(found.kept),
         }
     return told
 
@@ -117,6 +119,7 @@ def reading_of(value: Any, share: Callable[[Delta], Delta], known: dict[bytes, C
             decoded(tuple[str, ...], found.get("drained")),
             decoded(tuple[int, ...], found.get("lossless_removed")),
             decoded(Maintenance, found.get("maintenance")),
+            decoded(tuple[Kept, ...], found.get("kept")),
         )
         told["difference"] = difference
     reading: Reading = decoded(Reading, told)

@@ -8,6 +8,7 @@ import pytest
 from railweave.sonic.delta.change import Change, Delta, Disruption, Edit, Method, Op
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.diff import NOT_IN_THE_INTENT, TAKEN, DeviceDiff, diff, running_sha256
+from railweave.sonic.delta.kept import keeps_what_came, with_removals
 from railweave.sonic.delta.merge import apply, delta_of, merge_document
 from railweave.sonic.delta.snapshot import snapshot_before, snapshot_of
 from railweave.sonic.document import RunningConfig, running_from
@@ -190,6 +191,15 @@ def test_the_hash_stays_where_a_change_goes_back_for_orchagent_removes_none_of_i
     ):
         assert not snapshot.difference(after, "back").delta.changes
         assert snapshot.missing(after) == ()
+    back = with_removals(merge_document(inverse(delta_of(document, before))), delta_of(document, before))
+    for snapshot in (snapshot_of(back, after, intent), snapshot_before(found.delta, before, intent)):
+        (kept,) = snapshot.difference(after, "back").kept
+        assert kept.place == ("SWITCH_HASH|GLOBAL ecmp_hash" if had else "SWITCH_HASH|GLOBAL")
+        assert "orchagent refuses its removal" in kept.why
+        assert snapshot.difference(before, "back").kept == ()
+    assert keeps_what_came(change) == kept.why
+    (unstated,) = compare(after, wanted()).kept
+    assert (unstated.place, unstated.why) == ("SWITCH_HASH|GLOBAL", kept.why)
     for one in (intent, wanted()):
         assert running_sha256(after, one) == running_sha256(before, one)
     assert compare(after, wanted()).delta.changes == ()

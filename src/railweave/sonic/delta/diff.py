@@ -16,6 +16,7 @@ from railweave.sonic.delta.change import Delta, Edit, Op
 from railweave.sonic.delta.conflicts import Conflict, find_conflicts, find_frr_conflicts, planned_edits
 from railweave.sonic.delta.delta import lines_of, treated
 from railweave.sonic.delta.edits import frr_edits, row_edits
+from railweave.sonic.delta.kept import Kept, unstated_rows
 from railweave.sonic.delta.methods import RELOADED, Treatment, settle
 from railweave.sonic.delta.spans import SPANNED, rows_by_port, span_edits
 from railweave.sonic.document import RunningConfig, are_texts, canonical, same_value
@@ -52,7 +53,7 @@ class DeviceDiff:
     ``drained`` names the BGP peers that are drained, ``("*",)`` for the whole switch: operational state, so neither a
     change nor part of ``running_sha256``; so is ``maintenance``, what SONiC's TSA made of the switch.
     ``lossless_removed`` are the code points of a provisioned switch that are lossless and no longer would be, or on
-    another priority.
+    another priority. ``kept`` is what would go and stays in force, because no step removes it.
     """
 
     delta: Delta
@@ -63,6 +64,7 @@ class DeviceDiff:
     drained: tuple[str, ...] = ()
     lossless_removed: tuple[int, ...] = ()
     maintenance: Maintenance = Maintenance.NONE
+    kept: tuple[Kept, ...] = ()
 
 
 def diff(
@@ -111,6 +113,7 @@ def diff(
         drained_peers(found),
         () if unprovisioned or not changes_lossless(edits) else lossless_removed(running.config_db, intended_db),
         maintenance(running),
+        unstated_rows(running.config_db, intended_db),
     )
 
 

@@ -55,7 +55,7 @@ class Rule:
 
     ``recreates`` is the table whose row of the same key has to be deleted and set again, once its deletion was taken,
     before the daemons follow the change; forwards and backwards alike. What is written in place of a removal that they
-    ignore is in ``neutral``.
+    ignore is in ``neutral``; where nothing can be written, ``keeps`` says what stays in force and until when.
     """
 
     tables: tuple[str, ...]
@@ -66,6 +66,7 @@ class Rule:
     source: str
     when: Callable[[Edit], bool] | None = None
     recreates: str = ""
+    keeps: str = ""
 
 
 DEFAULT_MTU_BYTES = 9100
@@ -112,6 +113,9 @@ READ_WHEN_SERVICES_START = ("buffer_model", "docker_routing_config_mode", "frr_m
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
+    Rule(("PORT",), ("alias",), _GOES, _NONE, _WRITE,
+         "lldpmgrd keeps one that is removed (BI docker-lldp lldpmgrd)",
+         keeps="LLDP goes on announcing it until lldpmgrd starts anew"),
     Rule(("PORT",), ("alias",), _ANY, _NONE, _WRITE,
          "it reaches no object of the ASIC (run on 202505); lldpmgrd announces a new alias at once and keeps one that"
          " is removed (BI docker-lldp lldpmgrd, SW cfgmgr/portmgr.cpp)"),
@@ -154,13 +158,24 @@ RULES: tuple[Rule, ...] = (
     Rule(("DEVICE_METADATA",), ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
          _ANY, _NONE, _WRITE,
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
+    Rule(("DEVICE_METADATA",), ("timezone",), _GOES, _NONE, _PATCH,
+         "hostcfgd keeps one that is removed (HS scripts/hostcfgd timezone_update)",
+         keeps="the switch keeps its time zone until another one is set"),
     Rule(("DEVICE_METADATA",), ("timezone",), _ANY, _NONE, _PATCH,
-         "hostcfgd sets it and restarts rsyslog; it keeps one that is removed (HS scripts/hostcfgd timezone_update)"),
+         "hostcfgd sets it and restarts rsyslog (HS scripts/hostcfgd timezone_update)"),
     Rule(("DEVICE_METADATA",), (ROW, *READ_WHEN_SERVICES_START), _ANY, _RELOAD, Method.RELOAD,
          "SKU, type and modes are read when services start (BI docker-orchagent orchagent.sh and buffermgrd.sh,"
          " docker-fpm-frr docker_init.sh); hostcfgd and lldpmgrd take a host name at once, templates when they render"),
     Rule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
          "read when services start; bgpcfgd starts bfdd then (BI sonic-bgpcfgd main.py, managers_bfd.py)"),
+    Rule((SWITCH_HASH,), (), _GOES, _NONE, _WRITE,
+         "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
+         " doCfgSwitchHashTableTask, setSwitchHash)",
+         keeps="orchagent refuses its removal: the ASIC hashes by these fields until a reload without the row"),
+    Rule(("SWITCH_TRIMMING",), (), _GOES, _NONE, _WRITE,
+         "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
+         " doCfgSwitchTrimmingTableTask, setSwitchTrimming)",
+         keeps="orchagent refuses its removal: packets are trimmed as before until a reload without the row"),
     Rule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
          "the ASIC hashes by other fields at once: flows take other paths, packets on their way may arrive out of order"
          " (SW orchagent/switchorch.cpp setSwitchHash)"),
@@ -180,7 +195,9 @@ RULES: tuple[Rule, ...] = (
          "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
     Rule(("PFC_WD",), (ROW,), _GOES, _NONE, _WRITE,
          "orchagent crashes where the row for the whole switch is deleted (run on 202505; SW pfcwdorch.cpp)",
-         when=lambda edit: is_permanent(edit.table, edit.key)),
+         when=lambda edit: is_permanent(edit.table, edit.key),
+         keeps="the row is never deleted while the switch runs: the watchdog keeps its interval until a reload without"
+         " the row"),
     Rule(("PFC_WD",), ("action",), _ANY, _NONE, _WRITE,
          "a queue keeps the action that it was first watched with (run on 202505; SW orchagent/pfcwdorch.cpp:"
          " m_entryMap.emplace)", recreates="PFC_WD"),
@@ -232,7 +249,7 @@ RULES: tuple[Rule, ...] = (
          " settingThread, SU config/syslog.py)"),
     Rule(("LOGGER",), (), _GOES, _NONE, _PATCH,
          "a daemon keeps its level until it starts anew, and writes its row then (SC common/logger.cpp settingThread,"
-         " linkToDbWithOutput)"),
+         " linkToDbWithOutput)", keeps="the daemon keeps its level until it starts anew"),
     Rule(("SFLOW", "SFLOW_SESSION"), (), _ANY, _NONE, _PATCH,
          "sflowmgrd follows them and restarts hsflowd; packets are sampled, not held up (SW cfgmgr/sflowmgr.cpp)"),
     Rule(("FEATURE",), ("state", ROW), _ANY, _FLAP, _WRITE,
@@ -245,9 +262,12 @@ RULES: tuple[Rule, ...] = (
          "featured writes the unit's Restart= and reloads systemd's files (HS scripts/featured update_systemd_config)"),
     Rule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
          "hostcfgd follows the table; a crash kernel waits for a boot (HS scripts/hostcfgd register_callbacks)"),
+    Rule(("SSH_SERVER",), (), _GOES, _NONE, _PATCH,
+         "hostcfgd keeps in sshd_config what is removed (HS scripts/hostcfgd policies_update, set_policies)",
+         keeps="hostcfgd keeps it in sshd_config until another value is set"),
     Rule(("SSH_SERVER",), (), _ANY, _NONE, _PATCH,
-         "hostcfgd writes sshd_config and restarts sshd, whose sessions go on; it keeps there what is removed"
-         " (HS scripts/hostcfgd policies_update, set_policies)"),
+         "hostcfgd writes sshd_config and restarts sshd, whose sessions go on (HS scripts/hostcfgd policies_update,"
+         " set_policies)"),
     Rule(("SYSLOG_CONFIG_FEATURE",), (), _ANY, _NONE, _PATCH,
          "containercfgd restarts its container's rsyslogd, where it runs (BI src/sonic-containercfgd)"),
     Rule(PUNTED, (), _ANY, _SESSION, _PATCH,
@@ -264,6 +284,12 @@ RULES: tuple[Rule, ...] = (
          " (SW orchagent/policerorch.cpp handlePortStormControlTable)"),
     Rule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
          "read at each event (SU scripts/coredump_gen_handler.py, techsupport_cleanup.py, memory_threshold_check.py)"),
+    Rule(("CRM",), (), _GOES, _NONE, _PATCH,
+         "orchagent takes no removal, and a field that is removed keeps its value (SW orchagent/crmorch.cpp doTask)",
+         keeps="orchagent keeps the thresholds and the polling interval until it starts anew"),
+    Rule(("FLEX_COUNTER_TABLE",), (ROW, "FLEX_COUNTER_STATUS", "POLL_INTERVAL"), _GOES, _NONE, _PATCH,
+         "orchagent takes no removal, and a field that is removed keeps its value (SW orchagent/flexcounterorch.cpp"
+         " doTask)", keeps="the counters of the group are read as before until orchagent starts anew"),
     Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (HS scripts/hostcfgd, BI sonic-bgpcfgd, SW orchagent)"),
     Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,

@@ -13,6 +13,7 @@ from railweave.sonic.delta.daemon_rows import left_behind
 from railweave.sonic.delta.delta import applied, judged, lines_of
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256, sort_key, unmanaged_rows
 from railweave.sonic.delta.edits import frr_edits
+from railweave.sonic.delta.kept import unrestored_rows
 from railweave.sonic.delta.merge import MergeDocument, apply, edits
 from railweave.sonic.delta.recreate import set_again
 from railweave.sonic.delta.steps import without_orphans
@@ -56,7 +57,14 @@ class Snapshot:
             found += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
         delta = judged(sorted(found, key=sort_key), running.config_db, lambda _: reason)
         drained = () if now is None else drained_peers(now)
-        return DeviceDiff(delta, unmanaged_rows(running, self.owned), (), False, drained=drained)
+        return DeviceDiff(
+            delta,
+            unmanaged_rows(running, self.owned),
+            (),
+            False,
+            drained=drained,
+            kept=unrestored_rows(self.rows, running.config_db),
+        )
 
     def _frr_beside(self, now: FrrDocument, before: FrrDocument) -> FrrDocument:
         """Return FRR's configuration to restore: what the change does not touch stays as it is ``now``."""
