@@ -15,7 +15,7 @@ from typing import Any
 from lab_node import kernel, lldp, state, supervisor
 from lab_node.device import BOOTED_FILE, NODE_FILE, NodeDevice, interfaces, take_name
 from lab_node.news import LinkNews, NeighborNews
-from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, Redis
+from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
 _TICK_S, _IDLE_TICK_S = 1.0, 5.0
@@ -128,7 +128,7 @@ class Follower:
         self.events = Redis(CONFIG_DB, timeout_s=None)
         self.events.call("PSUBSCRIBE", f"__keyspace@{CONFIG_DB}__:*")
         self.config = Redis(CONFIG_DB)
-        self.state = {APPL_DB: Redis(APPL_DB), COUNTERS_DB: Redis(COUNTERS_DB)}
+        self.state = {number: Redis(number) for number in (APPL_DB, COUNTERS_DB, STATE_DB)}
         self.written: dict[int, state.Table] = {number: one.rows() for number, one in self.state.items()}
         self.rows: dict[str, dict[str, str]] = {}
         self.neighbors: state.Table = {}
@@ -211,11 +211,12 @@ class Follower:
             self.look()
 
     def tell(self) -> None:
-        """Write what is true of ports and neighbors now into APPL_DB."""
+        """Write what is true of ports and neighbors now into STATE_DB and APPL_DB."""
         if not self.rows:
             return
         up = {one["ifname"] for one in self.present if one["operstate"] == "UP"}
         neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
+        self.put(STATE_DB, state.link_rows(self.rows))
         self.put(APPL_DB, {**state.port_rows(self.rows, self.present), **neighbors})
 
     def put(self, number: int, rows: state.Table) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 ADDRESS = ("127.0.0.1", 6379)
-CONFIG_DB, APPL_DB, COUNTERS_DB = 4, 0, 2
+CONFIG_DB, APPL_DB, COUNTERS_DB, STATE_DB = 4, 0, 2, 6
 
 
 class RedisError(Exception):

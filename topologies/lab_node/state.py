@@ -1,4 +1,4 @@
-"""What orchagent, lldpd and the counters of a switch would write: rows of APPL_DB and COUNTERS_DB."""
+"""What orchagent, lldpd and the counters of a switch would write: rows of APPL_DB, STATE_DB and COUNTERS_DB."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,6 +51,14 @@ def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
     rows["PORT_TABLE:PortConfigDone"] = {"count": str(len(rows))}
     rows["PORT_TABLE:PortInitDone"] = {"lanes": "0"}
     return rows
+
+
+def link_rows(config: Rows) -> Table:
+    """Return STATE_DB's PORT_TABLE: the speed and FEC that ports run with. Cables of a lab carry what is configured."""
+    return {
+        f"PORT_TABLE|{name}": {"speed": row.get("speed", "N/A"), "fec": row.get("fec", "N/A")}
+        for name, row in ports_by_name(config).items()
+    }
 
 
 def lldp_rows(told: Mapping[str, Any]) -> Table:

@@ -19,7 +19,7 @@ from lab_node import frr, lldp, supervisor
 from lab_node.kernel import changes, has_addresses, port_commands, wanted_addresses
 from lab_node.news import NeighborNews
 from lab_node.redis import difference
-from lab_node.state import age_s, counter_rows, counters, lldp_rows, port_rows
+from lab_node.state import age_s, counter_rows, counters, link_rows, lldp_rows, port_rows
 
 
 def interface(
@@ -382,3 +382,11 @@ def test_a_supervisord_that_does_not_answer_is_reported(
         ended.bind(str(supervisor.SOCKET))
     supervisor.start("bgpd")
     assert capsys.readouterr().err == "supervisord: bgpd: [Errno 111] Connection refused\n"
+
+
+def test_ports_of_a_lab_run_with_what_is_configured() -> None:
+    config = {"PORT|Ethernet0": {"speed": "400000", "fec": "rs"}, "PORT|Ethernet8": {"speed": "100000"}}
+    assert link_rows(config) == {
+        "PORT_TABLE|Ethernet0": {"speed": "400000", "fec": "rs"},
+        "PORT_TABLE|Ethernet8": {"speed": "100000", "fec": "N/A"},
+    }
