@@ -15,7 +15,7 @@ RUNNER = Path(__file__).resolve().parents[1] / "support/flooded_runner.py"
 MOST_MIB = 400
 
 
-QUICK = ("empty objects", "rows", "wide text")
+QUICK = ("empty objects",)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from frozen_runners import LostWorkError, run_seed
 from nornir_railweave.device.device import Attempt
 from railweave_switch import answers, transaction
 
-SEEDS = int(os.environ.get("RAILWEAVE_RUNNER_SEEDS", "40"))
+SEEDS = int(os.environ.get("RAILWEAVE_RUNNER_SEEDS", "20"))
 BLOCK = 10
 
 
