@@ -17,6 +17,7 @@ from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.intent.load import load_intent_text
+from railweave.plan.away import Away
 from railweave.plan.capacity import capacity
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.plan.waves import Order, WaveGate, lay_out
@@ -350,3 +351,43 @@ def test_what_is_left_is_counted_right(rollout: Rollout, data: st.DataObject) ->
     assert abs(found.least_uplink_percent - 100 * float(least_uplink(chosen, out, unprovisioned, down))) < 1e-6
     assert found.least_paths == least_paths(chosen, out, unprovisioned, down)
     assert found.rails_out == rails_lost(chosen, out | unprovisioned)
+
+
+two_planes = st.builds(
+    fabric, st.sampled_from((0, 1, 2)), st.integers(1, 3), st.just(2), st.integers(2, 5), st.integers(1, 2)
+)
+
+
+@given(two_planes, policies, st.data())
+def test_what_is_out_of_service_in_another_plane_refuses_no_wave(
+    chosen: Fabric, policy: RolloutPolicy, data: st.DataObject
+) -> None:
+    """Spines of plane 1 carry no path of plane 0, however they were led away: by a drain, TSA, or because they died."""
+    names = [one.name for one in chosen.switches]
+    spines = [one.name for one in chosen.switches if one.plane == 1 and not one.tier.attaches_nodes]
+    out = data.draw(st.sets(st.sampled_from(spines), min_size=1))
+    moving = data.draw(st.sampled_from([one.name for one in chosen.switches if one.plane == 0]))
+    undisturbed = WaveGate(chosen, policy, disruptive=names).violation([moving])
+    assert WaveGate(chosen, policy, disruptive=names, out_of_service=out).violation([moving]) == undisturbed
+    away = Away(frozenset(out))
+    assert WaveGate(chosen, policy, disruptive=names).violation([moving], (), away) == undisturbed
+
+
+@given(two_planes, policies, st.data())
+def test_nodes_keep_one_of_their_planes(chosen: Fabric, policy: RolloutPolicy, data: st.DataObject) -> None:
+    names = [one.name for one in chosen.switches]
+    leaves = [one for one in chosen.switches if one.tier.attaches_nodes and chosen.nodes_on(one.name)]
+    moving = data.draw(st.sampled_from([one.name for one in leaves if one.plane == 0]))
+    nodes = set(chosen.nodes_on(moving))
+    others = [one.name for one in leaves if one.plane == 1 and not nodes.isdisjoint(chosen.nodes_on(one.name))]
+    gone = data.draw(st.sampled_from(others))
+    found = WaveGate(chosen, policy, disruptive=names, out_of_service=[gone]).violation([moving])
+    assert found is not None
+
+
+@given(two_planes, st.data())
+def test_a_rollout_itself_finishes_one_plane_before_the_next(chosen: Fabric, data: st.DataObject) -> None:
+    names = [one.name for one in chosen.switches]
+    failed = data.draw(st.sampled_from([one.name for one in chosen.switches if one.plane == 0]))
+    moving = data.draw(st.sampled_from([one.name for one in chosen.switches if one.plane == 1]))
+    assert WaveGate(chosen, RolloutPolicy(), disruptive=names).violation([moving], [failed]) is not None

@@ -87,14 +87,26 @@ class WaveGate:
     ) -> PolicyViolation | None:
         """Return the rule that ``wave`` breaks beside what is out of service, ``failed`` or ``away``; else None.
 
-        A wave without a disruptive device breaks none.
+        A wave without a disruptive device breaks none. What is out of service counts where it shares paths, or nodes,
+        with the wave: planes are fabrics of their own, and only the rollout itself keeps to one after the other.
         """
         moving = self.takes_away(wave)
         if not moving:
             return None
-        beside = tuple(dict.fromkeys((*self._out, *sorted(away.out - set(moving), key=natural_key))))
-        found = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), (*self._down, *away.down))
+        away_now = (name for name in sorted(away.out - set(moving), key=natural_key) if self._counts(name, moving))
+        beside = tuple(dict.fromkeys((*(name for name in self._out if self._counts(name, moving)), *away_now)))
+        down = [link for link in (*self._down, *away.down) if self._counts(link.upper, moving)]
+        found = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), down)
         return replace(found, beside=beside) if found is not None else None
+
+    def _counts(self, name: str, moving: Collection[str]) -> bool:
+        """Tell whether what is out of service shares paths with ``moving``: it is of a plane of theirs, or attaches the
+        same nodes in another one, which would lose both."""
+        switch = self.fabric.switch_of.get(name)
+        if switch is None or switch.plane in {self.fabric.switch_of[one].plane for one in moving}:
+            return True
+        own = set(self.fabric.nodes_on(name))
+        return any(not own.isdisjoint(self.fabric.nodes_on(one)) for one in moving)
 
     def floor_crossed(self, wave: Iterable[str], down: Collection[Link]) -> PolicyViolation | None:
         """Return the floor that is crossed while ``wave`` is changed and the links ``down`` are down; else None."""
