@@ -18,8 +18,9 @@ from railweave_switch.state import State
 
 ENDS_S = 2.0
 """How long a daemon may take to end on a row: orchagent takes rows in within a second."""
-RETURNS_S, RETURNS_PAUSE_S = 300.0, 2.0
-"""How long a service is waited for: 30 s until systemd starts it, and 64 ports settle in 6 s of a fast CPU."""
+RETURNS_S, RETURNS_PAUSE_S = 120.0, 2.0
+"""How long a service is waited for: 30 s until systemd starts it, and 64 ports settle in 6 s of a fast CPU. The switch
+is locked meanwhile; a service that returns later is no longer reported as away from then on."""
 
 
 def ended(host: Host, state: State) -> list[str]:

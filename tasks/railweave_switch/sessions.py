@@ -21,22 +21,19 @@ TIMERS = ("bgpTimerConfiguredHoldTimeMsecs", "bgpTimerConfiguredKeepAliveInterva
 Peer = Mapping[str, Any]
 
 
-def open_again(host: Host, sessions: Sequence[Sequence[Any]], *, back: bool = False) -> None:
+def open_again(host: Host, sessions: Sequence[Sequence[Any]]) -> None:
     """Clear established sessions, each once the one before is open and has its routes; raises CommandError.
 
     A session is ``[VRF, PEER, TIMERS_ONLY]``: with the last, one that has its configured timers in force stays open.
-    ``back``: a session that does not open again ends no revert.
+    Where one stays down, no further one is cleared, in a revert neither: the others carry the traffic meanwhile, and
+    each would take another ``OPENS_S`` of the time for which the switch is locked.
     """
     for vrf, peer, timers_only in sessions:
         shown = _shown(host, vrf, peer)
         if not is_open(shown) or (timers_only and has_its_timers(shown)):
             continue
         _vtysh(host, f"clear bgp vrf {vrf} {peer}" if vrf != "default" else f"clear bgp {peer}")
-        try:
-            _await(host, vrf, peer, shown)
-        except CommandError:
-            if not back:
-                raise
+        _await(host, vrf, peer, shown)
 
 
 def is_open(peer: Peer) -> bool:

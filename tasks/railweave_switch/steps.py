@@ -89,7 +89,7 @@ def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", 
     if kind == "vtysh":
         apply_frr(host, step["text"], timeout_s, lenient=back)
     elif kind == "clear":
-        open_again(host, step["sessions"], back=back)
+        open_again(host, step["sessions"])
     elif kind == "recreate":
         recreate(host, step)
     elif kind == "hdel":
