@@ -111,11 +111,22 @@ class GitBranch:
 
     @cached_property
     def _remote(self) -> _Remote:
-        """Return the remote without a login; that of a project's own remote may hold one as well."""
+        """Return the remote that is fetched from, without a login."""
+        return self._remote_of()
+
+    @cached_property
+    def _push_remote(self) -> _Remote:
+        """Return the remote that is pushed to, without a login: a project's own one may have a ``pushurl``."""
+        return self._remote_of("--push")
+
+    def _remote_of(self, *options: str) -> _Remote:
         if ":" in self._named:
             return _without_login(self._named)
         try:
-            url = self._git("remote", "get-url", self._named).decode().strip()
+            # git pushes to each of several addresses, and to those of a name by the name alone.
+            (url,) = self._git("remote", "get-url", "--all", *options, self._named).decode().splitlines()
+        except ValueError:
+            return _Remote(self._named, {})
         except StoreError:
             return _Remote(self._named, {})
         found = _without_login(url)
@@ -123,9 +134,10 @@ class GitBranch:
 
     def _reach(self, verb: str, *words: str) -> bytes:
         """Run a git command that talks to the remote; ``words`` follow its name."""
+        remote = self._push_remote if verb == "push" else self._remote
         options = [one for one in words if one.startswith("-")]
         rest = [one for one in words if not one.startswith("-")]
-        return self._git(verb, *options, self._remote.name, *rest, more=self._remote.login)
+        return self._git(verb, *options, remote.name, *rest, more=remote.login)
 
     @property
     def _shown(self) -> str:

@@ -91,6 +91,28 @@ def test_a_login_reaches_the_server_and_no_process_list(
     assert forge.shown == []
 
 
+@pytest.mark.parametrize("fetched_with_login", [True, False])
+def test_a_remote_is_pushed_to_where_its_pushurl_says(
+    fetched_with_login: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, pushed = tmp_path / "project", tmp_path / "pushed.git"
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", str(pushed)], check=True)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with served() as forge:
+        login = f"{USER}:{quote(TOKEN, safe='')}@" if fetched_with_login else ""
+        address = f"http://{login}127.0.0.1:{forge.server.server_port}/repository" if login else str(pushed)
+        with (project / ".git/config").open("a", encoding="utf-8") as file:
+            file.write(f'[remote "origin"]\n\turl = {address}\n\tpushurl = {pushed}\n')
+        store = open_store("git:origin")
+        assert store.names() == []
+        assert store.create("pod1@sim/00000001", b"a record")
+    assert forge.shown == []
+    heads = subprocess.run(["git", "-C", str(pushed), "branch"], check=True, capture_output=True, text=True).stdout
+    assert heads.strip()
+
+
 @pytest.mark.parametrize("stored", ["of-a-helper", ""], ids=["helper", "token alone"])
 def test_the_password_of_a_user_in_an_address_is_asked_of_the_helpers_of_the_user(
     stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
