@@ -233,6 +233,19 @@ class Lease:
             if not self._ended.is_set():
                 self._send()
 
+    def stand_for(self, lines: bytes) -> None:
+        """Let the last record stand for all that was stored before this hold, with ``lines`` in its place.
+
+        Raises StoreError.
+        """
+        with self._sending:
+            names = self._journals.store.names(self._place)
+            earlier = [name for name in names if 0 < _place(name)[1] < self._first]
+            if earlier:
+                self._first = min(_place(name)[1] for name in earlier)
+                self._names = [*earlier, *self._names]
+                self._written = lines + self._written
+
     def release(self) -> None:
         """Store all lines as one record, in the place of all before, and give the hold up. Raises StoreError."""
         with self._sending:

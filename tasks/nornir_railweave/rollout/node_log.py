@@ -16,6 +16,7 @@ from nornir_railweave.journals.shared import Lease, SharedJournals
 from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.journal import capacity_held, shared_place
 from railweave.errors import RailweaveError
+from railweave.files import write_private
 from railweave.jsonable import object_of
 
 DRAINING, RESUMED = "draining", "resumed"
@@ -55,20 +56,32 @@ class NodeLog:
         with capacity_held(self._folder, self._fabric, self._target, what, self._shared) as lease:
             self._lease = lease
             try:
+                self._prune()
                 yield
             finally:
                 self._lease = None
 
     def note(self, step: str, nodes: Sequence[str]) -> None:
         """Write down what is about to be done, or was done; raises RailweaveError where that does not last."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        data = (json.dumps({"at": now, "step": step, "nodes": [*nodes]}) + "\n").encode()
+        data = _line(step, nodes)
         try:
             if self._lease is not None:
                 self._lease.add(data)
                 self._lease.flush()
             else:
                 self._append(data)
+        except (StoreError, OSError) as fault:
+            raise RailweaveError(f"the nodes that are drained cannot be written down: {fault}") from fault
+
+    def _prune(self) -> None:
+        """Put what is left drained in the place of all lines before: a log that only grows is read by every run."""
+        left = sorted(self.left_drained())
+        kept = _line(DRAINING, left) if left else b""
+        try:
+            if self._lease is not None:
+                self._lease.stand_for(kept)
+            elif self._file.exists():
+                write_private(self._file, kept)
         except (StoreError, OSError) as fault:
             raise RailweaveError(f"the nodes that are drained cannot be written down: {fault}") from fault
 
@@ -83,6 +96,11 @@ class NodeLog:
             os.fsync(file)
         finally:
             os.close(file)
+
+
+def _line(step: str, nodes: Sequence[str]) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return (json.dumps({"at": now, "step": step, "nodes": [*nodes]}) + "\n").encode()
 
 
 def left_drained(lines: bytes) -> frozenset[str]:

@@ -208,6 +208,17 @@ def test_nodes_that_a_killed_run_left_drained_are_given_back_and_not_drained_aga
     assert (change.before, change.after) == ("drained by a run that did not end", "resumed")
 
 
+def test_the_log_keeps_what_is_left_drained_and_no_more(tmp_path: Path) -> None:
+    log = NodeLog(tmp_path, "pod1", "sim")
+    for number in range(20):
+        with log.held("hosts apply"):
+            log.note("draining", [f"gpu{number}", "gpu2"])
+            log.note("resumed", [f"gpu{number}"])
+    with log.held("hosts apply"):
+        assert log.left_drained() == {"gpu2"}
+    assert (tmp_path / "pod1@sim.nodes").read_bytes().count(b"\n") == 1
+
+
 def test_what_is_no_line_of_the_log_counts_for_nothing() -> None:
     lines = b'{"step": "draining", "nodes": ["gpu1", "gpu2", 3]}\n{"step": "resumed", "nodes": ["gpu1"]}\n'
     odd = b'[]\n{"step": "draining"}\n{"step": "draining", "nodes": "gpu4"}\n{"step": "dra'

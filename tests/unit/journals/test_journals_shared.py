@@ -4,16 +4,18 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from driven_clock import DrivenClock
 
 from nornir_railweave.journals import shared
-from nornir_railweave.journals.shared import LEASE_S, HeldError, Lease, SharedJournals, held_mark, is_held
+from nornir_railweave.journals.shared import LEASE_S, HeldError, Lease, SharedJournals, held_mark, is_held, read_record
 from nornir_railweave.journals.store import StoreError, later_than
 from nornir_railweave.rollout.journal import Journal, capacity_held
-from railweave.errors import RefusedError
+from nornir_railweave.rollout.node_log import NodeLog
+from railweave.errors import RailweaveError, RefusedError
 
 PLACE = "pod1@sim"
 NAME = "20261122T180000Z-pod1-0123ab"
@@ -376,3 +378,42 @@ def hold_as_rollout(journals: SharedJournals) -> Journal:
     """Begin a rollout, waiting for no lost runner: what a command asks first is left out."""
     journals.fetch()
     return Journal(journals.folder, "pod1", "sim", shared=journals)
+
+
+def test_the_log_of_nodes_keeps_what_is_left_drained_and_no_more(
+    runners: tuple[SharedJournals, SharedJournals], records: dict[str, bytes], tmp_path: Path
+) -> None:
+    for number in range(6):
+        log = NodeLog(tmp_path / f"runner{number % 2}", "pod1", "sim", runners[number % 2])
+        with log.held("hosts apply"):
+            assert log.left_drained() == ({"gpu2"} if number else set())
+            log.note("draining", [f"gpu{number + 10}", "gpu2"])
+            log.note("resumed", [f"gpu{number + 10}"])
+    assert len(records) <= 2
+    (last,) = (one.lines for data in records.values() if (one := read_record(data)) is not None and one.lines)
+    assert last.count(b"\n") == 1 + 2
+    assert NodeLog(tmp_path, "pod1", "sim", runners[0]).left_drained() == {"gpu2"}
+
+
+@pytest.mark.parametrize("fails_from", range(1, 12))
+def test_a_run_that_is_lost_while_the_log_of_nodes_is_pruned_loses_no_node(
+    runners: tuple[SharedJournals, SharedJournals], records: dict[str, bytes], tmp_path: Path, fails_from: int
+) -> None:
+    log = NodeLog(tmp_path / "one", "pod1", "sim", runners[0])
+    with log.held("hosts apply"):
+        log.note("draining", ["gpu1"])
+    store = runners[0].store
+    assert isinstance(store, Memory)
+    names, calls = store.create, [0]
+
+    def create(name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
+        calls[0] += 1
+        if calls[0] >= fails_from:
+            raise StoreError("lost")
+        return names(name, data, removing)
+
+    store.create = create  # type: ignore[method-assign]
+    with suppress(RailweaveError, StoreError), log.held("hosts apply"):
+        log.note("draining", ["gpu2"])
+    found = NodeLog(tmp_path / "other", "pod1", "sim", runners[1]).left_drained()
+    assert "gpu1" in found
