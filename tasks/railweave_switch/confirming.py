@@ -19,7 +19,7 @@ from railweave_switch.answers import (
 )
 from railweave_switch.host import Host
 from railweave_switch.lasting import ended
-from railweave_switch.restoring import settled
+from railweave_switch.restoring import frr_undone, settled
 from railweave_switch.rows import digest
 from railweave_switch.saving import conclude, prepare, save_alone
 from railweave_switch.state import (
@@ -57,7 +57,10 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
         _refuse_other(host, asked)
         if gone := ended(host, state):
             raise RefusedError(f"{listed(gone)} ended since the change was written", "broken")
-        return confirm_commit(host, state, read_document(host))
+        document = read_document(host)
+        if not asked.get("frr"):
+            _refuse_undone(host, state, document)
+        return confirm_commit(host, state, document)
 
 
 def save(host: Host, asked: Mapping[str, Any]) -> Answer:
@@ -77,6 +80,14 @@ def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
         moved.append("FRR")
     if moved:
         raise RefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
+
+
+def _refuse_undone(host: Host, state: State, document: Document) -> None:
+    """Raise RefusedError where FRR no longer runs what the change left: a daemon that starts anew boots its file."""
+    own = _lasting(state, document)
+    undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
+    if undone:
+        raise RefusedError(f"FRR runs the change no longer: {listed([*map(frr.shown, undone)])}", "moved")
 
 
 def confirm_commit(host: Host, state: State, document: Document) -> Answer:

@@ -12,12 +12,12 @@ from typing import Any
 
 from railweave_switch import frr
 from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
-from railweave_switch.restoring import frr_difference, missing_of, restore
+from railweave_switch.restoring import frr_difference, frr_undone, missing_of, restore
 from railweave_switch.rows import remains, unmet
 from railweave_switch.saving import JOURNAL, finish, install, journal_of, replaced, startup_digests, startup_files
 from railweave_switch.state import ENDED, OPEN, Document, Kind, Stage, State, read_document, read_state, remove
 from railweave_switch.state_forms import DamagedError, VersionError
-from railweave_switch.steps import StepError, frr_away, frr_lines, frr_text
+from railweave_switch.steps import StepError, frr_away, frr_text
 
 _NONE = State("", "", Stage.NONE)
 _MIDWAY = frozenset({Stage.APPLYING, Stage.REVERTING, Stage.FAILED})
@@ -142,11 +142,9 @@ def _runs_whole(host: Host, state: State, document: Document) -> bool:
     """Tell whether all that a transaction is to leave is there."""
     if state.kind == Kind.ROLLBACK:
         return not missing_of(host, document, state.frr_added)
-    changed = (*(state.frr_added or ()), *(state.frr_removed or ()))
-    lines = frr_lines(host, document.frr_ignored, map(tuple, changed)) if changed else {}
-    there = [tuple(line) in lines for line in state.frr_added or ()]
-    gone = [tuple(line) not in lines for line in state.frr_removed or ()]
-    return all(there) and all(gone) and not unmet(document.after, host.rows("CONFIG_DB"))
+    if frr_undone(host, document.frr_ignored, state.frr_added, state.frr_removed):
+        return False
+    return not unmet(document.after, host.rows("CONFIG_DB"))
 
 
 def _still_runs(host: Host, state: State, document: Document) -> bool:

@@ -129,6 +129,16 @@ def frr_difference(host: Host, document: Document, added: Added | None) -> tuple
     return [line for line in had if line not in has], surplus
 
 
+def frr_undone(host: Host, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
+    """Return the lines that a change had added and that are gone, and those that it had removed and that are back;
+    raises StepError where FRR, or a daemon whose lines these are, is silent."""
+    came, went = ([tuple(line) for line in lines or ()] for lines in (added, removed))
+    if not came and not went:
+        return []
+    lines = frr_lines(host, ignored, (*came, *went))
+    return [*(line for line in came if line not in lines), *(line for line in went if line in lines)]
+
+
 def _wanted_of_frr(document: Document) -> dict[frr.Line, None]:
     if document.frr_lines is None:
         return frr.lines_of(str(document.frr or ""), document.frr_ignored)

@@ -99,6 +99,19 @@ def test_lines_are_not_sent_while_the_daemon_that_they_are_for_is_away() -> None
     assert CHANGED_LINE in world.lines
 
 
+def test_a_change_that_a_daemon_lost_when_it_started_anew_is_not_confirmed() -> None:
+    world = new_world()
+    world.send("apply", transaction())
+    world.stop_daemon("bgpd", 1.0)
+    world.advance(5.0)
+    answer = world.call("confirm")
+    assert (answer["outcome"], answer["code"]) == ("refused", "moved")
+    assert "FRR runs the change no longer: FRR router bgp 65001 / timers bgp 1 3" in answer["error"]
+    world.advance(60.0)
+    assert world.call("status")["status"]["status"] == "reverted"
+    assert is_restored(world)
+
+
 def test_what_is_saved_while_a_daemon_is_away_has_its_lines() -> None:
     world = new_world()
     world.send("apply", transaction())
