@@ -17,6 +17,7 @@ from typing import Any
 
 import switch_answer
 import yaml
+from fuzz_exchange import SCRIPTS, carry_out
 from fuzz_mutation import Mutator, Tree
 from napalm.base.exceptions import NapalmException
 from switch_cases import new_world, transaction
@@ -463,6 +464,20 @@ def answered(answer: dict[str, Any]) -> str:
     return str(status["status"])
 
 
+def scripts() -> Mutator:
+    return Mutator("json", [json.dumps(one).encode() for one in SCRIPTS])
+
+
+def follow_script(data: bytes) -> str:
+    """Let the driver commit while what a script says happens; events of no form that a script has are left out."""
+    try:
+        script = json.loads(data)
+    except (RecursionError, ValueError):
+        return REFUSED
+    events = script if isinstance(script, list) else [script]
+    return READ if carry_out([one for one in events if isinstance(one, dict)]) else REFUSED
+
+
 TARGETS = (
     Target("intent", intents, read_intent, cpu_s=30.0),
     Target("inventory", inventories, read_inventory),
@@ -477,6 +492,7 @@ TARGETS = (
     Target("redis", redis_answers, read_redis),
     Target("observed", shown_on_the_switch, observe_on_the_switch),
     Target("state", states, damage_the_state, cpu_s=10.0),
+    Target("exchange", scripts, follow_script, cpu_s=10.0),
 )
 
 
