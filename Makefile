@@ -176,7 +176,7 @@ SECONDS_EACH ?= 70
 fuzz-chaos: setup
 	@$(MAKE) --no-print-directory -j2 --output-sync fuzz chaos FUZZ_SECONDS=$(SECONDS_EACH) FUZZ="--seed 1" CHAOS='--seconds $(SECONDS_EACH)'
 
-faults: setup ## 10,000 seeded faults in the switch program
+faults: setup ## 10,000 seeded faults in the switch program: killed, frozen and repeated calls, lying commands, daemons that end or start late
 	@RAILWEAVE_SWITCH_SEEDS=10000 $(PYTEST) $(PARALLEL) tests/unit/switch/test_switch_faults.py
 
 properties: setup ## every property on 25 times as many examples as in `make test`
@@ -184,11 +184,11 @@ properties: setup ## every property on 25 times as many examples as in `make tes
 
 FUZZ_SECONDS ?= 600
 
-fuzz: setup ## mutated intents, plans, inventories, journals, answers and state files; FUZZ_SECONDS=600, FUZZ="--seed 7 --only plan"
+fuzz: setup ## mutated intents, plans, inventories, journals, answers, state files and exchanges with a switch; FUZZ_SECONDS=600, FUZZ="--seed 7 --only plan"
 	@$(GUARDED) $(BIN)/python tests/support/fuzz.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 # CHAOS='--first 0 --trials 1000 --seconds 60 --log FILE': see its --help.
-chaos: setup ## 1,000 trials: killed processes, full disks, two clones, rebooting and hostile switches; takes an hour
+chaos: setup ## 1,000 trials: killed and frozen processes, full disks, two clones, rebooting, lying and hostile switches; takes an hour
 	@$(GUARDED) $(BIN)/python tests/support/chaos.py $(CHAOS)
 
 FROZEN_TRIALS ?= 60
@@ -201,7 +201,7 @@ frozen: setup ## runners frozen for longer than the timers while others deploy: 
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py
 
-rollouts: setup ## 200 seeded rollouts with faults on the simulator
+rollouts: setup ## 200 seeded rollouts on the simulator: lost, lying and restarting switches, killed and frozen processes, foreign commits
 	@$(ROLLOUTS)
 
 SEEDS ?= 2000

@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from frozen_command import Overtaken, Store, overtaken
 from rollout_bench import Ended, Operator, attempt
-from rollout_faults import MOST_COMMANDS, Faults, Strike
+from rollout_faults import MOST_COMMANDS, MOST_TALKED, Faults, Strike, late_daemon, lie
 from rollout_oracle import unlike_before, unlike_wanted
 from rollout_shapes import Shape, changed, changed_in_place
 from rollout_trial import Bench, Trial
@@ -31,9 +31,20 @@ from nornir_railweave.rollout.rollouts import rollouts
 
 KINDS = ("kill", "term", "term twice", "full disk", "read-only disk", "two clones", "reboots", "by hand", "slow",
          "garbage", "kill and reboot", "kill and by hand", "foreign commit", "replayed answer",
-         "frozen runner")  # fmt: skip
+         "frozen runner", "false answer", "lying command", "late daemon", "daemon dies",
+         "kill and daemon dies")  # fmt: skip
+"""``replayed`` and ``false answer`` are of the switch's program, ``lying command`` of a command of SONiC."""
 Details = tuple[tuple[str, Any], ...]
 MOMENTS = ("before", "within", "after")
+_OF_SOME = {
+    "reboots": "power-cycle",
+    "kill and reboot": "power-cycle",
+    "replayed answer": "replay",
+    "daemon dies": "daemon-dies",
+    "kill and daemon dies": "daemon-dies",
+}
+"""Kinds that strike some switches, by the fault that these then have."""
+SOME = (1, 1, 2)
 MOST_CALLS = 120
 """A rollout makes about so many calls about its records."""
 GARBAGE = ("", "\x00\xff\n", "{", "[]\n", '{"version": 1}\n', '{"version": 1, "outcome": "applied"}\n',
@@ -41,8 +52,6 @@ GARBAGE = ("", "\x00\xff\n", "{", "[]\n", '{"version": 1}\n', '{"version": 1, "o
            '{"version": 1, "outcome": {"a": [1]}, "status": 7}\n', "{" * 4000, "\x1b[2J\x1b]0;x\x07",
            "null\n")  # fmt: skip
 DISK_BYTES = 512 * 1024
-MOST_TALKED = 8
-"""A switch gets about so many commands from one deployment."""
 
 
 def with_disks() -> None:
@@ -105,17 +114,13 @@ class ChaosTrial(Trial):
     bench: ChaosBench
     call: int = 0
     moment: str = ""
-    by_hand: dict[str, dict[str, Any]] = field(default_factory=dict)
     other: Operator | None = None
     overtaken: Overtaken | None = None
     store: Store | None = None
 
     def _prepare(self) -> None:
         super(ChaosTrial, self)._prepare()
-        rng, devices = self.rng, sorted(self.before)
-        kind = KINDS[self.seed % len(KINDS)]
-        self.faults = Faults(kind, tuple(self._strikes(kind, devices)))
-        self.told.fault_kind = kind
+        rng, kind = self.rng, self._kind()
         self.call, self.moment = rng.randint(1, MOST_CALLS), rng.choice(MOMENTS)
         self.told.faults = f"{self.faults}, at call {self.call} {self.moment}"
         if kind == "frozen runner":
@@ -129,6 +134,12 @@ class ChaosTrial(Trial):
             self.other.raise_the_hardware()
             self.before = self.bench.held()
 
+    def _kind(self) -> str:
+        return KINDS[self.seed % len(KINDS)]
+
+    def _chosen(self, kind: str, devices: list[str]) -> Faults:
+        return Faults(kind, tuple(self._strikes(kind, sorted(self.before))))
+
     def _wish_twice(self) -> None:
         """Let two clones wish other values of the same switches: neither refuses what the other one brings."""
         base, told = self.bench.shape.base, self.told
@@ -139,24 +150,27 @@ class ChaosTrial(Trial):
         self.changed = frozenset(self.operator.plan().deltas)
 
     def _strikes(self, kind: str, devices: list[str]) -> Iterator[Strike]:
-        if "reboot" in kind:
-            yield from self._some("power-cycle", devices, (1, 1, 2))
-        if "by hand" in kind:
+        rng = self.rng
+        if kind in _OF_SOME:
+            yield from self._some(_OF_SOME[kind], devices)
+        elif kind in ("by hand", "kill and by hand"):
             yield from self._by_hand("write", devices)
-        if kind == "foreign commit":
+        elif kind == "foreign commit":
             yield from self._by_hand("commit", devices)
-        if kind == "slow":
+        elif kind == "slow":
             yield from map(self._slow, devices)
-        if kind == "garbage":
-            yield from self._some("garbage", devices, (1, 1, 2), lambda: (("text", self.rng.choice(GARBAGE)),))
-        if kind == "replayed answer":
-            yield from self._some("replay", devices, (1, 1, 2))
+        elif kind == "garbage":
+            yield from self._some("garbage", devices, lambda: (("text", rng.choice(GARBAGE)),))
+        elif kind == "false answer":
+            yield from self._some("false", devices, lambda: (("done", rng.random() < 0.5),))
+        elif kind == "lying command":
+            yield from (lie(device, rng) for device in rng.sample(devices, rng.choice(SOME)))
+        elif kind == "late daemon":
+            yield from (late_daemon(device, rng) for device in self.reloading)
 
-    def _some(
-        self, kind: str, devices: list[str], counts: tuple[int, ...], details: Callable[[], Details] = tuple
-    ) -> Iterator[Strike]:
+    def _some(self, kind: str, devices: list[str], details: Callable[[], Details] = tuple) -> Iterator[Strike]:
         """Give faults that strike some switches at a command each."""
-        for device in self.rng.sample(devices, self.rng.choice(counts)):
+        for device in self.rng.sample(devices, self.rng.choice(SOME)):
             yield Strike(device, kind, self.rng.randint(1, MOST_COMMANDS), details())
 
     def _by_hand(self, kind: str, devices: list[str]) -> Iterator[Strike]:
@@ -283,20 +297,7 @@ class ChaosTrial(Trial):
             super(ChaosTrial, self)._bring_to_one_state(ended)
             return
         self.bench.fabric.ask("heal")
-        self.told.way = "deploy"
-        by_hand, self.by_hand = self.by_hand, {}
-        self._go_on("deploy")
-        self.by_hand = by_hand
-
-    def _unlike_new(self, name: str, now: Any) -> list[str]:
-        return self._without_hand(name, super(ChaosTrial, self)._unlike_new(name, now))
-
-    def _unlike_old(self, name: str, now: Any) -> list[str]:
-        return self._without_hand(name, super(ChaosTrial, self)._unlike_old(name, now))
-
-    def _without_hand(self, name: str, found: list[str]) -> list[str]:
-        hand = tuple(self.by_hand.get(name, ()))
-        return [one for one in found if not hand or not one.removeprefix("saved ").startswith(hand)]
+        self._go_on_after_others()
 
     @staticmethod
     def _unlike(now: Mapping[str, Any], operator: Operator, name: str) -> list[str]:

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import pickle
+import select
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from process_trees import go_on
 from rollout_shapes import Shape, Wish
 
 from nornir_railweave.rollout.journal import Journal
@@ -201,6 +204,50 @@ def killed(work: Callable[[], DeployResult | None], line: int, *, torn: bool) ->
     found = json.loads(answered)
     assert "fault" not in found, found
     return Ended(refused=found["refused"])
+
+
+def frozen(
+    work: Callable[[], DeployResult | None],
+    fabric: WatchedFabric,
+    device: str,
+    after: int,
+    meanwhile: Callable[[], object],
+) -> Ended:
+    """Return how ``work`` ended in a process of its own that was stopped at the command ``after`` of a switch.
+
+    It goes on once the timers of all switches have struck and ``meanwhile`` was done.
+    """
+    receiver, sender = os.pipe()
+    told, begin = os.pipe()
+    child = os.fork()
+    if child == 0:  # the process that is stopped
+        ended = Ended(refused="it never ended")
+        try:
+            os.close(begin)
+            os.read(told, 1)
+            ended = attempt(work)
+        except BaseException as fault:
+            ended = Ended(word=f"{type(fault).__name__}: {fault}")
+        finally:
+            with os.fdopen(sender, "wb") as answer:
+                pickle.dump(ended, answer)
+            os._exit(0)
+    os.close(sender)
+    os.close(told)
+    fabric.ask("trigger", device=device, after=after, fault={"kind": "freeze", "pid": child})
+    os.close(begin)
+    with os.fdopen(receiver, "rb") as answer:
+        while not select.select([answer], [], [], 0.02)[0]:
+            if stopped := fabric.ask("frozen")["pids"]:
+                fabric.ask("settle")
+                fabric.ask("pass_time")
+                meanwhile()
+                go_on(stopped)
+                break
+        result: Ended = pickle.load(answer)
+    os.waitpid(child, 0)
+    assert not result.word, result
+    return result
 
 
 def _die_at(line: int, *, torn: bool) -> None:

@@ -126,7 +126,7 @@ def lost_foreign(now: Held, before: Held, ours: Collection[str]) -> list[str]:
 # --- the floors ---------------------------------------------------------------------------------------------------
 
 _SETTLED = frozenset({"none", "confirmed", "reverted"})
-_HARM = frozenset({"bgp-down", "power-cycle", "lose-config"})
+_HARM = frozenset({"bgp-down", "power-cycle", "lose-config", "daemon-dies"})
 
 
 @dataclass(slots=True)

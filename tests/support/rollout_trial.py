@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rollout_bench import Ended, Operator, Pace, WatchedFabric, attempt, killed
+from rollout_bench import Ended, Operator, Pace, WatchedFabric, attempt, frozen, killed
 from rollout_faults import KINDS, Faults, chosen_faults
 from rollout_oracle import Floors, lost_foreign, unlike_before, unlike_booted, unlike_wanted
 from rollout_shapes import Shape, changed
@@ -79,6 +79,11 @@ class Trial:
     policy: RolloutPolicy = field(init=False)
     floors: Floors = field(init=False)
     changed: frozenset[str] = field(init=False)
+    reloading: tuple[str, ...] = ()
+    by_hand: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Rows that others write or commit in between, by switch: they are as they say, or not there yet."""
+    committed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Those that another client has confirmed: nobody may undo them."""
 
     def run(self) -> Told:
         """Carry it out. Raises BrokenError that names the seed and all that it chose."""
@@ -100,8 +105,10 @@ class Trial:
         bench, rng = self.bench, random.Random(self.seed)
         self.rng = rng
         bench.go_back()
-        kind = KINDS[self.seed % len(KINDS)]
+        kind = self._kind()
         wish, self.told.changes = changed(bench.shape.base, rng)
+        while kind == "late daemon" and not {"stripe", "spine"} & set(self.told.changes):
+            wish, self.told.changes = changed(bench.shape.base, rng)  # a change that starts daemons anew
         self.operator = Operator(bench.folder, bench.shape, wish, self._pace(calm=kind == "none"))
         self.operator.raise_the_hardware()
         old = bench.base.fabric
@@ -110,11 +117,21 @@ class Trial:
         self.before = bench.held()
         plan = self.operator.plan()
         self.changed = frozenset(plan.deltas)
-        self.faults = chosen_faults(kind, sorted(plan.devices), rng)
+        self.reloading = tuple(sorted(name for name, delta in plan.deltas.items() if delta.reloads))
+        self.faults = self._chosen(kind, sorted(plan.devices))
         self.told.faults, self.told.fault_kind = str(self.faults), kind
         self.floors = Floors(
             self.operator.fabric, self.policy, in_service=frozenset(old.switch_of), disturbed=plan.disruptive
         )
+
+    def _kind(self) -> str:
+        return KINDS[self.seed % len(KINDS)]
+
+    def _chosen(self, kind: str, devices: list[str]) -> Faults:
+        """Return the faults of this trial; ``devices`` are those of the plan."""
+        faults = chosen_faults(kind, devices, self.rng, self.reloading)
+        self.by_hand = faults.by_others
+        return faults
 
     def _pace(self, *, calm: bool) -> Pace:
         rng = self.rng
@@ -144,11 +161,18 @@ class Trial:
     # --- during
 
     def _roll_out(self) -> Ended:
+        device, after = self.faults.frozen_at
+        if device:
+            return frozen(self.operator.deploy, self.bench.fabric, device, after, self._commit_by_others)
         for strike in self.faults.strikes:
             strike.arm(self.bench.fabric)
         if self.faults.killed_at:
             return killed(self.operator.deploy, self.faults.killed_at, torn=self.faults.torn)
         return attempt(self.operator.deploy)
+
+    def _commit_by_others(self) -> None:
+        for device, rows in self.by_hand.items():
+            self.bench.fabric.ask("commit", device=device, rows=rows)
 
     # --- after
 
@@ -178,20 +202,32 @@ class Trial:
         assert not wrong, f"{name} is not what {said} says: {wrong[:6]}"
 
     def _unlike_new(self, name: str, now: Any) -> list[str]:
-        return unlike_wanted(now, self.operator.intended(name))
+        return self._without_hand(name, unlike_wanted(now, self.operator.intended(name)))
 
     def _unlike_old(self, name: str, now: Any) -> list[str]:
-        return unlike_before(now, self.before[name], {})
+        return self._without_hand(name, unlike_before(now, self.before[name], {}))
+
+    def _without_hand(self, name: str, found: list[str]) -> list[str]:
+        hand = tuple(self.by_hand.get(name, ()))
+        return [one for one in found if not hand or not one.removeprefix("saved ").startswith(hand)]
 
     def _keeps_foreign(self, now: Mapping[str, Any]) -> None:
         ours = {"SYSLOG_SERVER|10.9.9.9"}
         for name, one in now.items():
             lost = lost_foreign(one, self.before[name], ours)
             assert not lost, f"{name} lost what is not ours: {lost[:6]}"
+            for place, fields in self.committed.get(name, {}).items():
+                table, _, key = place.partition("|")
+                for rows in (one["rows"], one["boots"]["rows"]):
+                    assert rows.get(table, {}).get(key) == fields, (
+                        f"{name} lost {place}, which another client confirmed"
+                    )
 
     def _follow(self) -> None:
         """Judge what was recorded since the last time."""
-        self.floors.follow(self.bench.fabric.ask("record")["record"])
+        record = self.bench.fabric.ask("record")["record"]
+        self.committed |= {event["device"]: event["committed"] for event in record if "committed" in event}
+        self.floors.follow(record)
         self.told.most_out = self.floors.most
         assert not self.floors.crossed, f"the floor was crossed: {self.floors.crossed[:4]}"
 
@@ -212,6 +248,9 @@ class Trial:
         if not lost:
             # What a lost device holds its own timer decides, as long as nobody is there.
             fabric.ask("pass_time")
+        if self.by_hand:
+            self._go_on_after_others()
+            return
         finished = ended.result is not None and ended.result.result is not Result.STOPPED
         ways = ("deploy", "roll back") if finished else ("resume", "resume", "deploy", "roll back")
         self.told.way = way = rng.choice(ways)
@@ -219,6 +258,14 @@ class Trial:
             self._roll_back()
         else:
             self._go_on(way)
+        self._follow()
+
+    def _go_on_after_others(self) -> None:
+        """Deploy: what others committed in between a rollout that was planned before may refuse."""
+        self.told.way = "deploy"
+        by_hand, self.by_hand = self.by_hand, {}
+        self._go_on("deploy")
+        self.by_hand = by_hand
         self._follow()
 
     def _go_on(self, way: str) -> None:

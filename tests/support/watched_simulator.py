@@ -15,10 +15,12 @@ Requests, beside those of `sonic_sim.daemon`:
     pass_time                     every confirm timer has run out
     heal                          take every fault away
     write    device rows          rows that somebody else writes
+    commit   device rows          rows that another client commits
     record                        what happened since the last time that somebody asked
 
 Faults that only a trigger brings: ``write`` (rows by hand), ``commit`` (rows that another client commits), ``garbage``
-and ``replay`` (in the place of an answer), and ``freeze`` (a process with all that it started).
+and ``replay`` (in the place of an answer), ``false`` (an answer that a call was done which was not, or with ``done``
+the other way round), ``lie`` (the same of a command of SONiC), and ``freeze`` (a process with all that it started).
 """
 
 import asyncio
@@ -28,8 +30,9 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,7 @@ from process_trees import stop
 
 from napalm_sonic.program import new_id
 from railweave_switch import main as main_of_switch
+from railweave_switch.host import Done
 from railweave_switch.state import report
 from sonic_sim import server
 from sonic_sim.bgp.sessions import sessions_of
@@ -52,11 +56,14 @@ from sonic_sim.shell.streams import Streams
 from sonic_sim.spec import SimCable
 from sonic_sim.switch_host import SimulatedHost
 
+plain_run_of_program = SimulatedHost.run
 STATE_FILE = "/var/lib/railweave/transaction.json"
 
 _READS = ("show ", "cat ", "sonic-db-dump", "uptime", "flock ")
 _numbers = itertools.count(1)
 _SETTLED = ("none", "confirmed", "reverted")
+_INSTEAD = ("garbage", "replay", "false")
+_BY_OTHERS = ("write", "commit", "lie", "freeze")
 _FLAP_FIELDS = ("admin_status", "speed", "lanes", "fec", "autoneg")
 
 
@@ -70,6 +77,16 @@ class Trigger:
 
 
 @dataclass(slots=True)
+class Lie:
+    """The next ``times`` calls of a command of SONiC succeed without being carried out, or with ``done`` fail although
+    they are."""
+
+    command: str
+    done: bool = False
+    times: int = 1
+
+
+@dataclass(slots=True)
 class Watch:
     """What has been seen: ``links`` by their ports behind which sessions are up, ``ports`` by what a link rests on."""
 
@@ -80,6 +97,7 @@ class Watch:
     ports: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
     statuses: dict[str, tuple[int, str]] = field(default_factory=dict)
+    lies: dict[str, "Lie"] = field(default_factory=dict)
 
 
 class WatchedDaemon(Daemon):
@@ -171,6 +189,7 @@ class WatchedDaemon(Daemon):
 
     async def do_heal(self) -> None:
         self.watch.triggers.clear()
+        self.watch.lies.clear()
         for name, device in self.simulation.network.devices.items():
             if device.faults.armed:
                 await self.simulation.clear_fault(name, None)
@@ -178,6 +197,9 @@ class WatchedDaemon(Daemon):
 
     async def do_write(self, device: str, rows: dict[str, dict[str, str]]) -> None:
         self.write(device, rows)
+
+    async def do_commit(self, device: str, rows: dict[str, dict[str, str]]) -> None:
+        self.commit(self.simulation.network.devices[device], rows)
 
     async def do_record(self) -> dict[str, Any]:
         record, self.watch.record = self.watch.record, []
@@ -211,8 +233,9 @@ class WatchedDaemon(Daemon):
         data = json.dumps(asked).encode()
         words = ["apply", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
         main_of_switch.run(host, words, lambda: data)
-        main_of_switch.run(host, ["confirm", "--id", name], bytes)
-        self.tell(device=device.name, foreign=sorted(rows))
+        _, told = main_of_switch.run(host, ["confirm", "--id", name], bytes)
+        if json.loads(told)["outcome"] == "confirmed":
+            self.tell(device=device.name, committed=rows)
 
     def tell(self, **what: Any) -> None:
         self.watch.record.append({"at": time.monotonic(), **what})
@@ -221,6 +244,7 @@ class WatchedDaemon(Daemon):
         """Run a command as the simulator does, and note it."""
         name = shell.device.name
         garbage = await self.pull_triggers(shell.device, line)
+        carried_out = not (garbage and _is_of_nothing(garbage))
         if garbage is not None:
             streams = Streams(streams.stdin, _said_instead(streams, garbage), streams.err, terminal=streams.terminal)
         elif verb := _verb(line):
@@ -230,7 +254,11 @@ class WatchedDaemon(Daemon):
         ended: int | str = "cut"
         self.running += 1
         try:
-            ended = await plain_run_command(shell, line, streams)
+            if carried_out:
+                ended = await plain_run_command(shell, line, streams)
+            else:
+                streams.out(garbage or "")
+                ended = 0
         except SessionDroppedError:
             ended = "dropped"
             raise
@@ -253,7 +281,7 @@ class WatchedDaemon(Daemon):
 
     async def pull_triggers(self, device: Device, line: str) -> str | None:
         """Let what is due strike; return what the command is to print in the place of its own, None for its own."""
-        garbage, name = None, device.name
+        instead, name = None, device.name
         for trigger in [one for one in self.watch.triggers if one.device == name]:
             trigger.after -= 1
             if trigger.after > 0:
@@ -261,27 +289,49 @@ class WatchedDaemon(Daemon):
             self.watch.triggers.remove(trigger)
             details = dict(trigger.fault)
             kind = details.pop("kind")
-            if kind == "write":
-                self.write(name, details["rows"])
-                continue
-            if kind == "garbage":
-                garbage = str(details["text"])
-                continue
-            if kind == "replay":
-                garbage = self.said.get((name, _verb(line)))
-                continue
-            if kind == "commit":
-                self.commit(device, details["rows"])
-                continue
-            if kind == "freeze":
-                self.frozen = stop(int(details["pid"]))
-                continue
-            self.tell(device=name, fault=kind)
-            await self.simulation.fault(name, kind, details)
-            self.look("")
-            if kind == FaultKind.UNREACHABLE:
-                raise SessionDroppedError
-        return garbage
+            if kind in _INSTEAD:
+                instead = self.said_instead(device, line, kind, details)
+                if instead is None and kind == "false":
+                    self.watch.triggers.append(trigger)  # until a call comes of which it can be said
+            elif kind in _BY_OTHERS:
+                self.do_by_others(device, kind, details)
+            else:
+                self.tell(device=name, fault=kind)
+                await self.simulation.fault(name, kind, details)
+                self.look("")
+                if kind == FaultKind.UNREACHABLE:
+                    raise SessionDroppedError
+        return instead
+
+    def said_instead(self, device: Device, line: str, kind: str, details: dict[str, Any]) -> str | None:
+        """Return what a command prints in the place of its own answer."""
+        if kind == "garbage":
+            return str(details["text"])
+        if kind == "replay":
+            return self.said.get((device.name, _verb(line)))
+        return _false_answer(device, line, done=bool(details["done"]))
+
+    def do_by_others(self, device: Device, kind: str, details: dict[str, Any]) -> None:
+        """Do what no command of the switch does by itself."""
+        if kind == "write":
+            self.write(device.name, details["rows"])
+        elif kind == "commit":
+            self.commit(device, details["rows"])
+        elif kind == "lie":
+            self.watch.lies[device.name] = Lie(**details)
+        else:
+            self.frozen = stop(int(details["pid"]))
+
+    def run_of_program(self, host: SimulatedHost, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+        """Run a command for the switch's program as the simulator does, unless it is to be lied about."""
+        lie = self.watch.lies.get(host.device.name)
+        if lie is None or not lie.times or not " ".join(words).startswith(lie.command):
+            return plain_run_of_program(host, words, timeout_s, stdin)
+        lie.times -= 1
+        if not lie.done:
+            return Done(0, "", "")
+        plain_run_of_program(host, words, timeout_s, stdin)
+        return Done(1, "", "Error: the answer was lost\n")
 
     def look(self, by: str, **more: Any) -> None:
         """Note which sessions went or came, and which ports were set so that a link flaps."""
@@ -316,6 +366,29 @@ def _verb(line: str) -> str:
     """Return the verb of a call of the switch's program, empty where a line is none."""
     _, called, words = line.partition("/usr/local/bin/railweave-switch ")
     return words.split()[0] if called and words else ""
+
+
+_ENDS = {"confirm": "confirmed", "revert": "reverted"}
+"""How calls that name a transaction end well."""
+_OF_NOTHING = "said of what was not done"
+
+
+def _false_answer(device: Device, line: str, *, done: bool) -> str | None:
+    """Return that a call was done, which is not carried out, or with ``done`` that it was refused, which is; None for a
+    call of which that cannot be said."""
+    verb, words, status = _verb(line), line.split(), report(SimulatedHost(device))
+    if done:
+        if verb not in ("apply", *_ENDS):
+            return None
+        return json.dumps({"version": 1, "outcome": "refused", "error": "refused", "status": status}) + "\n"
+    if verb not in _ENDS or "--id" not in words:
+        return None
+    status = {**status, "id": words[words.index("--id") + 1], "status": _ENDS[verb], "reason": _OF_NOTHING}
+    return json.dumps({"version": 1, "outcome": _ENDS[verb], "error": "", "status": status}) + "\n"
+
+
+def _is_of_nothing(answer: str) -> bool:
+    return _OF_NOTHING in answer
 
 
 def _said_instead(streams: Streams, garbage: str) -> Callable[[str], None]:
@@ -366,12 +439,19 @@ def held(device: Device) -> dict[str, Any]:
     }
 
 
+def _run_watched(
+    host: SimulatedHost, daemon: WatchedDaemon, words: Sequence[str], timeout_s: float, stdin: str = ""
+) -> Done:
+    return daemon.run_of_program(host, words, timeout_s, stdin)
+
+
 def main() -> int:
     """Run the watched fabric of the folder on the command line until somebody ends it."""
 
     async def whole() -> None:
         daemon = WatchedDaemon(Path(sys.argv[1]), Clock())
         server.__dict__["run_command"] = daemon.run_command
+        SimulatedHost.run = partialmethod(_run_watched, daemon)  # type: ignore[assignment, method-assign]
         # The pipe ends with the tests, also when they are killed; nothing is ever written to it.
         asyncio.get_running_loop().add_reader(sys.stdin, daemon.ended.set)
         await daemon.run()
