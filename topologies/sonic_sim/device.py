@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sonic_sim.bgpcfgd import shift_lines
 from sonic_sim.buffermgr import Seen, make_lossless_rows
@@ -126,6 +126,7 @@ class Image:
 class Device:
     """A switch. ``daemons`` False leaves out what reacts to CONFIG_DB (hostcfgd, buffermgrd), as in the recordings.
 
+    ``patching`` are the configurations that patches which are still being applied began with.
     ``busy_s`` are the seconds of the switch's own clock that its commands took.
     """
 
@@ -144,6 +145,7 @@ class Device:
         self.hostname = "sonic"
         self.times = Times()
         self.locks = Locks()
+        self.patching: list[dict[str, Any]] = []
         self.faults = Faults()
         self.bfdd = False
         self.busy_s = 0.0
@@ -256,6 +258,7 @@ class Device:
         self.links.clear()
         self.by_hand.clear()
         self.locks.held.clear()
+        self.patching.clear()
         self.other.clear()
         self.times.booted = self.clock.now()
         if not self.files.exists(CONFIG_FILE):

@@ -138,6 +138,8 @@ class SimulatedHost(Host):
             result = command.handler(Call(device, list(words), stdin, user=ROOT))
         finally:
             device.faults.halfway = False
+        for end in result.ends:
+            end()
         if drop is not None:
             device.emit(Effect.DROP_SESSIONS)
         if result.seconds is Wait.FOR_EVER:

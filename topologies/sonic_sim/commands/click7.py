@@ -25,12 +25,15 @@ _WIDTH = 78
 
 @dataclass(slots=True)
 class Run:
-    """One run of a program: how it was called, what it has printed, and the seconds that it takes."""
+    """One run of a program: how it was called, what it has printed, and the seconds that it takes.
+
+    ``ends`` give back what the run holds for these seconds."""
 
     call: Call
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
     seconds: float | Wait = 0.0
+    ends: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def device(self) -> Device:
@@ -91,7 +94,7 @@ class Run:
 
     def result(self, status: int = 0) -> Result:
         """Return what the run leaves."""
-        return Result(status, "".join(self.out), "".join(self.err), self.seconds)
+        return Result(status, "".join(self.out), "".join(self.err), self.seconds, ends=tuple(self.ends))
 
 
 class Argument(click.Argument):

@@ -59,7 +59,12 @@ class _Change:
 
 @dataclass(slots=True)
 class Applier:
-    """One run of the patch applier on one switch."""
+    """One run of the patch applier on one switch.
+
+    Nothing locks (``ConfigLock`` of generic_config_updater is empty): a run that begins while another one is at work
+    has read the configuration of before that, so at its end not all is as it computed, and it fails with its own rows
+    and the other one's written.
+    """
 
     device: Device
     say: Callable[[str], None]
@@ -69,6 +74,7 @@ class Applier:
     verbose: bool = False
     seconds: float = _FIXED_S
     checker: Checker = field(default_factory=Checker)
+    current: dict[str, Any] = field(default_factory=dict)
 
     def precheck(self, patch: list[Operation]) -> None:
         """Try the patch on the running configuration, as apply-patch does first. Raises ApplyError."""
@@ -92,7 +98,7 @@ class Applier:
         self.say("Patch Applier: localhost: Patch application starting.")
         self.say(f"Patch Applier: localhost: Patch: {json.dumps(patch)}")
         self.say("Patch Applier: localhost getting current config db.")
-        current = self.device.db.document()
+        current = self._begun()
         self.say("Patch Applier: localhost: simulating the target full config after applying the patch.")
         try:
             target = apply_patch(current, patch)
@@ -109,6 +115,21 @@ class Applier:
         if not self.dry and not self._reflected(target):
             raise ApplyError("localhost: after applying patch to config, there are still some parts not updated")
         self.say("Patch Applier: localhost patch application completed.")
+
+    def _begun(self) -> dict[str, Any]:
+        """Return the configuration that the run begins with, and keep it for runs that begin before its end."""
+        others = self.device.patching
+        self.current = others[0] if others else dict(self.device.db.document())
+        if not self.dry:
+            others.append(self.current)
+        return self.current
+
+    def end(self) -> None:
+        """Take note that the time of the run is over."""
+        for place, one in enumerate(self.device.patching):
+            if one is self.current:
+                del self.device.patching[place]
+                return
 
     def _permissions(self, current: Any, target: Any) -> None:
         try:

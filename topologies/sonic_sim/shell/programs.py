@@ -44,13 +44,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a program did: exit status, texts, and the seconds that it takes on a switch."""
+    """What a program did: exit status, texts, and the seconds that it takes on a switch; ``ends`` are called when these
+    are over: until then others meet what it holds."""
 
     exit: int = 0
     out: str = ""
     err: str = ""
     seconds: float | Wait = 0.0
     cwd: str | None = None
+    ends: tuple[Callable[[], None], ...] = ()
 
 
 class ProgramError(Exception):

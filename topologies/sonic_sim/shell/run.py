@@ -155,17 +155,25 @@ class Shell:
     async def _finish(self, result: Result, streams: Streams) -> int:
         if result.cwd is not None:
             self.cwd = result.cwd
-        if result.seconds is Wait.FOR_EVER:
-            await asyncio.Event().wait()
-        elif isinstance(result.seconds, float) and result.seconds > 0:
-            self.device.busy_s += result.seconds
-            await asyncio.sleep(self.device.clock.real_s(result.seconds))
+        try:
+            await self._take(result.seconds)
+        finally:
+            for end in result.ends:
+                end()
         if result.out:
             streams.out(result.out)
         if result.err:
             (streams.out if streams.terminal else streams.err)(result.err)
         self.device.react()
         return result.exit
+
+    async def _take(self, seconds: float | Wait) -> None:
+        """Let the time pass that a program takes, in which others run."""
+        if seconds is Wait.FOR_EVER:
+            await asyncio.Event().wait()
+        elif isinstance(seconds, float) and seconds > 0:
+            self.device.busy_s += seconds
+            await asyncio.sleep(self.device.clock.real_s(seconds))
 
     async def _expand(self, word: Word) -> list[str]:
         """Return the words that a word becomes: a substituted command and a pattern of names may make several."""

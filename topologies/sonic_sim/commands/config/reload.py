@@ -1,6 +1,7 @@
 """``config reload``: lock, readiness, YANG check, stop, flush, load, migrate, restart (sonic-facts §3.1)."""
 
 import json
+from functools import partial
 from typing import Any
 
 import click
@@ -47,10 +48,10 @@ def reload(one: Run, bypass_lock: bool, **options: Any) -> None:
     if holder is None:
         one.stop(f"Failed to acquire lock on {LOCK}")
     one.say(f"Acquired lock on {LOCK}")
+    one.ends.append(partial(one.device.locks.release, holder))
     try:
         _reload(one, **options)
     finally:
-        one.device.locks.release(holder)
         one.say(f"Released lock on {LOCK}")
 
 

@@ -66,7 +66,7 @@ def _applier(
         one.say("** DRY RUN EXECUTION **")
     if ignore_path:
         one.leave("--ignore-path: the model without some paths is not simulated")
-    return Applier(
+    applier = Applier(
         one.device,
         one.say,
         one.complain,
@@ -74,6 +74,8 @@ def _applier(
         ignore_without_model=ignore_non_yang_tables,
         verbose=verbose,
     )
+    one.ends.append(applier.end)
+    return applier
 
 
 @config.leaf(
