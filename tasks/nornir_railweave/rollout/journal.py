@@ -16,7 +16,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -43,6 +43,13 @@ SUFFIX = ".jsonl"
 _NOTHING_CHANGED = (
     "no device was changed: a rollout without a journal could not be resumed. Make room for it, and retry"
 )
+_NAMES = frozenset(
+    {"at", "step", "device", "rollout", "fabric", "target", "kind", "of", "outcome", "result", "waves", "commit_id",
+     "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
+     "base"}
+)  # fmt: skip
+"""Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
+a rollout's name; masked, the journal would be nobody's."""
 _LOCK_ATTEMPTS = 5
 _LOCK_PAUSE_S = 0.05
 
@@ -166,7 +173,7 @@ class Journal:
             **event.details,
         }
         try:
-            self._append((json.dumps(masked(line)) + "\n").encode())
+            self._append((json.dumps(_hiding(line)) + "\n").encode())
             os.fsync(self._file)
         except OSError as problem:
             self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"
@@ -237,6 +244,19 @@ class Journal:
     ) -> None:
         """Close the file."""
         self.close()
+
+
+def _hiding(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line with every resolved secret masked but in names: one that a journal is read by stays as it is."""
+    return {name: value if name in _NAMES else _masked_member(name, value) for name, value in line.items()}
+
+
+def _masked_member(name: str, value: Any) -> Any:
+    if name != "devices":
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {device: _hiding(one) if isinstance(one, Mapping) else masked(one) for device, one in value.items()}
+    return value
 
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:

@@ -21,12 +21,16 @@ from rich.text import Text
 
 from napalm_sonic.quoting import Quotes
 from nornir_railweave.device.session import error_text
+from nornir_railweave.events import Event, Step
+from nornir_railweave.rollout.journal import Journal, RolloutMetadata
+from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.model import SecretSource, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
 from railweave.api.auditing import _line
 from railweave.cli.show import print_error, print_json, print_text, print_view, write_json
 from railweave.csv_text import csv_text
 from railweave.masking import forget_resolved, mask_from_now_on, masked
+from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.report.layout import cell
 from railweave.secrets import HIDDEN, shown_text
 from railweave.sonic.document import RunningConfig
@@ -230,3 +234,21 @@ def test_words_that_were_cut_end_and_begin_with_no_part_of_a_secret() -> None:
 def test_data_of_an_answer_stays_as_it_is() -> None:
     answer = {"outcome": "read", "config": {"tables": RUNNING.config_db}, "status": {"status": "none", "id": SITE[1]}}
     assert Quotes(RUNNING).shown_answer(answer) == answer
+
+
+@pytest.mark.parametrize("secret", ["fabric1", "applied", "lab-spine1", "0123456789ab", "intent/lab"])
+def test_a_secret_that_is_a_part_of_a_name_leaves_a_journal_readable(secret: str, tmp_path: Path) -> None:
+    mask_from_now_on(secret, SHOWN)
+    digest = "0123456789ab" + "0" * 52
+    plan = Plan("fabric1", "sim", digest, {"lab-spine1": DevicePlan(DeviceState.CHANGED)}, {}, (("lab-spine1",),))
+    with Journal(tmp_path, "fabric1", "sim", RolloutMetadata(intent="intent/lab.yml")) as journal:
+        journal(journal.opening(plan))
+        details = {"commit_id": "0123456789ab", "said": f"key {secret}"}
+        journal(Event(Step.APPLIED, "lab-spine1", f"refused: {secret}", details))
+    text = journal.path.read_text(encoding="utf-8")
+    (found,) = rollouts(tmp_path, "fabric1", "sim")
+    assert (found.name, found.intent, found.intent_sha256) == (journal.name, "intent/lab.yml", digest)
+    assert found.devices["lab-spine1"].step == "applied"
+    assert "0123456789ab" in found.devices["lab-spine1"].commit_ids
+    assert f"refused: {secret}" not in text
+    assert f"key {secret}" not in text
