@@ -6,7 +6,7 @@ the rollout has to be healthy again, and the configuration read back has to be t
 of.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -31,6 +31,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
 from railweave.plan.lineage import told_generation
+from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import (
     ConfigState,
@@ -167,7 +168,21 @@ def _plan(
     # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
     # back (a port that was added is taken away); then its waves are split.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
-    return in_waves(fabric, replace(plan, devices=devices), waves)
+    drained = [name for wave in waves for name in wave if devices[name].drained == WHOLE]
+    return _drained_first(fabric, replace(plan, devices=devices), waves, drained)
+
+
+def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], drained: Sequence[str]) -> Plan:
+    """Return the plan in its waves, with what somebody drained ahead of all: its way back takes nothing away.
+
+    Whether others may go beside it is judged when their turn comes: it refuses no way back of the drained ones.
+    """
+    rest = (tuple(name for name in wave if name not in drained) for wave in waves)
+    ordered = in_waves(fabric, plan, [*((name,) for name in drained), *filter(None, rest)])
+    if not drained:
+        return ordered
+    own = tuple(one for one in ordered.violations if not set(drained).isdisjoint(one.devices))
+    return replace(ordered, violations=own)
 
 
 def roll_back(

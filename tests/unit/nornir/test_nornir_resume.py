@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +186,31 @@ def test_a_change_is_taken_back_in_reverse_to_the_row(changed: Any) -> None:
     assert back.waves == tuple(reversed(rollout.waves))
     assert newest_change(folder(changed), "lab", "fake") is None, "both are dealt with"
     assert rolled_back(changed, rollout).result is Result.UNCHANGED
+
+
+def test_a_spine_that_somebody_drained_goes_back_first_and_the_other_one_waits(changed: Any) -> None:
+    rollout, switches = newest(changed), changed.world.switches
+    one, other = switches["lab-spine1"], switches["lab-spine2"]
+    drain = " bgp graceful-shutdown\n"
+    lines = (one.running.frr or "").splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if line.startswith("router bgp "))
+    one.running = replace(one.running, frr="".join([*lines[: place + 1], drain, *lines[place + 1 :]]))
+    one.drained = ("*",)
+    planned = plan_rollback(
+        changed.nornir(), changed.world.fabric, changed.world.intended, rollout, policy(changed), changed.events.append
+    )
+    assert planned.plan.violations == ()
+    assert planned.plan.waves[0] == ("lab-spine1",)
+    result = rolled_back(changed, rollout)
+    assert "was not started" in result.stopped_by
+    assert "(lab-spine1 without traffic)" in result.stopped_by
+    assert one.running.config_db == changed.before["lab-spine1"].config_db
+    assert other.running.config_db != changed.before["lab-spine2"].config_db
+    assert one.drained == ("*",), "the operator's drain stays"
+    one.drained = ()
+    one.running = replace(one.running, frr=(one.running.frr or "").replace(drain, ""))
+    assert rolled_back(changed, rollout).result is Result.DONE
+    assert other.running.config_db == changed.before["lab-spine2"].config_db
 
 
 def test_a_device_that_went_back_and_was_not_saved_is_saved(changed: Any) -> None:
