@@ -123,7 +123,7 @@ def _interface(link: Mapping[str, Any], port: Mapping[str, str] | None) -> dict[
         state["is_up"] = port.get("oper_status") == "up"
         state["is_enabled"] = port.get("admin_status") == "up"
         state["description"] = port.get("description", state["description"])
-        if "mtu" not in link:  # what the kernel has is in force, whatever was asked of it
+        if not link:  # what the kernel has is in force, whatever was asked of it
             state["mtu"] = int(port.get("mtu", -1))
         state["speed"] = float(counter(port.get("speed")))
     return state

@@ -145,7 +145,11 @@ class Observed:
 def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
     """Return what an answer says that daemons apply that differs from CONFIG_DB; None where it does not know."""
     found = shown.get("unapplied")
-    return None if found is None else tuple((row, field, applied, told) for row, field, applied, told in found)
+    if found is None:
+        return None
+    if not isinstance(found, list | tuple):
+        raise TypeError("what daemons apply is no list")
+    return tuple((row, field, applied, told) for row, field, applied, told in found)
 
 
 @decodes("its image")

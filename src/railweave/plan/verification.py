@@ -93,7 +93,8 @@ class Observation:
     milliseconds of silence it takes the neighbor for dead, None where that is not known. ``unseen`` are the fields of
     ports of which it does not tell what is in force. ``release`` is the SONiC release that it runs, empty where
     that is not known. ``waiting`` is the commit that waits for its confirmation or revert, ``broken`` which daemons a
-    change ended that do not run, both in words."""
+    change ended that do not run, both in words. ``is_whole`` tells that the switch's own program answered, which shows
+    all of this: what is not there then is unknown and said to be."""
 
     ports: Mapping[str, PortState] = field(default_factory=dict)
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -106,6 +107,7 @@ class Observation:
     unseen: tuple[str, ...] = ()
     bfd_ms: Mapping[str, int] | None = None
     broken: str = ""
+    is_whole: bool = False
 
 
 class _Everyone:
@@ -214,7 +216,9 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
         if session.device in settled:
             expected = f"AS {session.remote_asn} established"
             yield _check(expectation, CheckKind.BGP, session.peer, expected, _session_text(session, seen))
-            yield from _timers(expectation, session, seen.bgp.get(session.peer))
+            yield from _timers(expectation, session, seen)
+            if seen.is_whole:
+                yield from _uncounted(expectation, session, seen.bgp.get(session.peer))
             if session.bfd and seen.bfd is not None:
                 yield _check(expectation, CheckKind.BFD, session.peer, "up", seen.bfd.get(session.peer, "none"))
                 yield from _detection(expectation, session.peer, seen)
@@ -222,15 +226,21 @@ def _sessions(expectation: Expectation, seen: Observation, settled: Container[st
                 yield _check(expectation, CheckKind.IPV6, session.peer, _CARRIED, _ipv6_text(session, seen))
 
 
-def _timers(expectation: Expectation, session: ExpectedSession, found: BgpSession | None) -> Iterable[VerifyCheck]:
+def _timers(expectation: Expectation, session: ExpectedSession, seen: Observation) -> Iterable[VerifyCheck]:
     """Yield whether a session runs the timers of the intent, where the device shows them.
 
     Lines of the project's own template may say others: then it runs no longer ones than those that it is configured
     with, since the other end may have shorter ones.
     """
-    if found is None or found.timers is None or not session.hold_s:
+    found = seen.bgp.get(session.peer)
+    if found is None or not session.hold_s:
         return
     timers = found.timers
+    if timers is None and not seen.is_whole:
+        return
+    if timers is None:
+        yield _not_shown(expectation, CheckKind.TIMERS, session.peer, timers_text(session.keepalive_s, session.hold_s))
+        return
     actual = timers_text(timers.keepalive_s, timers.hold_s)
     if expectation.own_frr:
         expected = f"at most {timers_text(timers.configured_keepalive_s, timers.configured_hold_s)}"
@@ -265,6 +275,21 @@ def _detects(milliseconds: int) -> str:
     return f"silence noticed after {milliseconds / 1000:g} s"
 
 
+def _uncounted(expectation: Expectation, session: ExpectedSession, found: BgpSession | None) -> Iterable[VerifyCheck]:
+    """Yield that an established session does not tell how many prefixes it carries, so that nobody knows of routes."""
+    if found is None or not found.established or not session.own_prefixes:
+        return
+    if found.ipv4_accepted < 0 or found.ipv4_announced < 0:
+        yield _not_shown(expectation, CheckKind.PREFIXES, session.peer, "prefixes counted")
+
+
+def _not_shown(expectation: Expectation, kind: CheckKind, subject: str, expected: str) -> VerifyCheck:
+    """Return the check of what a device does not show: it is counted, and says so."""
+    return VerifyCheck(expectation.device, kind, subject, expected, NOT_SHOWN, True, UNKNOWN)
+
+
+NOT_SHOWN = "not shown"
+UNKNOWN = "the device does not show it, so whether it is as intended is unknown"
 NOT_OPEN = "session not established"
 NO_TIMERS = "a session that is not established has no timers in force"
 
@@ -279,6 +304,8 @@ def _daemons(expectation: Expectation, seen: Observation) -> Iterable[VerifyChec
         more = f"; and {len(seen.unapplied) - 1} more" if len(seen.unapplied) > 1 else ""
         actual = f"{seen.unapplied[0]}{more}" if seen.unapplied else AS_CONFIGURED
         yield _check(expectation, CheckKind.APPLIED, "daemons", AS_CONFIGURED, actual)
+    elif seen.is_whole:
+        yield _not_shown(expectation, CheckKind.APPLIED, "daemons", AS_CONFIGURED)
 
 
 def _session_text(session: ExpectedSession, seen: Observation) -> str:

@@ -118,6 +118,7 @@ def _observation(shown: Any) -> Observation:
             unseen=shown.unseen() if isinstance(shown, Observed) else (),
             waiting=shown.waiting if isinstance(shown, Observed) else "",
             broken=shown.broken if isinstance(shown, Observed) else "",
+            is_whole=isinstance(shown, Observed),
         )
 
 
