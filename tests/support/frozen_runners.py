@@ -449,6 +449,9 @@ class NoGate:
 
     fabric = cast(Any, SimpleNamespace(uplinks_of={}))
 
+    def takes_away(self, wave: object) -> tuple[str, ...]:
+        return ()
+
     def neighborhood(self, wave: object) -> tuple[str, ...]:
         return ()
 
