@@ -60,15 +60,16 @@ $(READY): pyproject.toml constraints.txt
 UPGRADE ?= --upgrade
 COMPILE = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
-YANG_PACKAGES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["yang"])
+YANG_PACKAGES := import sys, tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]])
 
 lock: setup ## upgrade the locked packages: constraints.txt and requirements/
 	@$(PIP) install --quiet --require-hashes -r requirements/lock.txt
 	@$(COMPILE) pyproject.toml --extra dev --extra sim --output-file constraints.txt >/dev/null
 	@$(COMPILE) pyproject.toml --extra hosts --extra sim --constraints constraints.txt \
 	  --output-file requirements/runtime.txt >/dev/null
-	@$(BIN)/python -c '$(YANG_PACKAGES)' | $(COMPILE) - --constraints constraints.txt \
-	  --output-file requirements/yang.txt >/dev/null
+	@for extra in yang yang3; do \
+	  $(BIN)/python -c '$(YANG_PACKAGES)' $$extra | $(COMPILE) - --constraints constraints.txt \
+	    --output-file requirements/$$extra.txt >/dev/null; done
 	@$(COMPILE) --group lock --output-file requirements/lock.txt >/dev/null
 	@$(COMPILE) --group docs --constraints constraints.txt --output-file requirements/docs.txt >/dev/null
 
@@ -210,9 +211,12 @@ FIRST ?= 1000
 soak: setup ## the same with SEEDS rollouts from seed FIRST; takes long
 	@RAILWEAVE_ROLLOUT_SEEDS=$(SEEDS) RAILWEAVE_ROLLOUT_FIRST=$(FIRST) $(ROLLOUTS)
 
-yang: setup ## libyang, for `railweave check --yang DIR`; compiled against Debian's libyang2-dev
+# The binding of libyang for the C library whose headers are there.
+YANG_EXTRA = $(if $(filter 3.%,$(shell pkg-config --modversion libyang 2>/dev/null)),yang3,yang)
+
+yang: setup ## libyang, for `railweave check --yang DIR`; compiled against libyang2-dev (Debian 12) or libyang-dev (13)
 	@$(BIN)/python -c 'import libyang' 2>/dev/null \
-	  || $(PIP) install --quiet --require-hashes -r requirements/yang.txt
+	  || $(PIP) install --quiet --require-hashes -r requirements/$(YANG_EXTRA).txt
 
 # make bench AGAINST=DIR: another checkout takes turns with this one. BENCH='--rounds 9 --json' and others: see its --help.
 bench: setup ## time, memory and CPU a switch of what users run, beside the bars; AGAINST=DIR compares

@@ -48,6 +48,14 @@ SETTINGS = {
 ON_DOCKER = {"lab clone", "switch"}
 """Sessions that run with the tests of the lab."""
 YANG_MODELS = Path(os.environ.get("RAILWEAVE_YANG_MODELS", ROOT.parent / "shared" / "sonic-yang"))
+
+
+def yang_folders() -> list[Path]:
+    """Return the folders of YANG models, one a release: those that were there first, and the later ones beside them."""
+    folders = (YANG_MODELS, YANG_MODELS.with_name(f"{YANG_MODELS.name}-next"))
+    return sorted(release for folder in folders for release in folder.glob("20*") if release.is_dir())
+
+
 COMMAND_SECONDS = 240
 COLUMNS = "110"
 UPDATE = os.environ.get("RAILWEAVE_UPDATE_SESSIONS") == "1"
@@ -244,7 +252,9 @@ class Session:
         elif self.setting == "YANG clone":
             if not YANG_MODELS.is_dir() or find_spec("libyang") is None:
                 pytest.skip("needs libyang, and SONiC's YANG models in ../shared/sonic-yang")
-            (self.folder / "yang").symlink_to(YANG_MODELS)
+            (self.folder / "yang").mkdir()
+            for release in yang_folders():
+                (self.folder / "yang" / release.name).symlink_to(release)
         elif self.setting == "switch":
             self._start_switch()
 

@@ -1,32 +1,19 @@
-"""The YANG models of one SONiC release, loaded into libyang. The only module that needs libyang.
+"""The YANG models of one SONiC release, loaded into libyang (``binding``).
 
 Modules of two releases have the same names, so each release has a context of its own; loading one takes 0.1 s and
 validating a switch of 64 ports some tens of milliseconds, so a context is made once a process.
 """
 
-import logging
-import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from railweave.errors import RailweaveError
+from railweave.yang.binding import load_binding
 from railweave.yang.schema import Failure, Pairs, RowSchema, SchemaIndex, TableSchema
 
-NOT_INSTALLED = (
-    "validation by YANG needs libyang: install the extra with `pip install 'railweave[yang]'`; it is compiled against "
-    "libyang 2, which is the package libyang2-dev of Debian 12 (`apt-get install libyang2-dev`)"
-)
-
 _SUFFIX = ".yang"
-_PREFIX = "failed to parse data tree: "
-_LOCATION = re.compile(
-    r"""(?P<words>.*?):[ ](?:Schema[ ]location[ ]"(?P<schema>[^"]*)")?
-        (?:(?:,[ ])?[Dd]ata[ ]location[ ]"(?P<path>.*?)")?(?:,[ ]line[ ]number[ ](?P<line>\d+))?\.(?:$|:[ ])""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 class YangModels:
@@ -40,11 +27,12 @@ class YangModels:
         self.index: SchemaIndex = _index(self._context)
 
     def first_failure(self, xml: str) -> Failure | None:
-        """Return the first exc of a document, None where it is valid. libyang 2 stops at the first."""
+        """Return the first error of a document, None where it is valid: libyang stops at the first."""
+        binding = load_binding()
         try:
             tree = self._context.parse_data_mem(xml, "xml", no_state=True, strict=True)
-        except _libyang().LibyangError as exc:
-            return read_failure(str(exc))
+        except binding.error as error:
+            return binding.failure(error)
         if tree is not None:
             tree.free()
         return None
@@ -56,15 +44,6 @@ def load_models(folder: Path) -> YangModels:
     return YangModels(folder)
 
 
-def read_failure(text: str) -> Failure:
-    """Return the first error of libyang's text, which joins all of them with their locations."""
-    text = text.removeprefix(_PREFIX)
-    found = _LOCATION.match(text)
-    if not found:
-        return Failure(text)
-    return Failure(found["words"], found["path"] or found["schema"] or "", int(found["line"] or 0))
-
-
 def _load(folder: Path) -> Any:
     names = sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
     if not names:
@@ -72,32 +51,21 @@ def _load(folder: Path) -> Any:
             f"{folder}: no YANG models are there; name the folder of one SONiC release, "
             "such as a copy of /usr/local/yang-models of a switch"
         )
-    libyang = _libyang()
-    # libyang keeps the location of an error only where a log callback is set. Nobody needs to read that log.
-    logging.getLogger("libyang").propagate = False
-    libyang.configure_logging(True)
+    binding = load_binding()
     try:
         # Every model, also those that no row is of: a rule that looks into a model not loaded is not checked.
         # All are compiled in one go, which takes a third of the time and leaves no schema node behind that is stale.
-        context = libyang.Context(str(folder), explicit_compile=True)
+        context = binding.context(folder)
         for name in names:
             context.load_module(name)
         context.compile_schema()
-    except libyang.LibyangError as exc:
+    except binding.error as exc:
         raise RailweaveError(f"{folder}: libyang cannot load these models: {exc}") from exc
     return context
 
 
-def _libyang() -> Any:
-    """Return the library; it is optional, and its types are not relied on."""
-    try:
-        return import_module("libyang")
-    except ImportError as exc:
-        raise RailweaveError(NOT_INSTALLED) from exc
-
-
 def _index(context: Any) -> SchemaIndex:
-    schema = _libyang().schema
+    schema = load_binding().module.schema
     tables: dict[str, TableSchema] = {}
     for module in context:
         name = module.name()
@@ -115,11 +83,11 @@ def _index(context: Any) -> SchemaIndex:
 
 
 def _namespace(module: Any) -> str:
-    return str(_libyang().util.c2str(module.cdata.ns))
+    return str(load_binding().module.util.c2str(module.cdata.ns))
 
 
 def _form(node: Any, table: str) -> RowSchema | None:
-    schema = _libyang().schema
+    schema = load_binding().module.schema
     if not isinstance(node, (schema.SList, schema.SContainer)):
         return None
     keys = tuple(key.name() for key in _keys(node)) if isinstance(node, schema.SList) else ()

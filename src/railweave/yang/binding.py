@@ -1,0 +1,129 @@
+"""The Python binding of libyang: the only module that imports it, and the only one that tells its versions apart.
+
+A binding is compiled against the C library of its own major version: 2 is that of Debian 12, 3 that of Debian 13 and of
+SONiC 202605. They differ in how an error says where it is; the rest that is used here is the same in both.
+"""
+
+import ctypes
+import logging
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from railweave.errors import RailweaveError
+from railweave.yang.schema import Failure
+
+EXTRAS = {2: "yang", 3: "yang3"}
+"""The extras that install a binding, by the major version of the C library."""
+DEBIAN = {2: "libyang2-dev of Debian 12", 3: "libyang-dev of Debian 13"}
+"""The packages that binding is compiled against."""
+_NEWEST = 5
+
+_MANDATORY = re.compile(r'Mandatory node "([^"]+)"')
+_PREFIX = "failed to parse data tree: "
+_LOCATION = re.compile(
+    r"""(?P<words>.*?):[ ](?:Schema[ ]location[ ]"(?P<schema>[^"]*)")?
+        (?:(?:,[ ])?[Dd]ata[ ]location[ ]"(?P<path>.*?)")?(?:,[ ]line[ ]number[ ](?P<line>\d+))?\.(?:$|:[ ])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The binding that is installed: its module, whose types are not relied on, and its major version."""
+
+    module: Any
+    major: int
+
+    def context(self, folder: Path) -> Any:
+        """Return an empty context for the models of a folder; they are compiled once all are loaded."""
+        # libyang keeps the location of an error only where a log callback is set. Nobody needs to read that log.
+        logging.getLogger("libyang").propagate = False
+        self.module.configure_logging(True)
+        return self.module.Context(str(folder), explicit_compile=True)
+
+    @property
+    def error(self) -> type[Exception]:
+        """Return what the library raises."""
+        kind: type[Exception] = self.module.LibyangError
+        return kind
+
+    def failure(self, error: Exception) -> Failure:
+        """Return the first of the errors that the library found, with its place."""
+        if self.major == 2:
+            return read_failure(str(error))
+        errors = getattr(error, "errors", ())
+        if not errors:
+            return Failure(str(error).removeprefix(_PREFIX))
+        first = errors[0]
+        words, path = first.msg or "", first.data_path or first.schema_path or ""
+        if missing := _MANDATORY.match(words):
+            # The place is the row that lacks the node; libyang 2 names the node itself.
+            path = f"{first.data_path}/{missing[1]}" if first.data_path else path
+        return Failure(words, path, first.line or 0)
+
+
+def read_failure(text: str) -> Failure:
+    """Return the first error in a text of the binding 2, which joins all of them with their locations."""
+    text = text.removeprefix(_PREFIX)
+    found = _LOCATION.match(text)
+    if not found:
+        return Failure(text)
+    return Failure(found["words"], found["path"] or found["schema"] or "", int(found["line"] or 0))
+
+
+@cache
+def load_binding() -> Binding:
+    """Return the installed binding; raises RailweaveError where there is none, or none that fits."""
+    try:
+        version = version_of("libyang")
+    except PackageNotFoundError:
+        version = ""
+    try:
+        module = import_module("libyang")
+    except ImportError as error:
+        raise RailweaveError(_unusable(version, str(error), c_libraries())) from error
+    major = int(version.partition(".")[0]) if version else min(EXTRAS)
+    if major not in EXTRAS:
+        raise RailweaveError(_unusable(version, "", c_libraries()))
+    return Binding(module, major)
+
+
+def c_libraries() -> tuple[int, ...]:
+    """Return the major versions of libyang's C library that this machine has."""
+    return tuple(major for major in range(1, _NEWEST + 1) if _has_library(f"libyang.so.{major}"))
+
+
+def _has_library(name: str) -> bool:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
+
+
+def _unusable(version: str, why: str, libraries: tuple[int, ...]) -> str:
+    """Return why there is no binding to use, and how to get the one for the C library that is there."""
+    what = "validation by YANG needs libyang, and its Python binding is not installed"
+    if version and why:
+        what = f"libyang's Python binding {version} cannot be loaded: {why}"
+    elif version:
+        what = f"libyang's Python binding {version} is not supported; {' and '.join(map(str, EXTRAS))} are"
+    fitting = [major for major in libraries if major in EXTRAS]
+    if fitting:
+        major = fitting[-1]
+        return (
+            f"{what}. This machine has the C library libyang {major}: install the binding for it with "
+            f"`pip install --force-reinstall --no-deps 'libyang=={major}.*'`, or with railweave by "
+            f"`pip install 'railweave[{EXTRAS[major]}]'`; it is compiled against the headers ({DEBIAN[major]})"
+        )
+    there = "its C library is not there"
+    if libraries:
+        there = f"its C library is there in version {', '.join(map(str, libraries))} alone"
+    ways = " or ".join(f"{DEBIAN[major]} and `pip install 'railweave[{EXTRAS[major]}]'`" for major in EXTRAS)
+    return f"{what}, and {there}: install {ways}"
