@@ -22,7 +22,9 @@ from railweave.secrets import (
 
 ROOT = Path(__file__).resolve().parents[3]
 MODELS = ROOT.parent / "shared" / "sonic-yang"
-RELEASES = sorted(path for path in MODELS.glob("2*") if path.is_dir())
+RELEASES = sorted(
+    path for folder in (MODELS, MODELS.with_name(f"{MODELS.name}-next")) for path in folder.glob("2*") if path.is_dir()
+)
 SPEAKS_OF_SECRETS = re.compile(r"key|passw|passphrase|secret|communit|token|psk|cak|md5|credential", re.IGNORECASE)
 _LINE = re.compile(r"(?P<table>\w+)\|(?P<field>\w+)(?P<key> key)?: (?:(?P<hidden>hidden)|shown, (?P<reason>.+))")
 
