@@ -89,7 +89,7 @@ _INSIDE = (
 
 _LIST_LINE = re.compile(
     r"(?P<name>((ip|ipv6) prefix-list|(ip |ipv6 )?access-list|bgp as-path access-list"
-    r"|bgp (large-|ext)?community-list (standard|expanded)|bgp community-list(?= \d)) \S+) "
+    r"|bgp (large-|ext)?community-list (standard|expanded)|bgp (large-|ext)?community-list(?= \d)) \S+) "
     r"(seq (?P<seq>\d+) )?(?P<rest>(permit|deny) .+)$"
 )
 _NO_DEFAULT_ACTIVE = "no bgp default ipv4-unicast"

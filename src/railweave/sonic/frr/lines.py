@@ -52,6 +52,7 @@ SINGLE_VALUED = tuple(
         r"(?P<slot>set extcommunity (rt|soo|bandwidth)) ",
         r"(?P<slot>set (src|tag|weight|ip next-hop|ipv6 next-hop global|table|distance)) ",
         r"(?P<slot>(on-match|call|continue|description))( |$)",
+        r"(?P<slot>(echo )?(transmit|receive)-interval|detect-multiplier|minimum-ttl) ",
     )
 )
 """Lines of which FRR keeps one: a second line of the same slot overwrites the first."""
@@ -70,6 +71,7 @@ DEFAULT_ON = tuple(
     for pattern in (
         r"bgp (ebgp-requires-policy|default ipv4-unicast|network import-check|fast-external-failover)$",
         r"bgp (graceful-restart notification|suppress-duplicates|hard-administrative-reset)$",
+        r"bgp client-to-client reflection$",
         r"neighbor \S+ (send-community( all| both| extended| large)?|enforce-first-as)$",
         r"neighbor \S+ capability (fqdn|software-version)$",
         r"(zebra nexthop kernel enable|fpm use-next-hop-groups|fpm use-route-replace)$",
@@ -90,6 +92,17 @@ _REMOVED_WITHOUT_SECRET = re.compile(
 """Lines whose ``no`` form FRR takes without the secret."""
 _REMOVED_BY_FEWER_WORDS = re.compile(r"(?P<kept>set as-path (prepend|exclude)|set table|on-match goto|continue|call) ")
 """Lines whose ``no`` form FRR takes without the value alone (bgpd/bgp_routemap.c, lib/routemap_cli.c, run)."""
+
+_BFD_TIMER = re.compile(r"(?P<name>(echo )?(transmit|receive)-interval|detect-multiplier|minimum-ttl) \d+$")
+_BFD_DEFAULTS = {
+    "transmit-interval": 300,
+    "receive-interval": 300,
+    "detect-multiplier": 3,
+    "minimum-ttl": 254,
+    "echo transmit-interval": 50,
+    "echo receive-interval": 50,
+}
+"""What bfdd has without a line (bfdd/bfd.h); to write it is a removal that every release takes."""
 
 _TOP_RANK = tuple(
     (re.compile(pattern), rank)
@@ -232,6 +245,9 @@ def negated(line: str) -> str:
     """Return the command that removes ``line``."""
     if line.startswith("no "):
         return line[3:]
+    timer = _BFD_TIMER.match(line)
+    if timer is not None:
+        return f"{timer['name']} {_BFD_DEFAULTS[timer['name']]}"
     short = _REMOVED_WITHOUT_SECRET.match(line) or _REMOVED_BY_FEWER_WORDS.match(line)
     return f"no {short['kept']}" if short else f"no {line}"
 

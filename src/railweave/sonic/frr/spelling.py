@@ -39,7 +39,9 @@ _NAMES = {value: name for name, value in WELL_KNOWN_COMMUNITIES.items()}
 _DEFAULT_VALUES = re.compile(
     r"timers bgp 60 180$|bgp default local-preference 100$|bgp listen limit 100$|distance bgp 20 200 200$|"
     r"bgp graceful-restart (restart-time 120|stalepath-time 360|select-defer-time 360|rib-stale-time 500)$|"
-    r"bgp (session-dscp 48|route-map delay-timer 5)$|neighbor \S+ (ebgp-multihop 1|port 179)$"
+    r"bgp (session-dscp 48|route-map delay-timer 5)$|neighbor \S+ (ebgp-multihop 1|port 179)$|"
+    r"(transmit-interval|receive-interval) 300$|detect-multiplier 3$|minimum-ttl 254$|"
+    r"no (echo-mode|passive-mode|shutdown)$|echo (transmit-interval|receive-interval) 50$"
 )
 """Values that FRR has without a line and prints none for."""
 
@@ -54,6 +56,7 @@ def is_default_value(line: str) -> bool:
 
 
 _MORE = re.compile(
+    r"echo-interval \d|"
     r"neighbor \S+ (bfd \D|route-server-client$|addpath-tx-bestpath-per-AS$)|no neighbor \S+ send-community (all|both)$"
 )
 
@@ -66,6 +69,18 @@ def has_more_beside(line: str) -> bool:
 
 def beside(entry: FrrEntry) -> tuple[FrrEntry, ...]:
     """Return a line and those that FRR prints beside it: before a profile of BFD comes the neighbor's BFD itself."""
+    line = entry.line
+    if line.startswith("echo-interval "):
+        return _both_echoes(entry)
+    return _beside_neighbor(entry)
+
+
+def _both_echoes(entry: FrrEntry) -> tuple[FrrEntry, ...]:
+    interval = number(entry.line.rpartition(" ")[2])
+    return tuple(FrrEntry(entry.context, f"echo {way}-interval {interval}") for way in ("transmit", "receive"))
+
+
+def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
     line = entry.line
     if not line.startswith(("neighbor ", "no neighbor ")):
         return (entry,)
@@ -222,8 +237,19 @@ def _extended_list(words: list[str]) -> list[str]:
     head, rest = _numbered(words, 4)
     if len(rest) < 3 or len(rest) % 2 == 0:
         return words
-    pairs = sorted(zip(rest[1::2], rest[2::2], strict=True))
+    pairs = sorted(zip(rest[1::2], map(_route_target, rest[2::2]), strict=True))
     return [*head, rest[0], *(word for pair in pairs for word in pair)]
+
+
+def _route_target(word: str) -> str:
+    """Return a route target with its AS number in plain digits; an address in its place stays."""
+    administrator, colon, assigned = word.partition(":")
+    return f"{as_number(administrator)}{colon}{number(assigned)}"
+
+
+def _path_list(words: list[str]) -> list[str]:
+    head, rest = _numbered(words, 4)
+    return [*head, *rest]
 
 
 def _listen(words: list[str]) -> list[str]:
@@ -245,7 +271,11 @@ def _max_med(words: list[str]) -> list[str]:
 
 
 def _dampening(words: list[str]) -> list[str]:
-    return words[:2] if words[2:] == ["15", "750", "2000", "60"] else words
+    """Return dampening without defaults: a half-life of 15 minutes, and from it all others (bgpd/bgp_damp.h)."""
+    values = [number(word) for word in words[2:]]
+    if values[1:] == ["750", "2000", str(4 * int(values[0]))]:
+        del values[1:]
+    return words[:2] if values == ["15"] else [*words[:2], *values]
 
 
 def _update_delay(words: list[str]) -> list[str]:
@@ -304,9 +334,16 @@ def _large_communities(words: Sequence[str]) -> list[str]:
 def _announced(words: list[str]) -> list[str]:
     """Return a ``network``: a mask becomes a length, a class its network."""
     if len(words) > 3 and words[2] == "mask":
-        return ["network", _masked(words[1], words[3]), *words[4:]]
+        return ["network", _masked(words[1], words[3]), *_announced_as(words[4:])]
     prefix = words[1] if "/" in words[1] or ":" in words[1] else _of_class(words[1])
-    return ["network", network(prefix), *words[2:]]
+    return ["network", network(prefix), *_announced_as(words[2:])]
+
+
+def _announced_as(words: list[str]) -> list[str]:
+    """Return the options of a ``network``: its label, its route-map, and then that it is a back door."""
+    if words[:1] == ["backdoor"]:
+        words = [*words[1:], "backdoor"]
+    return [*words[:1], number(words[1]), *words[2:]] if words[:1] == ["label-index"] and len(words) > 1 else words
 
 
 def _of_class(word: str) -> str:
@@ -338,7 +375,7 @@ def _redistribute(words: list[str]) -> list[str]:
     head = words[:2]
     rest = words[2:]
     if rest and rest[0].isdigit():  # ``table 5``, ``ospf 1``
-        head, rest = [*head, rest[0]], rest[1:]
+        head, rest = [*head, number(rest[0])], rest[1:]
     named = dict(zip(rest[::2], rest[1::2], strict=False))
     if len(rest) % 2 or not named.keys() <= {"metric", "route-map"}:
         return words
@@ -356,9 +393,18 @@ def _set(words: list[str]) -> list[str]:
         return [*words[:3], *map(as_number, words[3:])]
     if name == "aggregator":
         return [*words[:3], *map(as_number, words[3:4]), *words[4:]]
-    if name == "ipv6":
-        return [*words[:4], *map(address, words[4:])]
-    return [*words[:2], *map(number, words[2:])] if name in ("metric", "weight", "tag", "distance", "table") else words
+    if name in ("ipv6", "src"):
+        return [*words[:2], *map(address, words[2:])]
+    return [*words[:2], *map(_signed, words[2:])] if name in _NUMBERED_SETS else words
+
+
+_NUMBERED_SETS = ("metric", "weight", "tag", "distance", "table", "label-index", "as-path", "extcommunity")
+
+
+def _signed(word: str) -> str:
+    """Return a number, or how much one is raised or lowered by, without leading zeros; another word as it is."""
+    sign = word[:1] if word[:1] in ("+", "-") else ""
+    return sign + number(word[len(sign) :])
 
 
 def _match(words: list[str]) -> list[str]:
@@ -366,9 +412,14 @@ def _match(words: list[str]) -> list[str]:
         return [*words[:2], *map(address, words[2:])]
     if words[1:3] == ["evpn", "route-type"]:
         return [*words[:3], *(_ROUTE_TYPES.get(word, word) for word in words[3:])]
-    return [*words[:2], *map(number, words[2:])] if words[1:2] in (["tag"], ["metric"]) else words
+    if words[1:3] == ["ipv6", "next-hop"] and len(words) > 3 and ":" in words[-1]:
+        return ["match", "ipv6", "next-hop", "address", address(words[-1])]
+    if words[3:4] == ["prefix-len"]:
+        return [*words[:4], *map(number, words[4:])]
+    return [*words[:2], *map(number, words[2:])] if words[1:2] in _NUMBERED_MATCHES else words
 
 
+_NUMBERED_MATCHES = (["tag"], ["metric"], ["local-preference"])
 _ROUTE_TYPES = {"1": "ead", "2": "macip", "3": "multicast", "4": "es", "5": "prefix"}
 
 
@@ -450,6 +501,7 @@ def _family(words: list[str]) -> list[str]:
 
 _Write = Callable[[list[str]], list[str]]
 _OF_BGP: dict[str, _Write] = {
+    "as-path": _path_list,
     "community-list": _community_list,
     "large-community-list": _community_list,
     "extcommunity-list": _extended_list,
@@ -463,6 +515,7 @@ _OF_BGP: dict[str, _Write] = {
     "session-dscp": _session_dscp,
     "graceful-restart": _numbers,
     "default": _numbers,
+    "tcp-keepalive": _numbers,
 }
 """How the lines of BGP are written that begin with ``bgp``, by their second word."""
 _WRITTEN: dict[str, _Write] = {
@@ -477,7 +530,13 @@ _WRITTEN: dict[str, _Write] = {
     "match": _match,
     "timers": _numbers,
     "maximum-paths": _numbers,
-    "distance": _numbers,
+    "distance": lambda words: [*map(network, _numbers(words))],
+    "on-match": _numbers,
+    "transmit-interval": _numbers,
+    "receive-interval": _numbers,
+    "detect-multiplier": _numbers,
+    "minimum-ttl": _numbers,
+    "echo": _numbers,
     "coalesce-time": _numbers,
     "router": _router,
     "route-map": _route_map,
@@ -497,6 +556,8 @@ _NEIGHBOR: dict[str, _Write] = {
     "bfd": _bfd,
     "allowas-in": _allowas,
     "maximum-prefix": _maximum_prefix,
+    "maximum-prefix-out": lambda words: [*words[:3], *_numbers(words[3:])],
+    "addpath-tx-best-selected": lambda words: [*words[:3], *_numbers(words[3:])],
     "send-community": _send_community,
     "next-hop-self": _next_hop_self,
     "attribute-unchanged": _attribute_unchanged,
