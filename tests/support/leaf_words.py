@@ -34,7 +34,10 @@ def text_of(folders: Sequence[Path]) -> str:
     """Return the file of some releases."""
     tables: dict[str, dict[str, Words]] = {}
     for folder in folders:
-        for table, name, words in leaves(YangModels(folder)):
+        models = YangModels(folder)
+        for table in models.index:
+            tables.setdefault(table, {})  # the rows of some have keys alone
+        for table, name, words in leaves(models):
             fields = tables.setdefault(table, {})
             known = fields.get(name, frozenset())
             fields[name] = None if words is None or known is None else known | words

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.sonic.delta.change import Change, Disruption, Edit, Method, Op
-from railweave.sonic.delta.leaf_words import field_names, modeled_tables
+from railweave.sonic.delta.leaf_words import field_names, has_field, is_modeled, modeled_tables
 from railweave.sonic.delta.methods import (
     PATCH_EDITS_MAX,
     RULES,
@@ -199,3 +199,14 @@ def test_a_neighbor_with_another_as_number_loses_its_session() -> None:
         frr(Op.ADD, "router bgp 1", "neighbor 10.0.0.1 remote-as 3"),
     ]
     assert [one.disruption for one in settle(edits, {})] == [SESSION, SESSION]
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["DEBUG_COUNTER_DROP_REASON", "DHCP_SERVER", "DNS_NAMESERVER", "PORTCHANNEL_MEMBER", "ROUTE_MAP_SET",
+     "SNMP_AGENT_ADDRESS_CONFIG"],
+)  # fmt: skip
+def test_a_table_whose_rows_have_keys_alone_has_a_model(table: str) -> None:
+    assert is_modeled(table)
+    assert field_names(table) == ()
+    assert not has_field(table, "anything")
