@@ -107,7 +107,8 @@ class Caller:
         if answer.get("code") == "held":
             hold = answer["status"].get("hold") or {}
             why = f"{self.session.hostname}: {answer.get('error')}"
-            raise HeldError(why, str(hold.get("id") or ""), str(hold.get("message") or ""))
+            remaining_s = float(hold.get("remaining_s") or 0.0)
+            raise HeldError(why, str(hold.get("id") or ""), str(hold.get("message") or ""), remaining_s)
         if answer.get("code") == "busy":
             raise LockError(f"{self.session.hostname}: {answer.get('error')}")
 

@@ -27,10 +27,12 @@ _RELEASE_S = 5.0
 
 
 class HeldError(LockError):  # type: ignore[misc]
-    """Somebody else, under the name ``hold``, is about to lead traffic away (``railweave_switch.holding``)."""
+    """Somebody else, under the name ``hold``, is about to lead traffic away (``railweave_switch.holding``), for
+    ``remaining_s`` at most."""
 
-    def __init__(self, text: str, hold: str = "", message: str = "") -> None:
+    def __init__(self, text: str, hold: str = "", message: str = "", remaining_s: float = 0.0) -> None:
         super().__init__(text)
+        self.remaining_s = remaining_s
         self.hold = hold
         self.message = message
 

@@ -208,7 +208,9 @@ class Hold:
 
     def report(self, host: Host) -> dict[str, Any]:
         """Return it as answers tell it."""
-        return {"id": self.id, "peers": self.peers, "message": self.message, "words": self.words(host)}
+        remaining_s = round(max(0.0, self.ends_s - host.now_s()), 1)
+        told = {"id": self.id, "peers": self.peers, "message": self.message, "words": self.words(host)}
+        return {**told, "remaining_s": remaining_s}
 
 
 def path(host: Host, name: str) -> str:

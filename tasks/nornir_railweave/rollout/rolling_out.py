@@ -34,6 +34,7 @@ from railweave.plan.witness import Witness
 from railweave.wording import first_few
 
 _POLL_S = 0.5
+_HOLD_POLL_S = 2.0
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
 _INTERRUPTED = "interrupted; the current devices were finished"
@@ -161,8 +162,8 @@ class _RollingOut:
         self._interrupts = interrupts
         self._done = 0
         policy, rollout = context.policy, self._rollout
-        # A runner that is lost leaves commits whose timers end by then.
-        seconds = 2.0 * rollout.revert_in_s + rollout.soak_s
+        # Whoever comes after a runner that was lost waits for the timers of its commits, and no longer for its hold.
+        seconds = float(rollout.revert_in_s)
         self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
 
     def run(self) -> RolledOut:
@@ -220,11 +221,29 @@ class _RollingOut:
         peers_of = {name: peers for name in gate.takes_away(wave) if (peers := self._jobs[name].drain)}
         hold = ""
         if beside and peers_of:
-            if why := self._holding.take(peers_of):
+            why = self._holding.take(peers_of)
+            if why:
+                self._say(Step.PAUSED, f"waiting up to {self._holding.others_s:.0f} s: {why}")
+                why = self._held_later(peers_of)
+                self._say(Step.CONTINUED)
+            if why:
                 raise _StoppedError(self._not_started(number, why))
             hold = self._holding.name
         self._refuse_violation(number, wave, beside)
         return hold
+
+    def _held_later(self, peers_of: Mapping[str, Collection[str]]) -> str:
+        """Hold devices once others do so no longer; return who still does when the time of the first of them is over.
+
+        A runner that lives holds again before each wave, so this is no wait for the end of a rollout.
+        """
+        clock = self._context.policy.clock
+        ends_s = clock.monotonic() + self._holding.others_s + _HOLD_POLL_S
+        while why := self._holding.take(peers_of):
+            if clock.monotonic() >= ends_s or self._asked() == ABORT:
+                break
+            clock.sleep(_HOLD_POLL_S)
+        return why
 
     def _not_started(self, number: int, why: str) -> str:
         return f"wave {number} of {len(self._waves)} was not started: {why}"

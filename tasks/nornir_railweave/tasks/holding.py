@@ -28,13 +28,14 @@ _LATER_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class HoldResult:
-    """Whether a switch is held for us. ``by`` says who else holds it, under the name ``hold`` and for what
-    (``message``); a ``silent`` one does not answer, or cannot write that it is held."""
+    """Whether a switch is held for us. ``by`` says who else holds it, under the name ``hold``, for what (``message``)
+    and how long at most; a ``silent`` one does not answer, or cannot write that it is held."""
 
     by: str = ""
     hold: str = ""
     message: str = ""
     silent: bool = False
+    remaining_s: float = 0.0
 
 
 def _alive(message: str) -> bool:
@@ -48,7 +49,8 @@ class Holding:
     """What one command holds, all under one name, for so many seconds. ``has_ended`` tells by its message whether the
     holder of a switch cannot act any more, as a rollout that was killed; ``unread`` are switches known not to answer.
 
-    ``everywhere`` tells that a registrar is silent, and so are routes that only show what was drained.
+    ``everywhere`` tells that a registrar is silent, and so are routes that only show what was drained. ``others_s`` is
+    how long those who were in the way may still hold.
     """
 
     nr: Nornir
@@ -59,6 +61,7 @@ class Holding:
     unread: frozenset[str] = frozenset()
     name: str = field(default_factory=new_id)
     everywhere: bool = False
+    others_s: float = 0.0
     _held: set[str] = field(default_factory=set)
 
     def take(self, peers_of: Mapping[str, Collection[str]]) -> str:
@@ -67,7 +70,8 @@ class Holding:
         Nothing is held then. A switch that is silent refuses its drain, which names a hold that it lacks.
         """
         planes = {self.fabric.switch_of[name].plane for name in peers_of}
-        refused = _refused(self._take(peers_of, self.seconds))
+        answers = self._take(peers_of, self.seconds)
+        refused = _refused(answers)
         if not refused:
             registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
             answers = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
@@ -78,6 +82,7 @@ class Holding:
                 answers |= self._take(rest, self.seconds + _LATER_S)
             refused = _refused(answers)
         if refused:
+            self.others_s = max(one.remaining_s for one in answers.values())
             self.release()
         return refused
 
@@ -140,7 +145,8 @@ def hold_device(
             if switch_program(driver) is not None:
                 driver.traffic.hold(hold, [*peers_of[name]], seconds=seconds, message=message, over=over.get(name, ""))
         except HeldError as refused:
-            return Result(host=task.host, result=HoldResult(error_text(refused), refused.hold, refused.message))
+            result = HoldResult(error_text(refused), refused.hold, refused.message, remaining_s=refused.remaining_s)
+            return Result(host=task.host, result=result)
         except DEVICE_ERRORS:
             return Result(host=task.host, result=HoldResult(silent=True))
     return Result(host=task.host, result=HoldResult())
