@@ -85,5 +85,5 @@ def test_a_reading_that_also_observes_asks_for_what_daemons_took_once(monkeypatc
     monkeypatch.setattr(VirtualHost, "rows", counted)
     answer = world.call("read", "--observe")
     assert answer["observed"]["unapplied"] == answer["unapplied"]
-    once = [("CONFIG_DB",), ("APPL_DB", "BUFFER_*"), ("COUNTERS_DB", "COUNTERS_QUEUE_NAME_MAP")]
+    once = [("CONFIG_DB", "*"), ("APPL_DB", "BUFFER_*"), ("COUNTERS_DB", "COUNTERS_QUEUE_NAME_MAP")]
     assert [asked[what] for what in once] == [1, 1, 1]
