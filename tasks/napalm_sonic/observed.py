@@ -86,10 +86,9 @@ class Observed:
         """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
         return unapplied_of(self.shown)
 
-    @decodes("what its ports tell")
     def unseen(self) -> tuple[str, ...]:
         """Return the fields of ports (``speed``, ``fec``) of which no port that is up tells what is in force."""
-        return tuple(map(str, self.shown.get("unseen", ())))
+        return unseen_of(self.shown)
 
     @decodes("its image")
     def image(self) -> dict[str, str]:
@@ -150,6 +149,15 @@ def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
     if not isinstance(found, list | tuple):
         raise TypeError("what daemons apply is no list")
     return tuple((row, field, applied, told) for row, field, applied, told in found)
+
+
+@decodes("what its ports tell")
+def unseen_of(shown: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields of ports of which an answer says that no port tells what is in force."""
+    found = shown.get("unseen", ())
+    if not isinstance(found, list | tuple):
+        raise TypeError("the fields that no port tells are no list")
+    return tuple(map(str, found))
 
 
 @decodes("its image")

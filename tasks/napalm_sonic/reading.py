@@ -11,16 +11,18 @@ from napalm.base.exceptions import CommandErrorException, CommitError
 
 from napalm_sonic.bounds import refuse_long_frr
 from napalm_sonic.decoding import decodes
-from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of
+from napalm_sonic.observed import Observed, image_of, observed_of, unapplied_of, unseen_of
 from railweave.printable import printable
 from railweave.secrets import shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.daemons import Unapplied
-from railweave_switch.state import OPEN, Kind, Stage
+from railweave_switch.state import ENDED, OPEN, Kind, Stage
 
 PENDING = frozenset({*OPEN, Stage.EXPIRED})
 """States in which a transaction waits for its confirmation or for its revert."""
+_STAGES = frozenset({*PENDING, *ENDED, Stage.NONE, Stage.DAMAGED})
+"""What a switch may say of its last transaction; of any other word nobody knows whether something waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ class Status:
         return self.status in (Stage.EXPIRED, Stage.FAILED)
 
     @property
+    def damage(self) -> str:
+        """Return in words what is wrong with the state that the switch keeps of its transactions; empty for nothing."""
+        if self.status != Stage.DAMAGED:
+            return ""
+        return self.error or "the switch does not say how"
+
+    @property
     def waits_for(self) -> str:
         """Return in words which transaction waits, and when the switch reverts it; empty where none does."""
         if not self.pending:
@@ -102,7 +111,8 @@ class Reading:
     """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for.
 
     ``earlier`` is the generation before the commit that ``undo`` undoes, ``unapplied`` what SONiC's daemons apply that
-    differs from CONFIG_DB, ``image`` what its image says of the release that it is."""
+    differs from CONFIG_DB, None where that is not known, ``unseen`` the fields of ports of which no port tells what is
+    in force, ``image`` what its image says of the release that it is."""
 
     running: RunningConfig
     config_digest: str
@@ -111,7 +121,8 @@ class Reading:
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
     earlier: Mapping[str, Any] = field(default_factory=dict)
     seen: Observed | None = field(default=None, repr=False)
-    unapplied: tuple[Unapplied, ...] = ()
+    unapplied: tuple[Unapplied, ...] | None = None
+    unseen: tuple[str, ...] = ()
     image: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -128,8 +139,10 @@ def refuse_when_pending(hostname: str, status: Status) -> None:
 def status_of(told: Mapping[str, Any]) -> Status:
     """Return the status of an answer."""
     hold = told.get("hold") or {}
+    if told["status"] not in _STAGES:
+        raise ValueError(f"{told['status']!r} is no status")
     return Status(
-        status=str(told["status"]),
+        status=told["status"],
         commit_id=str(told.get("id") or ""),
         kind=str(told.get("kind") or ""),
         by=str(told.get("by") or ""),
@@ -141,14 +154,16 @@ def status_of(told: Mapping[str, Any]) -> Status:
         repair=str(told.get("repair") or ""),
         generation=dict(told.get("generation") or {}),
         remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
-        broken=_broken(told.get("broken") or {}),
+        broken=_broken(told.get("broken", {})),
         hold=str(hold.get("id") or ""),
         held=tuple(map(str, hold.get("peers") or ())),
         held_by=str(hold.get("words") or ""),
     )
 
 
-def _broken(told: Mapping[str, Any]) -> str:
+def _broken(told: object) -> str:
+    if not isinstance(told, Mapping):
+        raise TypeError("the daemons that a change ended are no object")
     if not told:
         return ""
     names, lines = ", ".join(map(str, told["daemons"])), " / ".join(map(str, told["lines"]))
@@ -168,10 +183,16 @@ def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) 
     try:
         if "tables" in config or known is None:
             running = running_from({**config["tables"], BGPRAW: frr.get("text")})
-        else:
+        elif config["digest"] == known.config_digest:
             running = known.running
+        else:
+            raise CommandErrorException(
+                f"{hostname}: its answer leaves out CONFIG_DB, which is not as it was read last"
+            )
     except DocumentError as error:
         raise CommandErrorException(f"{hostname}: {error}") from error
+    if not {"unapplied", "unseen"} <= answer.keys() or "broken" not in answer["status"]:
+        raise CommandErrorException(f"{hostname}: its answer leaves out how its daemons stand")
     return _read_as(running, known, answer, observed_of(hostname, answer))
 
 
@@ -188,7 +209,9 @@ def learned_of(hostname: str, answer: Mapping[str, Any], known: Reading) -> Read
             return None
     except DocumentError as error:
         raise CommandErrorException(f"{hostname}: {error}") from error
-    return _read_as(running, known, answer, observed_of(hostname, answer)) if frr.get("digest") else None
+    if not frr.get("digest") or "text" not in frr:
+        return None
+    return _read_as(running, known, answer, observed_of(hostname, answer))
 
 
 def _read_as(
@@ -198,8 +221,8 @@ def _read_as(
     frr = answer["frr"]
     if known is not None and frr["digest"] and frr["digest"] == known.frr_digest:
         running = running if running is known.running else known.running.with_tables(running.config_db)
-    elif "text" in frr and frr["text"] != running.frr:
-        running = replace(running, frr=frr["text"])
+    elif (text := _frr_text(frr["text"])) != running.frr:
+        running = replace(running, frr=text)
     if answer.get("digest_key", running.digest_key) != running.digest_key:
         running = replace(running, digest_key=str(answer["digest_key"]))
     return Reading(
@@ -210,9 +233,17 @@ def _read_as(
         undo=answer.get("undo"),
         earlier=dict(answer.get("earlier") or {}),
         seen=seen,
-        unapplied=unapplied_of(answer) or (),
+        unapplied=unapplied_of(answer),
+        unseen=unseen_of(answer),
         image=image_of(answer) or (known.image if known else {}),
     )
+
+
+def _frr_text(told: object) -> str | None:
+    """Return FRR's configuration; None where it is unknown, as an empty text is."""
+    if told is not None and not isinstance(told, str):
+        raise TypeError("FRR's configuration is no text")
+    return told if told and told.strip() else None
 
 
 def _changed(config_db: ConfigDb, rows: Mapping[str, Mapping[str, Any]]) -> ConfigDb:

@@ -23,7 +23,7 @@ from napalm_sonic.session import Session
 SESSIONS, HOSTILE = 50, 8
 SIZES_MIB = (32.0, 7.9, 0.5)
 """The longest answer ever taken, one just below today's limit, and one that is not even large."""
-_HEAD = b'{"outcome":"read","status":{"status":"none"},'
+_HEAD = b'{"outcome":"read","status":{"status":"none","broken":{}},"unapplied":[],"unseen":[],'
 _NO_FRR = b'"frr":{"digest":"b","text":""},"config":{"digest":"a","tables":{"VENDOR":{'
 SHAPES: dict[str, tuple[bytes, bytes, bytes]] = {
     "empty objects": (b"[", b"{},", b"{}]"),
@@ -111,7 +111,8 @@ def flood(shape: str, size_mib: float) -> Iterator[bytes]:
 
 def ordinary() -> Iterator[bytes]:
     rows = {f"Ethernet{number}": {"admin_status": "up", "description": "x" * 300} for number in range(500)}
-    answer = {"outcome": "read", "status": {"status": "none"}, "config": {"digest": "a", "tables": {"PORT": rows}}}
+    healthy = {"status": {"status": "none", "broken": {}}, "unapplied": [], "unseen": []}
+    answer = {"outcome": "read", **healthy, "config": {"digest": "a", "tables": {"PORT": rows}}}
     yield json.dumps({**answer, "frr": {"digest": "b", "text": "router bgp 1\n"}}).encode()
 
 

@@ -25,7 +25,16 @@ LEAF = FABRIC.switches[-1]
 CONFIG = Configurator(FABRIC, find_templates()).device(LEAF)
 ANSWER: dict[str, Any] = {
     "outcome": "read",
-    "status": {"status": "armed", "id": "1", "remaining_s": 3.5, "missing": ["PORT|Ethernet0"], "kind": "commit"},
+    "status": {
+        "status": "armed",
+        "id": "1",
+        "remaining_s": 3.5,
+        "missing": ["PORT|Ethernet0"],
+        "kind": "commit",
+        "broken": {},
+    },
+    "unapplied": [],
+    "unseen": [],
     "config": {"digest": "d1", "tables": json_tables({row.table: {row.key: row.fields} for row in CONFIG.rows})},
     "frr": {"digest": "d2", "text": CONFIG.frr},
     "observed": {

@@ -25,6 +25,7 @@ class Reading:
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
     ``release`` is the SONiC release that it runs, empty where it was not told. ``answered`` tells that a device that
     could not be read was reached. ``broken`` tells of daemons that an earlier change ended and that do not run.
+    ``applied_unknown`` and ``unseen`` are as in a ``DevicePlan``.
     """
 
     difference: DeviceDiff | None = None
@@ -38,6 +39,8 @@ class Reading:
     release: str = ""
     answered: bool = False
     broken: str = ""
+    applied_unknown: bool = False
+    unseen: tuple[str, ...] = ()
 
 
 def build_plan(
@@ -157,6 +160,8 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
         disruptive=disruptive,
         live_ports=reading.live_ports,
         unapplied=reading.unapplied,
+        applied_unknown=reading.applied_unknown,
+        unseen=reading.unseen,
         generation=reading.generation,
         other_release=other_release(reading.release, release),
         error=reading.error or "; ".join(one.message for one in found.blockers),

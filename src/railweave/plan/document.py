@@ -63,7 +63,8 @@ def _cable_json(cable: MovedCable) -> dict[str, Any]:
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
     told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
-    del told["unapplied"], told["generation"], told["other_release"], told["answered"]
+    for name in ("unapplied", "applied_unknown", "unseen", "generation", "other_release", "answered"):
+        del told[name]
     if device.labels is None:
         del told["labels"]
     for name in ("broken", "kept"):

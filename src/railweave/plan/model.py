@@ -119,9 +119,11 @@ class DevicePlan:
     nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
     ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
     TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
-    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``generation`` the
-    state of the intent that it runs, ``other_release`` tells that it runs another SONiC release than intended, and
-    ``answered`` that it was reached although it could not be read: none of them is part of the plan's file. ``labels``
+    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``applied_unknown``
+    tells that this is not known, ``unseen`` are the fields of ports of which none tells what is in force,
+    ``generation`` is the state of the intent that it runs, ``other_release`` tells that it runs another SONiC release
+    than intended, and ``answered`` that it was reached although it could not be read: none of them is part of the
+    plan's file. ``labels``
     are those of its ports whose cables change, None where none does. ``broken`` tells of daemons that an earlier change
     ended and that do not run, with their last log lines and the command; empty where all run. ``kept`` is what would go
     and stays in force, because no step removes it.
@@ -144,6 +146,8 @@ class DevicePlan:
     maintenance: Maintenance = Maintenance.NONE
     live_ports: tuple[LivePort, ...] = ()
     unapplied: tuple[Unapplied, ...] = ()
+    applied_unknown: bool = False
+    unseen: tuple[str, ...] = ()
     generation: Generation = NO_GENERATION
     other_release: OtherRelease | None = None
     answered: bool = False

@@ -10,7 +10,8 @@ from railweave.jsonable import as_json, members
 from railweave.plan.document import plan_json
 from railweave.plan.drift import Drift, IgnoreRule, remarks
 from railweave.plan.grouping import first_provisioning, group_changes
-from railweave.plan.model import DeviceState
+from railweave.plan.model import DevicePlan, DeviceState
+from railweave.plan.verification import unseen_warnings
 from railweave.report.changes import FIRST, devices, effect, provisioned, subject
 from railweave.report.diagnostics import diagnostics_json
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
@@ -35,6 +36,7 @@ def drift_json(drift: Drift) -> dict[str, Any]:
             name: {
                 **{key: device[key] for key in kept if key in device},
                 "unapplied": as_json(drift.plan.devices[name].unapplied),
+                "unknown": list(_unknown(drift.plan.devices[name])),
             }
             for name, device in plan["devices"].items()
         },
@@ -43,6 +45,13 @@ def drift_json(drift: Drift) -> dict[str, Any]:
         "idle": [_rule_json(rule) for rule in drift.idle],
         **diagnostics_json(remarks(drift)),
     }
+
+
+def _unknown(device: DevicePlan) -> Iterable[str]:
+    """Yield what a device does not tell of what is in force, so that nobody can say that it is as intended."""
+    if device.applied_unknown:
+        yield "applied"
+    yield from device.unseen
 
 
 def _rule_json(rule: IgnoreRule) -> dict[str, Any]:
@@ -59,8 +68,13 @@ def headline(drift: Drift) -> str:
     tail = f"; {compact(drift.unread)} could not be read" if drift.unread else ""
     tail += f"; an unconfirmed commit waits on {compact(plan.waiting)}" if plan.waiting else ""
     tail += f"; daemons of {compact(plan.broken)} do not run" if plan.broken else ""
+    unknown = [name for name, one in plan.devices.items() if one.applied_unknown]
+    tail += f"; what daemons of {compact(unknown)} apply is not known" if unknown else ""
     if not drift.found:
-        count = len(plan.names(DeviceState.UNCHANGED))
+        unchanged = plan.names(DeviceState.UNCHANGED)
+        count = len({*unchanged} - {*unknown, *plan.broken})
+        if unchanged and not count:
+            return f"{plan.fabric}: no difference in the configuration{tail}."
         if not count:
             return f"{plan.fabric}: nothing is known of what runs{tail}."
         verb = "runs" if count == 1 else "run"
@@ -93,6 +107,7 @@ def drift_view(drift: Drift) -> RenderableType:
 
 def _notes(drift: Drift) -> Iterable[str]:
     yield from (one.text for one in device_remarks(drift.plan))
+    yield from unseen_warnings({name: one.unseen for name, one in drift.plan.devices.items()})
     for one in drift.ignored:
         differences = counted(one.changes, "difference")
         yield f"ignored: {differences} by {one.rule} until {one.rule.until}: {one.rule.reason}"

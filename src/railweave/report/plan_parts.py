@@ -121,6 +121,10 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
     releases = {name: device.other_release for name, device in plan.devices.items()}
     yield from (Remark(f"warning: {sentence}", "yellow") for sentence in release_warnings(releases))
     yield from _not_applied(plan)
+    if names := [name for name, device in plan.devices.items() if device.applied_unknown]:
+        yield Remark(
+            f"unknown: what SONiC's daemons apply on {compact(names)}: their databases do not answer", "yellow"
+        )
     yield from _kept(plan)
 
 

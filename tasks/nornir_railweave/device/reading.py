@@ -103,7 +103,7 @@ def read_with_commit(driver: Any, read: Callable[[], T]) -> tuple[T, bool]:
 def damage_of(driver: Any) -> str:
     """Return what is wrong with the state that a device keeps of its transactions, as it was read last; else empty."""
     known = getattr(switch_program(driver), "known", None)
-    return str(known.status.error) if known is not None and known.status.status == "damaged" else ""
+    return "" if known is None else str(known.status.damage)
 
 
 def broken_of(driver: Any) -> str:
@@ -124,7 +124,14 @@ def release_of(driver: Any) -> str:
     return "" if known is None else running_release(known.image)
 
 
-def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...]:
-    """Return what a device's daemons apply that differs from CONFIG_DB, as it was read last."""
+def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...] | None:
+    """Return what a device's daemons apply that differs from CONFIG_DB, as it was read last; None where that is not
+    known."""
     known = getattr(switch_program(driver), "known", None)
-    return () if known is None else known.unapplied
+    return None if known is None else known.unapplied
+
+
+def unseen_of(driver: Any) -> tuple[str, ...]:
+    """Return the fields of ports of which a device does not tell what is in force, as it was read last."""
+    known = getattr(switch_program(driver), "known", None)
+    return () if known is None else known.unseen

@@ -21,7 +21,9 @@ from nornir_railweave.device.reading import (
     known_generation,
     read_with_commit,
     release_of,
+    switch_program,
     unapplied_of,
+    unseen_of,
 )
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, has_answered, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -175,7 +177,9 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
                 found, pending = _compared(opened.reconnect(0), compare, name)
-            unapplied = tuple(Unapplied(*one) for one in unapplied_of(opened.driver))
+            unapplied = unapplied_of(opened.driver)
+            is_ours = switch_program(opened.driver) is not None
+            unseen = unseen_of(opened.driver)
             generation = generation_of(known_generation(opened.driver))
             release, broken = release_of(opened.driver), broken_of(opened.driver)
         except DEVICE_ERRORS as fault:
@@ -192,7 +196,9 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
             found.difference,
             found.sha256,
             pending,
-            unapplied=unapplied,
+            unapplied=tuple(Unapplied(*one) for one in unapplied or ()),
+            applied_unknown=is_ours and unapplied is None,
+            unseen=unseen,
             generation=generation,
             release=release,
             broken=broken,

@@ -93,7 +93,18 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     return told
 
 
-_READING = ("running_sha256", "pending", "error", "unapplied", "generation", "release", "broken")
+_READING = (
+    "running_sha256",
+    "pending",
+    "error",
+    "answered",
+    "unapplied",
+    "applied_unknown",
+    "unseen",
+    "generation",
+    "release",
+    "broken",
+)
 _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
 
 

@@ -4,13 +4,11 @@ For every part of an answer that decides a check, the part is taken out, null, o
 refused, a check fails, or one more is said to be unknown.
 """
 
-import copy
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
+from absent_parts import ODD, Answer, Place, changed, places
 from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.observed import Observed
@@ -24,8 +22,6 @@ from railweave.plan.expectation import expect
 
 INTENT = Path(__file__).resolve().parents[3] / "intent/lab-4.yml"
 DEVICES = ("lab-leaf1", "lab-spine1")
-Answer = dict[str, Any]
-Place = tuple[str | int, ...]
 
 
 @cache
@@ -82,32 +78,6 @@ def judged(name: str, shown: Answer) -> Judgment | None:
         return None
 
 
-def places(part: Any, at: Place = ()) -> Iterator[tuple[Place, Any]]:
-    if at:
-        yield at, part
-    if isinstance(part, dict):
-        for key, held in part.items():
-            yield from places(held, (*at, key))
-    elif isinstance(part, list):
-        for number, held in enumerate(part):
-            yield from places(held, (*at, number))
-
-
-ABSENT = object()
-
-
-def changed(shown: Answer, at: Place, value: object) -> Answer:
-    made = copy.deepcopy(shown)
-    part: Any = made
-    for key in at[:-1]:
-        part = part[key]
-    if value is ABSENT:
-        del part[at[-1]]
-    else:
-        part[at[-1]] = value
-    return made
-
-
 def passes(judgment: Judgment | None) -> bool:
     """Tell whether a verification holds without a word of anything unknown."""
     if judgment is None or judgment.lacking:
@@ -136,9 +106,6 @@ def is_of_the_kernel(at: Place) -> bool:
 def is_not_looked_at(at: Place) -> bool:
     """Tell whether a link's flags are meant, where APPL_DB tells of the port."""
     return at[0] == "links" and "flags" in at
-
-
-ODD: tuple[object, ...] = (ABSENT, None, [], {}, "zzz", -5, "")
 
 
 @pytest.mark.parametrize("name", DEVICES)
