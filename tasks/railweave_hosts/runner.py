@@ -33,6 +33,7 @@ _END_POLL_S = 0.02
 _LONGEST_ERROR = 600
 _WRONG_HOST_KEY = "Host Key checking is enabled"
 _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "TERM", "TMPDIR", "USER"})
+_CHANGING = frozenset({"change", "confirm", "rollback"})
 _KINDS = {"files": ChangeKind.FILE, "live": ChangeKind.SETTING}
 
 Told = Callable[[str, HostState], None]
@@ -304,7 +305,10 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
         return True
     one, result = seen[name], data.get("res") or {}
     part = (result.get("invocation") or {}).get("module_args", {}).get("part", "")
-    one.changes += [_change(each) for each in result.get("changes") or ()]
+    try:
+        one.changes += [_change(each) for each in _told_changes(result, part)]
+    except (AttributeError, KeyError, TypeError):
+        one.error = "the answer of its program does not say what differs"
     if kind == "runner_on_unreachable":
         one.unreachable, one.error = True, _in_a_line(result.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
@@ -319,6 +323,14 @@ def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None
     if told and (one.done or one.error):
         told(name, one.result(name).state)
     return True
+
+
+def _told_changes(result: Mapping[str, Any], part: str) -> list[Any]:
+    """Return what an answer says that differs. One to a change has it, also where that is nothing; raises TypeError."""
+    told = result.get("changes", None if part in _CHANGING and not result.get("failed") else [])
+    if not isinstance(told, list):
+        raise TypeError("what differs is no list")
+    return told
 
 
 def _change(told: Mapping[str, str]) -> HostChange:

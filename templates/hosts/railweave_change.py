@@ -147,13 +147,15 @@ class Snapshots:
         try:
             with open(self._place, encoding="utf-8") as file:
                 found: dict[str, Any] = json.load(file)
+            version = found["version"]
+            is_whole = version != VERSION or (found["state"] in (OPEN, COMPLETE) and isinstance(found["layers"], list))
         except FileNotFoundError:
             return None
-        except ValueError:
-            raise node.FaultError(
-                f"{self._path} is damaged: look at it, and remove it to give up what it goes back to"
-            ) from None
-        if found.get("version") != VERSION:
+        except node.OTHER_FORM:
+            is_whole = False
+        if not is_whole:
+            raise node.FaultError(f"{self._path} is damaged: look at it, and remove it to give up what it goes back to")
+        if version != VERSION:
             raise node.FaultError(f"{self._path} is of another version of railweave")
         return found
 
@@ -187,7 +189,7 @@ def with_leaving(
     gone = {key: part for key, part in earlier.items() if key not in kept and key[0] in named}
     if not gone:
         return document
-    links = {one["ifname"]: one for one in machine.ip("address", "show")}
+    links = {one.get("ifname", ""): one for one in machine.ip("address", "show")}
     return {**document, "interfaces": [_leaving(port, gone, links) for port in document["interfaces"]]}
 
 
@@ -223,7 +225,7 @@ def _with_family(port: Mapping[str, Any], family: int, values: Mapping[str, Any]
 
 def live_snapshot(machine: node.Machine, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document that describes the settings as they are now, of all that ``document`` may change."""
-    links = {one["ifname"]: one for one in machine.ip("address", "show")}
+    links = {one.get("ifname", ""): one for one in machine.ip("address", "show")}
     held = {key: machine.read("/proc/sys/" + key.replace(".", "/")).strip() for key in document["sysctl"]}
     return {
         "interfaces": [
@@ -404,7 +406,7 @@ def _sorted(
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Return one problem for each interface that gets its name, pinned by PCI address, only at the next start, and the
     problems of all others."""
-    there = {one["ifname"] for one in machine.ip("address", "show")}
+    there = {one.get("ifname") for one in machine.ip("address", "show")}
     later = [one["name"] for one in document["interfaces"] if one["pci"] and one["name"] not in there]
     others = [
         one for one in problems if one.subject not in later and not any(f".{each}." in one.what for each in later)
@@ -436,9 +438,15 @@ def main(words: Sequence[str] | None = None) -> int:
             with machine.locked():
                 answer = _change(chosen.verb, machine, files, snapshots, bundle)
     except (OSError, node.FaultError) as fault:
-        answer = {"changes": [], "problems": [{"subject": "node", "what": chosen.verb, "message": str(fault)}]}
+        answer = _failed(chosen.verb, str(fault))
+    except node.OTHER_FORM as error:
+        answer = _failed(chosen.verb, node.other_form(error))
     print(json.dumps(answer))
     return 0
+
+
+def _failed(verb: str, why: str) -> Answer:
+    return {"changes": [], "problems": [{"subject": "node", "what": verb, "message": why}]}
 
 
 def _change(verb: str, machine: node.Machine, files: Files, snapshots: Snapshots, bundle: Mapping[str, Any]) -> Answer:

@@ -74,7 +74,9 @@ def _asked(ask: Any, what: str, problems: list[node.Problem]) -> Any:
         return ask()
     except node.FaultError as fault:
         problems.append(node.Problem("", what, str(fault)))
-        return None
+    except node.OTHER_FORM as error:
+        problems.append(node.Problem("", what, node.other_form(error)))
+    return None
 
 
 def _key(part: Mapping[str, Any], name: str) -> str:

@@ -11,6 +11,7 @@ DIR. Success is what is read back, never what a tool says. Standard library only
 from __future__ import annotations
 
 import argparse
+import errno
 import fcntl
 import json
 import os
@@ -33,8 +34,20 @@ ROUNDS = 3
 """A tool may undo what another one set (bnxt_setupcc.sh clears DCB application entries), so a second round mends."""
 
 
+OTHER_FORM = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading raises where an answer is of another form: null, of another kind, or without a part."""
+
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP)
+"""Why a kernel file cannot be read where the driver does not have it."""
+
+
 class FaultError(Exception):
     """A setting that cannot be read or set."""
+
+
+def other_form(error: Exception) -> str:
+    """Return in words that an answer is of another form."""
+    return f"what it is read from is of another form ({type(error).__name__}: {error})"
 
 
 class Action(NamedTuple):
@@ -97,16 +110,28 @@ class Machine:
 
     def ip(self, *words: str) -> list[dict[str, Any]]:
         """Return the answer of ``ip -j``."""
-        found: list[dict[str, Any]] = json.loads(self.ask(("ip", "-j", "-N", *words)) or "[]")
+        found = json.loads(self.ask(("ip", "-j", "-N", *words)) or "[]")
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise FaultError(f"`ip {' '.join(words)}` printed no list of objects")
         return found
 
     def read(self, path: str, made: str = "") -> str:
         """Return a kernel file's text, empty where there is none. ``made`` is a configfs folder that must exist."""
         try:
+            return self.setting(path, made)
+        except FaultError:
+            return ""
+
+    def setting(self, path: str, made: str = "") -> str:
+        """Return a kernel file's text, empty where the driver does not have it; raises FaultError where it cannot be
+        read."""
+        try:
             with self._folder(made), open(self._place(path), encoding="utf-8") as file:
                 return file.read()
-        except OSError:
-            return ""
+        except OSError as fault:
+            if fault.errno in _NOT_THERE:
+                return ""
+            raise FaultError(f"{path}: {fault.strerror}") from None
 
     def act(self, action: Action) -> None:
         """Carry out an action."""
@@ -176,6 +201,8 @@ def differences(machine: Machine, document: Mapping[str, Any]) -> tuple[list[Dif
                 found.extend(look(machine, document, port))
             except FaultError as fault:
                 problems.append(Problem(port["name"], what, str(fault)))
+            except OTHER_FORM as error:
+                problems.append(Problem(port["name"], what, other_form(error)))
     try:
         found.extend(_sysctl(machine, document))
     except FaultError as fault:
@@ -327,7 +354,7 @@ def rules(machine: Machine, port: Mapping[str, Any]) -> list[tuple[int, str, str
 def _sysctl(machine: Machine, document: Mapping[str, Any]) -> Iterator[Difference]:
     for key, wanted in document["sysctl"].items():
         path = "/proc/sys/" + key.replace(".", "/")
-        held = machine.read(path).strip()
+        held = machine.setting(path).strip()
         if held != wanted:
             yield Difference("sysctl", key, held, wanted, (Action(path=path, text=wanted),))
 
@@ -372,10 +399,13 @@ def _step(machine: Machine, step: Mapping[str, Any], names: Mapping[str, str]) -
 def read_setting(machine: Machine, read: Mapping[str, Any], names: Mapping[str, str]) -> Value:
     """Return a setting as it is: a word, a number in decimal, or a map; raises FaultError."""
     if "file" in read:
-        text = machine.read(_filled(read["file"], names), _filled(read.get("folder", ""), names))
+        path = _filled(read["file"], names)
+        text = machine.setting(path, _filled(read.get("folder", ""), names))
+        found = _meant(read, text)
+        if read.get("optional") and text.strip() and not found:
+            raise FaultError(f"{path} holds `{text.strip().splitlines()[0]}`, which says nothing of the setting")
     else:
-        text = _section(machine.ask([_filled(word, names) for word in read["command"]]), read, names)
-    found = _meant(read, text)
+        found = _meant(read, _section(machine.ask([_filled(word, names) for word in read["command"]]), read, names))
     return found or read.get("default", found)
 
 
@@ -387,9 +417,7 @@ def _meant(read: Mapping[str, Any], text: str) -> Value:
         found = re.findall(read["pattern"], text, re.MULTILINE)
         return {str(one): _number(group) for members, group in found for one in _members(members)}
     if read["kind"] == "members":
-        match = re.search(read["pattern"], text, re.MULTILINE)
-        members = set(_members(match.group(1))) if match else set()
-        return {str(one): read["words"][one in members] for one in range(8)}
+        return _membership(read, text)
     if read["kind"] == "groups":
         # `prio:3 dscp:31,30,…` becomes {31: 3, 30: 3, …}.
         return {
@@ -401,6 +429,13 @@ def _meant(read: Mapping[str, Any], text: str) -> Value:
     if match is None:
         return ""
     return _number(match.group(1)) if read["kind"] == "number" else " ".join(match.group(1).split())
+
+
+def _membership(read: Mapping[str, Any], text: str) -> dict[str, str]:
+    """Return for each priority whether it is in the list; nothing where there is no list, which is not an empty one."""
+    match = re.search(read["pattern"], text, re.MULTILINE)
+    members = _members(match.group(1)) if match else ()
+    return {str(one): read["words"][one in members] for one in range(8) if match}
 
 
 def _section(text: str, read: Mapping[str, Any], names: Mapping[str, str]) -> str:
