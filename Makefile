@@ -195,9 +195,10 @@ chaos: setup ## 1,000 trials: killed and frozen processes, full disks, two clone
 FROZEN_TRIALS ?= 60
 RUNNER_SEEDS  ?= 1000
 
-frozen: setup ## runners frozen for longer than the timers while others deploy: 1,000 seeds in one process each, 60 trials of real commands
+frozen: setup ## runners frozen for longer than the timers while others deploy, phases killed at every step: 1,000 seeds in one process each, 60 trials of real commands
 	@RAILWEAVE_RUNNER_SEEDS=$(RUNNER_SEEDS) RAILWEAVE_EVERY_RACE=1 $(PYTEST) $(PARALLEL) \
-	  tests/unit/nornir/test_nornir_frozen_runners.py tests/unit/nornir/test_nornir_capacity_race.py
+	  tests/unit/nornir/test_nornir_frozen_runners.py tests/unit/nornir/test_nornir_capacity_race.py \
+	  tests/unit/nornir/test_nornir_phases_killed.py
 	@RAILWEAVE_FROZEN_TRIALS=$(FROZEN_TRIALS) $(PYTEST) -m e2e tests/e2e/test_e2e_frozen.py
 
 ROLLOUTS := $(PYTEST) -n 3 --dist worksteal -m e2e tests/e2e/test_e2e_rollouts.py

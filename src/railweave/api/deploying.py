@@ -1,6 +1,6 @@
 """A deployment: the plan, the question to the operator, the rollout."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -70,8 +70,12 @@ def deploy(
     *,
     reviewed: Path | None = None,
     live: LiveFabric | None = None,
+    require: Callable[[], object] = bool,
 ) -> DeployResult | None:
     """Plan and deploy the project's intent, or ``live``, a phase of it; None if the operator declined.
+
+    ``require`` raises where the phase is not the next one any more. It is called between the plan, after which no
+    switch takes what it was not planned for, and the first change.
 
     ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since, or if the target takes
     signed plans and nobody who may signed it. Raises RefusedError if
@@ -93,6 +97,7 @@ def deploy(
             raise RefusedError(moved)
         if not project.operator.approves(plan):
             return None
+        require()
         metadata = RolloutMetadata(
             intent=str(project.intent),
             remove_conflicting=options.remove_conflicting,

@@ -1,6 +1,6 @@
 """The GPU nodes of a fabric, through Ansible: what would change on them, and the change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -53,11 +53,14 @@ class LiveNodes:
         with self.operator.node_progress("reading", len(self.hosts)) as listener:
             return self.rollout.read(self.hosts, listener)
 
-    def apply(self) -> HostsRun:
-        """Change the nodes, batch by batch; raises RefusedError where another command does so."""
+    def apply(self, require: Callable[[], object] = bool) -> HostsRun:
+        """Change the nodes, batch by batch; raises RefusedError where another command does so, and what ``require``
+        raises, which is called when no other command can change them any more."""
         what = "hosts rollback" if self.is_rollback else "hosts apply"
-        with self.log.held(what), self.operator.node_progress("changing", len(self.hosts)) as listener:
-            return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
+        with self.log.held(what):
+            require()
+            with self.operator.node_progress("changing", len(self.hosts)) as listener:
+                return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
 
 
 def plan(project: Project, target: str, *, limit: str = "", base: str = "", phase: int | None = None) -> HostsRun:
@@ -72,13 +75,19 @@ def plan(project: Project, target: str, *, limit: str = "", base: str = "", phas
 
 
 def apply(
-    project: Project, target: str, *, limit: str = "", single_step: bool = False, values: NodeValues | None = None
+    project: Project,
+    target: str,
+    *,
+    limit: str = "",
+    single_step: bool = False,
+    values: NodeValues | None = None,
+    require: Callable[[], object] = bool,
 ) -> HostsRun | None:
     """Configure the nodes that ``limit`` names as intended and read every setting back; None if the operator declined.
 
-    ``values`` are those of a phase (`deploy_node_phase`). Raises as `plan` does, and RefusedError if the intent does
-    not manage its nodes, or if a marking or an MTU that they share with others would change in one step and neither
-    ``single_step`` nor the target allows it.
+    ``values`` are those of a phase (`deploy_node_phase`); ``require`` raises where it is not the next one any more.
+    Raises as `plan` does, and RefusedError if the intent does not manage its nodes, or if a marking or an MTU that they
+    share with others would change in one step and neither ``single_step`` nor the target allows it.
     """
     nodes = live_nodes(project, target, limit, values)
     if not nodes.designed.fabric.policies.hosts.manage:
@@ -93,7 +102,7 @@ def apply(
     project.operator.require_answer("hosts apply")
     if values is None:
         _refuse_shared(nodes, target, single_step)
-    return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
+    return nodes.apply(require) if project.operator.approves_nodes(nodes.plan, target) else None
 
 
 def rollback(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:

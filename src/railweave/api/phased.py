@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
 from railweave.api import hosts
 from railweave.api.deploying import PLAN_ALONE, DeployOptions, deploy
-from railweave.api.phased_nodes import check_nodes, node_progress
+from railweave.api.phased_nodes import check_nodes, node_progress, require_next
 from railweave.api.phased_removal import is_unused, require_unused, take_out
 from railweave.api.phasing import LivePhases, agreed_for, live_phases
 from railweave.api.project import Project
@@ -115,16 +116,18 @@ class _Run:
             if not self.options.remove_live:
                 yield take_out(self.live, phase)
             return
+        require = partial(require_next, self.live, phase, managed=self.managed) if len(change.phases) > 1 else bool
         if phase.is_of_nodes:
             if self.managed:
-                yield PhaseStep(phase, hosts.live_nodes(project, target, values=phase.node_values).apply())
+                yield PhaseStep(phase, hosts.live_nodes(project, target, values=phase.node_values).apply(require))
                 return
             rest = change.phases[phase.number - 1 :]
             nodes = tuple(takewhile(lambda one: one.is_of_nodes, rest))
             yield Waiting(phase, nodes=nodes, following=next(iter(rest[len(nodes) :]), None))
             return
         fabric = self.live.live_to_deploy(phase.number)
-        yield PhaseStep(phase, deploy(project, target, agreed_for(self.options, phase), reviewed=reviewed, live=fabric))
+        agreed = agreed_for(self.options, phase)
+        yield PhaseStep(phase, deploy(project, target, agreed, reviewed=reviewed, live=fabric, require=require))
         if phase.cables:
             yield Waiting(phase, phase.cables)
 

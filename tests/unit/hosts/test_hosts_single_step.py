@@ -36,7 +36,7 @@ class Nodes:
         found = HostResult("gpu1", HostState.CHANGED, self.changes, interrupted=self.interrupted)
         return HostsRun("pod", "live", False, (found,))
 
-    def apply(self) -> HostsRun:
+    def apply(self, require: object = None) -> HostsRun:
         self.applied.append(True)
         return self.plan()
 

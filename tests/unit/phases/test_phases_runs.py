@@ -85,7 +85,10 @@ class Stage:
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     played = Stage()
 
-    def deployment(project: Project, target: str, options: DeployOptions, *, reviewed: Path | None, live: Any) -> Any:
+    def deployment(
+        project: Project, target: str, options: DeployOptions, *, reviewed: Path | None, live: Any, require: Any
+    ) -> Any:
+        require()
         played.deployed.append((live, options.single_step))
         return played.results.get(live, result_of())
 
@@ -103,7 +106,8 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
                 {name: HostState.CHANGED if one != self.values else HostState.UNCHANGED for name, one in held.items()}
             )
 
-        def apply(self) -> HostsRun:
+        def apply(self, require: Callable[[], object]) -> HostsRun:
+            require()
             (number,) = (number for number, values in played.values.items() if values == self.values and number)
             played.nodes_applied.append(number)
             if played.node_result is not HostState.FAILED:
