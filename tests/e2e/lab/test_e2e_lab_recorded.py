@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from by_night import sampled
 from command_rig import ROOT
 from recording import FOLDER, Ran, difference, expected, load, normal, rows_of, scenario_names
 
@@ -42,10 +43,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
 """The scenarios that make no sense in a container with nothing but Redis, by what they need."""
 _UNFIT = {one for named in LEFT_OUT.values() for one in named}
 SCENARIOS = [one for one in (scenario_names() if FOLDER.exists() else ()) if one not in _UNFIT]
-# `make test` replays all of them on the simulator: on the node's own Redis, files and shell a fifth will do.
-_PARAMETERS = [
-    pytest.param(name, marks=() if number % 5 == 0 else pytest.mark.nightly) for number, name in enumerate(SCENARIOS)
-]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +78,8 @@ def _asked(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason="the recordings are not beside the project")
-@pytest.mark.parametrize("name", _PARAMETERS)
+# `make test` replays all of them on the simulator: on the node's own Redis, files and shell a fifth will do.
+@pytest.mark.parametrize("name", sampled(SCENARIOS, every=5))
 def test_the_node_answers_as_sonic_did(node: str, name: str) -> None:
     scenario = load(name)
     words = ["docker", "exec", "-i", node, "python3", "-Es", "/lab/replay.py"]
