@@ -195,7 +195,7 @@ chaos: setup ## 1,000 trials: killed and frozen processes, full disks, two clone
 FROZEN_TRIALS ?= 60
 RUNNER_SEEDS  ?= 1000
 
-frozen: setup ## runners frozen for longer than the timers while others deploy, phases killed at every step: 1,000 seeds in one process each, 60 trials of real commands
+frozen: setup ## runners frozen for longer than the timers while others deploy, phases killed at every fourth step: 1,000 seeds in one process each, 60 trials of real commands
 	@RAILWEAVE_RUNNER_SEEDS=$(RUNNER_SEEDS) RAILWEAVE_EVERY_RACE=1 $(PYTEST) $(PARALLEL) \
 	  tests/unit/nornir/test_nornir_frozen_runners.py tests/unit/nornir/test_nornir_capacity_race.py \
 	  tests/unit/nornir/test_nornir_phases_killed.py
