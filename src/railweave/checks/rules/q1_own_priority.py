@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
 from railweave.intent.model import Intent
+from railweave.sonic.map_fixes import map_fix
 from railweave.sonic.qos_maps import MOST_MAPPED
 from railweave.sonic.rows import Value
 from railweave.wording import first_few
@@ -86,7 +87,8 @@ def maps(link: LinkEnds) -> LinkBreaches:
                 if number != one.priority:
                     between = f"{one.name} has priority {one.priority} between {end} and {link.far(end)}"
                     message = f"{between}, its {step} on {end} is {'nothing' if number is None else number}"
-                    fix = f"map {one.priority} to {one.priority} on {end.device}"
+                    table = step.partition("(")[2].rstrip(")")
+                    fix = map_fix(end, table, pairs, str(one.priority), one.priority)
                     yield LinkBreach(end, f"{step} {one.name}", message, fix)
 
 

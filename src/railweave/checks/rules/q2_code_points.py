@@ -6,6 +6,7 @@ from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches
 from railweave.diagnostics import Severity
 from railweave.fabric.policy import TrafficClass
 from railweave.hosts.values import marking, same_class
+from railweave.sonic.map_fixes import DSCP_MAP, map_fix
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def priorities(link: LinkEnds) -> LinkBreaches:
         for one in link.policies.classes:
             wrong = [dscp for dscp in one.dscp if (end.priorities or {}).get(dscp) != one.priority]
             if end.priorities is not None and wrong:
-                fix = f"map DSCP {', '.join(map(str, wrong))} to {one.priority} on {end.device}"
+                code_points = f"DSCP {', '.join(map(str, wrong))}"
+                fix = map_fix(end, DSCP_MAP, end.priorities, code_points, one.priority)
                 yield LinkBreach(end, f"dscp {one.name}", _other_priority(end, link.far(end), one, wrong[0]), fix)
 
 

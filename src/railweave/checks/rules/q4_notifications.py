@@ -7,6 +7,7 @@ from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches
 from railweave.diagnostics import Severity
 from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.intent.model import Intent
+from railweave.sonic.map_fixes import map_fix
 from railweave.wording import first_few
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def _another_way(link: LinkEnds, end: "PortSettings", one: TrafficClass) -> Link
         number, right = actual.get(one.priority), intended.get(one.priority)
         if number != right:
             message = f"{what} of {one.name} is {number} on {end} towards {far}, not {right}"
-            yield LinkBreach(end, what, message, f"map {one.priority} to {right} on {end.device}")
+            table = what.partition("(")[2].rstrip(")")
+            yield LinkBreach(end, what, message, map_fix(end, table, actual, str(one.priority), right))
     others = [
         *(f"DSCP {dscp}" for dscp, to in (end.priorities or {}).items() if to == one.priority and dscp not in one.dscp),
         *(f"class {tc}" for tc, to in (end.queues or {}).items() if to == one.priority and tc != one.priority),
