@@ -18,6 +18,7 @@ from typing import Any
 import asyncssh
 import pytest
 import yaml
+from by_night import sampled
 from command_rig import ROOT
 from namespace_nodes import RAILS, Node, write_target
 
@@ -180,7 +181,7 @@ def test_a_node_changed_by_hand_is_found_and_mended(nodes: Nodes) -> None:
     assert_mellanox_is_set(node)
 
 
-@pytest.mark.parametrize("rdma_prefix", ["mlx5_", "bnxt_re"])
+@pytest.mark.parametrize("rdma_prefix", sampled(["mlx5_", "bnxt_re"], every=2))
 def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_hand(
     nodes: Nodes, rdma_prefix: str
 ) -> None:
