@@ -196,8 +196,11 @@ def _left_to_others(device: Device, attempt: Attempt, theirs: ForestalledError, 
         return device.lost(why)
     if state is ConfigState.AFTER and not pending:
         return DeviceOutcome(Outcome.NEW, f"{why}; {theirs}, with what this rollout wanted")
-    if state is ConfigState.BEFORE or not attempt.commit_id:
+    # A commit of theirs that still waits may go back to what this rollout left.
+    if not attempt.commit_id or (state is ConfigState.BEFORE and not pending):
         return DeviceOutcome(Outcome.OLD, f"{why}; {theirs}, and nothing of this rollout")
+    if pending:
+        return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; {theirs}, and it waits for its confirmation")
     # Whether ours was confirmed before theirs came is not known any more.
     return DeviceOutcome(Outcome.UNREACHABLE, f"{why}; {theirs}, and it holds neither configuration of this rollout")
 
