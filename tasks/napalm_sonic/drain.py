@@ -62,7 +62,7 @@ class Drainer:
     ) -> tuple[TemporaryDrain, Observed | None]:
         """Drain for so many seconds at most, or (None) until somebody undrains, and save; ``look`` is shown after it.
 
-        What was read last is gone by unless the switch refuses that. With a ``hold`` the switch drains only while that
+        The last reading is used unless the switch refuses it. With a ``hold`` the switch drains only while that
         lasts. Raises CommitError with the lines gone again, HeldError where the hold is over.
         """
         known = self.program.known

@@ -32,7 +32,7 @@ class Status:
     ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
     what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
     of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
-    switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` tells of daemons that a change
+    switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` names daemons that a change
     ended and that nobody has started again, with the switch's words of them and the command. ``held`` are the BGP peers
     (``("*",)``: all) whose traffic somebody is about to lead away under the hold ``hold``, ``held_by`` says who.
     """

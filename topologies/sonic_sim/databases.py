@@ -155,9 +155,10 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
         up = net.link_up(device, port.name)
         fault = device.faults.in_force(port.name)
         speed = fault.speed if fault is not None and fault.speed else port.speed_mbps
-        # orchagent tells the FEC from 202311 on (portsorch.cpp, updateDbPortOperFec)
-        told = device.image().version.partition(".")[2] >= _TELLS_FEC
-        force = {"fec": fault.fec if fault is not None and fault.fec else port.fec} if told else {}
+        force = {}
+        # orchagent reports the FEC from 202311 on (portsorch.cpp, updateDbPortOperFec)
+        if device.image().version.partition(".")[2] >= _TELLS_FEC:
+            force["fec"] = fault.fec if fault is not None and fault.fec else port.fec
         yield f"PORT_TABLE|{port.name}", {
             "state": "ok", "netdev_oper_status": "up" if up else "down", "host_tx_ready": "true",
             "admin_status": "up" if port.admin_up else "down", "mtu": str(port.mtu),

@@ -24,7 +24,7 @@ class Reading:
     ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
     forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
     ``release`` is the SONiC release that it runs, empty where it was not told. ``answered`` tells that a device that
-    could not be read was reached. ``broken`` tells of daemons that an earlier change ended and that do not run.
+    could not be read was reached. ``broken`` names daemons that an earlier change ended and that do not run.
     ``applied_unknown`` and ``unseen`` are as in a ``DevicePlan``.
     """
 

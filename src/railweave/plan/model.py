@@ -124,7 +124,7 @@ class DevicePlan:
     ``generation`` is the state of the intent that it runs, ``other_release`` tells that it runs another SONiC release
     than intended, and ``answered`` that it was reached although it could not be read: none of them is part of the
     plan's file. ``labels``
-    are those of its ports whose cables change, None where none does. ``broken`` tells of daemons that an earlier change
+    are those of its ports whose cables change, None where none does. ``broken`` names daemons that an earlier change
     ended and that do not run, with their last log lines and the command; empty where all run. ``kept`` is what would go
     and stays in force, because no step removes it.
     """

@@ -1,8 +1,8 @@
 """Who shows that switches carry traffic: a neighbor below them that sends its own over all of them.
 
-A drain, SONiC's maintenance mode and a switch that is dead end alike: the switches below take other ways. So one switch
-below tells of all that it is linked with above, where to ask each of them would cost as many commands as there are.
-What carries traffic has nothing led away; where a way is missing, each switch says itself why.
+A drain, SONiC's maintenance mode and a switch that is down have the same effect: the switches below use other uplinks.
+So one switch below shows the state of all switches above it with one command. Where an uplink is not used, each switch
+above is asked for the reason.
 """
 
 from collections.abc import Collection, Sequence

@@ -173,9 +173,9 @@ def _plan(
 
 
 def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], drained: Sequence[str]) -> Plan:
-    """Return the plan in its waves, with what somebody drained ahead of all: its way back takes nothing away.
+    """Return the plan in its waves, with the drained devices first: their rollback takes no capacity away.
 
-    Whether others may go beside it is judged when their turn comes: it refuses no way back of the drained ones.
+    Whether the others may follow is judged before their wave, and does not refuse the rollback of the drained ones.
     """
     rest = (tuple(name for name in wave if name not in drained) for wave in waves)
     ordered = in_waves(fabric, plan, [*((name,) for name in drained), *filter(None, rest)])
