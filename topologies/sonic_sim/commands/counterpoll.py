@@ -48,14 +48,14 @@ _SHOWN = {
 }  # fmt: skip
 
 
-def _supported(one: Run) -> None:
+def _supported(run: Run) -> None:
     """End where the ASIC cannot count routes."""
-    rows = rows_of_database(one.device, STATE, "FLOW_COUNTER_CAPABILITY_TABLE|route")
+    rows = rows_of_database(run.device, STATE, "FLOW_COUNTER_CAPABILITY_TABLE|route")
     row = rows.get("FLOW_COUNTER_CAPABILITY_TABLE|route")
     if row is None:
-        one.stop("Waiting for swss to initialize route flow counter capability, please try again later")
+        run.stop("Waiting for swss to initialize route flow counter capability, please try again later")
     if row.get("support") != "true":
-        one.stop("Route flow counter is not supported on this platform")
+        run.stop("Route flow counter is not supported on this platform")
 
 
 def _add(
@@ -63,9 +63,9 @@ def _add(
 ) -> None:  # fmt: skip
     group = counterpoll.branching(name, text)(_supported if name == "flowcnt-route" else lambda one: None)
 
-    def put(one: Run, field: str, value: str) -> None:
+    def put(run: Run, field: str, value: str) -> None:
         for key in rows:
-            one.db.set_fields(f"FLEX_COUNTER_TABLE|{key}", {field: value})
+            run.db.set_fields(f"FLEX_COUNTER_TABLE|{key}", {field: value})
 
     kind = click.STRING if limits is None else Range(*limits)
     group.leaf("interval", interval or f"Set {what} query interval", argument("poll_interval", type=kind))(
@@ -82,14 +82,14 @@ for _name, _values in _GROUPS.items():
 
 
 @counterpoll.leaf("show", "Show the counter configuration")
-def show(one: Run) -> None:
-    rows = one.db.table("FLEX_COUNTER_TABLE")
+def show(run: Run) -> None:
+    rows = run.db.table("FLEX_COUNTER_TABLE")
     body = [
         [name, rows[key].get("POLL_INTERVAL", f"default ({default})"), rows[key].get("FLEX_COUNTER_STATUS", "disable")]
         for name, (key, default) in _SHOWN.items()
         if rows.get(key)
     ]
-    one.say(table(["Type", "Interval (in ms)", "Status"], body))
+    run.say(table(["Type", "Interval (in ms)", "Status"], body))
 
 
 @program("counterpoll")

@@ -38,8 +38,8 @@ shown = crm.branch("show", "Show CRM related information")
 def _settings(group: Group, resource: str) -> None:
     """Add the commands that set the thresholds of a resource."""
 
-    def put(one: Run, what: str, value: object) -> None:
-        one.db.set_fields("CRM|Config", {f"{resource}_{what}": str(value)})
+    def put(run: Run, what: str, value: object) -> None:
+        run.db.set_fields("CRM|Config", {f"{resource}_{what}": str(value)})
 
     kinds = argument("value", type=Choice(["percentage", "used", "free"]))
     group.leaf("type", "CRM threshold type configuration", kinds)(lambda one, value: put(one, "threshold_type", value))
@@ -79,33 +79,33 @@ _add_thresholds()
     "CRM polling interval configuration in seconds (range: 1-9999)",
     argument("interval", type=Range(1, 9999)),
 )
-def interval(one: Run, interval: int) -> None:
-    one.db.set_fields("CRM|Config", {"polling_interval": str(interval)})
+def interval(run: Run, interval: int) -> None:
+    run.db.set_fields("CRM|Config", {"polling_interval": str(interval)})
 
 
 @shown.leaf("summary", "Show CRM general information")
-def summary(one: Run) -> None:
-    row = one.db.get("CRM|Config")
+def summary(run: Run) -> None:
+    row = run.db.get("CRM|Config")
     if row and "polling_interval" in row:
-        one.say(f"\nPolling Interval: {row['polling_interval']} second(s)\n")
+        run.say(f"\nPolling Interval: {row['polling_interval']} second(s)\n")
         return
-    one.say("\nError! Could not get CRM configuration.\n")
+    run.say("\nError! Could not get CRM configuration.\n")
     if row:
-        one.say("\nError! Please configure polling interval.\n")
+        run.say("\nError! Please configure polling interval.\n")
 
 
-def _say_table(one: Run, headers: Sequence[str], rows: Rows) -> None:
-    one.say(f"\n{table(headers, rows)}\n")
+def _say_table(run: Run, headers: Sequence[str], rows: Rows) -> None:
+    run.say(f"\n{table(headers, rows)}\n")
 
 
-def _show_thresholds(one: Run, *names: str) -> None:
-    row = one.db.get("CRM|Config")
+def _show_thresholds(run: Run, *names: str) -> None:
+    row = run.db.get("CRM|Config")
     if not row:
-        one.say("\nError! Could not get CRM configuration.")
+        run.say("\nError! Could not get CRM configuration.")
     fields = ("threshold_type", "low_threshold", "high_threshold")
     body = [[name, *(row[f"{name}_{field}"] for field in fields)] for name in names
             if all(f"{name}_{field}" in row for field in fields)]  # fmt: skip
-    _say_table(one, ("Resource Name", "Threshold Type", "Low Threshold", "High Threshold"), body)
+    _say_table(run, ("Resource Name", "Threshold Type", "Low Threshold", "High Threshold"), body)
 
 
 def _counts(row: Hash, names: Sequence[str]) -> list[list[str]]:
@@ -115,44 +115,44 @@ def _counts(row: Hash, names: Sequence[str]) -> list[list[str]]:
             if all(f"crm_stats_{name}_{end}" in row for end in ends)]  # fmt: skip
 
 
-def _stats(one: Run, pattern: str) -> dict[str, Hash]:
-    rows = rows_of_database(one.device, COUNTERS, pattern)
+def _stats(run: Run, pattern: str) -> dict[str, Hash]:
+    rows = rows_of_database(run.device, COUNTERS, pattern)
     return {key: row for key, row in rows.items() if fnmatchcase(key, pattern)}
 
 
-def _show_resources(one: Run, *names: str) -> None:
-    body = _counts(_stats(one, "CRM:STATS").get("CRM:STATS", {}), names)
+def _show_resources(run: Run, *names: str) -> None:
+    body = _counts(_stats(run, "CRM:STATS").get("CRM:STATS", {}), names)
     if body:
-        _say_table(one, ("Resource Name", "Used Count", "Available Count"), body)
+        _say_table(run, ("Resource Name", "Used Count", "Available Count"), body)
     else:
-        one.say("\nCRM counters are not ready. They would be populated after the polling interval.")
+        run.say("\nCRM counters are not ready. They would be populated after the polling interval.")
 
 
-def _show_acl_resources(one: Run) -> None:
-    rows = _stats(one, "CRM:ACL_STATS:*")
+def _show_acl_resources(run: Run) -> None:
+    rows = _stats(run, "CRM:ACL_STATS:*")
     body = [
         [stage, point, *counts]
         for stage in ("INGRESS", "EGRESS")
         for point in ("PORT", "LAG", "VLAN", "RIF", "SWITCH")
         for counts in _counts(rows.get(f"CRM:ACL_STATS:{stage}:{point}", {}), ("acl_group", "acl_table"))
     ]
-    _say_table(one, ("Stage", "Bind Point", "Resource Name", "Used Count", "Available Count"), body)
+    _say_table(run, ("Stage", "Bind Point", "Resource Name", "Used Count", "Available Count"), body)
 
 
-def _show_acl_tables(one: Run) -> None:
+def _show_acl_tables(run: Run) -> None:
     start = "CRM:ACL_TABLE_STATS"
     body = [
         [key.replace(f"{start}:", ""), *counts]
-        for key, row in _stats(one, f"{start}*").items()
+        for key, row in _stats(run, f"{start}*").items()
         for counts in _counts(row, ("acl_entry", "acl_counter"))
     ]
-    _say_table(one, ("Table ID", "Resource Name", "Used Count", "Available Count"), body)
+    _say_table(run, ("Table ID", "Resource Name", "Used Count", "Available Count"), body)
 
 
-def _show_all(one: Run) -> None:
-    _show_resources(one, *_RESOURCES)
-    _show_acl_resources(one)
-    _show_acl_tables(one)
+def _show_all(run: Run) -> None:
+    _show_resources(run, *_RESOURCES)
+    _show_acl_resources(run)
+    _show_acl_tables(run)
 
 
 def _add_shown(name: str, *, thresholds: bool) -> None:
@@ -160,8 +160,8 @@ def _add_shown(name: str, *, thresholds: bool) -> None:
     root = shown.branch(name, f"Show CRM {name} information")
 
     def add(group: Group, word: str, what: str, resource: str) -> None:
-        def show(one: Run) -> None:
-            _show_thresholds(one, resource) if thresholds else _show_resources(one, resource)
+        def show(run: Run) -> None:
+            _show_thresholds(run, resource) if thresholds else _show_resources(run, resource)
 
         group.leaf(word, f"Show CRM information for {what}")(show)
 

@@ -31,20 +31,20 @@ def _setting(short: str) -> click.Option:
 
 
 def _run(
-    one: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
+    run: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
     namespace: str | None, **values: str | None,
 ) -> None:  # fmt: skip
     wanted = {name: value for name in FIELDS if (value := values[name])}
     if show_config:
-        _refuse(one, "No set options allowed when -l[ist] specified" if wanted else "")
-        one.say(listing(one.db, "WRED_PROFILE", "Profile"), end="")
+        _refuse(run, "No set options allowed when -l[ist] specified" if wanted else "")
+        run.say(listing(run.db, "WRED_PROFILE", "Profile"), end="")
         if verbose:
-            one.say(f"Total profiles: {len(one.db.table('WRED_PROFILE'))}")
+            run.say(f"Total profiles: {len(run.db.table('WRED_PROFILE'))}")
     elif profile:
-        _refuse(one, "" if wanted else "Specify at least one threshold parameter to set")
-        _set(one, profile, wanted, verbose, namespace)
+        _refuse(run, "" if wanted else "Specify at least one threshold parameter to set")
+        _set(run, profile, wanted, verbose, namespace)
     elif queue:
-        _queues(one, command, queue.split(","))
+        _queues(run, command, queue.split(","))
     else:
         raise click.exceptions.Exit(1)
 
@@ -63,15 +63,15 @@ ecnconfig = Command(
 )  # fmt: skip
 
 
-def _refuse(one: Run, reason: str) -> None:
+def _refuse(run: Run, reason: str) -> None:
     if reason:
-        one.leave(f"Exception caught:  Input arguments error. {reason}")
+        run.leave(f"Exception caught:  Input arguments error. {reason}")
 
 
-def _set(one: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: str | None) -> None:
+def _set(run: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: str | None) -> None:
     key = f"WRED_PROFILE|{profile}"
-    _refuse(one, "" if key in one.db.rows else f"Invalid WRED profile {profile} for namespace {asic}")
-    row = one.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
+    _refuse(run, "" if key in run.db.rows else f"Invalid WRED profile {profile} for namespace {asic}")
+    row = run.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
     invalid = [f"Invalid {name} ({row[field]}). {name} should be {_range(name)}."
                for name, field in FIELDS.items() if field in row and not _is_in_range(name, row[field])]  # fmt: skip
     for color in () if invalid else "gyr":
@@ -80,12 +80,12 @@ def _set(one: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: st
             names = f"Invalid {color}min ({int(low)}) and {color}max ({int(high)})."
             invalid.append(f"{names} {color}min should be smaller than {color}max")
     for line in invalid:
-        one.say(line)
-    _refuse(one, "Invalid WRED profile parameters" if invalid else "")
+        run.say(line)
+    _refuse(run, "Invalid WRED profile parameters" if invalid else "")
     for name, value in wanted.items():
         if verbose:
-            one.say(f"Setting {FIELDS[name]} value to {value}{'%' if name.endswith('drop') else ''}")
-        one.db.set_fields(key, {FIELDS[name]: value})
+            run.say(f"Setting {FIELDS[name]} value to {value}{'%' if name.endswith('drop') else ''}")
+        run.db.set_fields(key, {FIELDS[name]: value})
 
 
 def _range(name: str) -> str:
@@ -96,23 +96,23 @@ def _is_in_range(name: str, value: str) -> bool:
     return value.isdigit() and (not name.endswith("drop") or int(value) <= 100)
 
 
-def _queues(one: Run, command: str | None, queues: list[str]) -> None:
+def _queues(run: Run, command: str | None, queues: list[str]) -> None:
     """Show or set ECN on queues of all ports with a neighbor."""
-    ports = list(one.db.table("DEVICE_NEIGHBOR"))
+    ports = list(run.db.table("DEVICE_NEIGHBOR"))
     if not ports:
-        one.leave("Exception caught:  No active ports detected in table 'DEVICE_NEIGHBOR'")
+        run.leave("Exception caught:  No active ports detected in table 'DEVICE_NEIGHBOR'")
     if command is None:
-        one.say("ECN status:")
+        run.say("ECN status:")
     for queue in queues:
         keys = [f"QUEUE|{port}|{queue}" for port in ports]
         if command is None:
-            state = "on" if "wred_profile" in one.db.get(keys[0]) else "off"
-            one.say(f"queue {queue}: {state}")
+            state = "on" if "wred_profile" in run.db.get(keys[0]) else "off"
+            run.say(f"queue {queue}: {state}")
         for key in keys if command is not None else ():
             if command == "on":
-                one.db.set_fields(key, {"wred_profile": "AZURE_LOSSLESS"})
+                run.db.set_fields(key, {"wred_profile": "AZURE_LOSSLESS"})
             else:
-                one.db.delete_fields(key, ["wred_profile"])
+                run.db.delete_fields(key, ["wred_profile"])
 
 
 @program("ecnconfig")

@@ -14,7 +14,7 @@ _PROFILES = "BUFFER_PROFILE"
 
 
 def _run(
-    one: Run, show_config: bool, profile: str | None, alpha: int | None, staticth: int | None, trim: str | None,
+    run: Run, show_config: bool, profile: str | None, alpha: int | None, staticth: int | None, trim: str | None,
     verbose: bool, **others: Any,
 ) -> None:  # fmt: skip
     wanted = {
@@ -24,32 +24,32 @@ def _run(
     }
     field = next((name for name, value in wanted.items() if value), None)  # 0 counts as not given
     if show_config:
-        _list(one, verbose)
+        _list(run, verbose)
     elif not profile:
-        one.stop(click.get_current_context().get_help())
+        run.stop(click.get_current_context().get_help())
     elif field is not None:
-        _set(one, profile, field, str(wanted[field]), verbose)
+        _set(run, profile, field, str(wanted[field]), verbose)
 
 
-def _list(one: Run, verbose: bool) -> None:
-    for row in one.db.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER").values():
-        one.say(f"Lossless traffic pattern:\n{plain_table([[field, row[field]] for field in sorted(row)])}\n")
+def _list(run: Run, verbose: bool) -> None:
+    for row in run.db.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER").values():
+        run.say(f"Lossless traffic pattern:\n{plain_table([[field, row[field]] for field in sorted(row)])}\n")
     for table, title in (("BUFFER_POOL", "Pool"), (_PROFILES, "Profile")):
-        one.say(listing(one.db, table, title) or f"No buffer {title.lower()} information available\n", end="")
-        if verbose and one.db.table(table):
-            one.say(f"Total {title.lower()}s: {len(one.db.table(table))}", end="\n\n\n" if title == "Pool" else "\n")
+        run.say(listing(run.db, table, title) or f"No buffer {title.lower()} information available\n", end="")
+        if verbose and run.db.table(table):
+            run.say(f"Total {title.lower()}s: {len(run.db.table(table))}", end="\n\n\n" if title == "Pool" else "\n")
 
 
-def _set(one: Run, profile: str, field: str, value: str, verbose: bool) -> None:
-    if one.call.user != "root":
-        one.leave("Root privileges required for this operation")
-    row = one.db.table(_PROFILES).get(profile)
+def _set(run: Run, profile: str, field: str, value: str, verbose: bool) -> None:
+    if run.call.user != "root":
+        run.leave("Root privileges required for this operation")
+    row = run.db.table(_PROFILES).get(profile)
     names = {"dynamic_th": "dynamic thresholding", "static_th": "static threshold"}
     if row is not None and field in names and field not in row:
-        one.leave(f"{profile} not using {names[field]}")
+        run.leave(f"{profile} not using {names[field]}")
     if verbose:
-        one.say(f"Setting {profile} {field} value to {value}")
-    one.db.set_fields(f"{_PROFILES}|{profile}", {field: value})
+        run.say(f"Setting {profile} {field} value to {value}")
+    run.db.set_fields(f"{_PROFILES}|{profile}", {field: value})
 
 
 _mmuconfig = Command(

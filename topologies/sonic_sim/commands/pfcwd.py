@@ -24,23 +24,23 @@ def run_pfcwd(call: Call) -> Result:
     return run(pfcwd, call)
 
 
-def _known_ports(one: Run) -> list[str]:
+def _known_ports(run: Run) -> list[str]:
     key = "COUNTERS_PORT_NAME_MAP"
-    names = rows_of_database(one.device, COUNTERS, key).get(key, {})
+    names = rows_of_database(run.device, COUNTERS, key).get(key, {})
     return sorted((name for name in names if name.startswith("Ethernet")), key=natural_key)
 
 
-def _need_root(one: Run) -> None:
-    if one.call.user != ROOT:
-        one.leave("Root privileges are required for this operation")
+def _need_root(run: Run) -> None:
+    if run.call.user != ROOT:
+        run.leave("Root privileges are required for this operation")
 
 
-def _watch(one: Run, port: str, row: dict[str, str]) -> None:
+def _watch(run: Run, port: str, row: dict[str, str]) -> None:
     """Write the row of a port that has PFC."""
-    if "pfc_enable" not in one.db.get(f"PORT_QOS_MAP|{port}"):
-        one.say(f"SKIPPED: PFC is not enabled on port: {port}")
+    if "pfc_enable" not in run.db.get(f"PORT_QOS_MAP|{port}"):
+        run.say(f"SKIPPED: PFC is not enabled on port: {port}")
     else:
-        one.db.put(f"PFC_WD|{port}", row)
+        run.db.put(f"PFC_WD|{port}", row)
 
 
 @pfcwd.leaf(
@@ -56,68 +56,68 @@ sudo pfcwd start --action drop all 400 --restoration-time 400
     argument("detection-time", type=Range(100, 5000)),
 )
 def start(
-    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int
+    run: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int
 ) -> None:
-    known = _known_ports(one)
+    known = _known_ports(run)
     unknown = [port for port in dict.fromkeys(ports) if port not in known and port != "all"]
     if unknown:
-        one.stop("Failed to run command, invalid options:\n" + "\n".join(unknown))
-    _need_root(one)
+        run.stop("Failed to run command, invalid options:\n" + "\n".join(unknown))
+    _need_root(run)
     row = {"detection_time": str(detection_time)} | ({"action": action} if action else {})
     if restoration_time is None:
         restoration_time = 2 * detection_time
         text = f"default to 2 times detection time: {restoration_time} ms"
-        one.say(f"restoration time not defined; {text}")
+        run.say(f"restoration time not defined; {text}")
     row["restoration_time"] = str(restoration_time)
     for port in ports or known:
         for name in known if port == "all" else (port,):
-            _watch(one, name, row)
+            _watch(run, name, row)
 
 
 @pfcwd.leaf("interval", "Set PFC watchdog counter polling interval", argument("poll_interval", type=Range(100, 3000)))
-def interval(one: Run, poll_interval: int) -> None:
-    _need_root(one)
-    rows = [row for name, row in one.db.table("PFC_WD").items() if "Ethernet" in name]
+def interval(run: Run, poll_interval: int) -> None:
+    _need_root(run)
+    rows = [row for name, row in run.db.table("PFC_WD").items() if "Ethernet" in name]
     fields = ("detection_time", "restoration_time")
     times = [(int(row[name]), name.replace("_", " ")) for row in rows for name in fields if name in row]
     shortest, name = min(times, key=lambda pair: pair[0], default=(3000, ""))
     if shortest < poll_interval:
         reason = f"value is bigger than one of the configured {name} values, please choose a smaller polling_interval"
-        one.leave(f"unable to use polling interval = {poll_interval}ms, {reason}")
-    one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
+        run.leave(f"unable to use polling interval = {poll_interval}ms, {reason}")
+    run.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(poll_interval)})
 
 
 @pfcwd.leaf("stop", "Stop PFC watchdog on port(s)", argument("ports", nargs=-1))
-def stop(one: Run, ports: tuple[str, ...]) -> None:
-    _need_root(one)
-    known = _known_ports(one)
+def stop(run: Run, ports: tuple[str, ...]) -> None:
+    _need_root(run)
+    known = _known_ports(run)
     for port in ports or known:
         if port in known:
-            one.db.delete(f"PFC_WD|{port}")
+            run.db.delete(f"PFC_WD|{port}")
 
 
 @pfcwd.leaf("start_default", "Start PFC WD by default configurations")
-def start_default(one: Run) -> None:
-    _need_root(one)
-    if one.db.get("DEVICE_METADATA|localhost").get("default_pfcwd_status", "").lower() != "enable":
+def start_default(run: Run) -> None:
+    _need_root(run)
+    if run.db.get("DEVICE_METADATA|localhost").get("default_pfcwd_status", "").lower() != "enable":
         return
-    steps = max(1, (len(one.db.table("PORT")) - 1) // _PORTS_A_STEP + 1)
+    steps = max(1, (len(run.db.table("PORT")) - 1) // _PORTS_A_STEP + 1)
     times = {name: str(value * steps) for name, value in _DEFAULT_MS.items()}
-    for port in sorted(one.db.table("DEVICE_NEIGHBOR"), key=natural_key):
-        _watch(one, port, {**times, "action": "drop"})
-    one.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(200 * steps)})
+    for port in sorted(run.db.table("DEVICE_NEIGHBOR"), key=natural_key):
+        _watch(run, port, {**times, "action": "drop"})
+    run.db.set_fields("PFC_WD|GLOBAL", {"POLL_INTERVAL": str(200 * steps)})
 
 
 @pfcwd.leaf("counter_poll", "Enable/disable counter polling", argument("counter_poll", type=_STATES))
-def counter_poll(one: Run, counter_poll: str) -> None:
-    _need_root(one)
-    one.db.set_fields("FLEX_COUNTER_TABLE|PFCWD", {"FLEX_COUNTER_STATUS": counter_poll})
+def counter_poll(run: Run, counter_poll: str) -> None:
+    _need_root(run)
+    run.db.set_fields("FLEX_COUNTER_TABLE|PFCWD", {"FLEX_COUNTER_STATUS": counter_poll})
 
 
 @pfcwd.leaf("big_red_switch", "Enable/disable BIG_RED_SWITCH mode", argument("big_red_switch", type=_STATES))
-def big_red_switch(one: Run, big_red_switch: str) -> None:
-    _need_root(one)
-    one.db.set_fields("PFC_WD|GLOBAL", {"BIG_RED_SWITCH": big_red_switch})
+def big_red_switch(run: Run, big_red_switch: str) -> None:
+    _need_root(run)
+    run.db.set_fields("PFC_WD|GLOBAL", {"BIG_RED_SWITCH": big_red_switch})
 
 
 show = pfcwd.branch("show", "Show PFC Watchdog information", cls=PlainGroup)
@@ -130,17 +130,17 @@ show = pfcwd.branch("show", "Show PFC Watchdog information", cls=PlainGroup)
     option("--namespace", "-n"),
     argument("ports", nargs=-1),
 )
-def show_config(one: Run, ports: tuple[str, ...], display: str | None, namespace: str | None) -> None:
-    rows = [(port, one.db.get(f"PFC_WD|{port}")) for port in ports or _known_ports(one)]
+def show_config(run: Run, ports: tuple[str, ...], display: str | None, namespace: str | None) -> None:
+    rows = [(port, run.db.get(f"PFC_WD|{port}")) for port in ports or _known_ports(run)]
     found = [(port, row) for port, row in rows if row]
-    general = one.db.get("PFC_WD|GLOBAL") if found else {}
+    general = run.db.get("PFC_WD|GLOBAL") if found else {}
     if "POLL_INTERVAL" in general:
-        one.say(f"Changed polling interval to {general['POLL_INTERVAL']}ms")
+        run.say(f"Changed polling interval to {general['POLL_INTERVAL']}ms")
     if "BIG_RED_SWITCH" in general:
-        one.say(f"BIG_RED_SWITCH status is {general['BIG_RED_SWITCH']}")
+        run.say(f"BIG_RED_SWITCH status is {general['BIG_RED_SWITCH']}")
     defaults = {"action": "drop", "detection_time": "N/A", "restoration_time": "infinite"}
     body = [[port, *(row.get(name, value) for name, value in defaults.items())] for port, row in found]
-    one.say(table(_HEADERS, body, right=True))
+    run.say(table(_HEADERS, body, right=True))
 
 
 @show.leaf(
@@ -151,5 +151,5 @@ def show_config(one: Run, ports: tuple[str, ...], display: str | None, namespace
     flag("-e", "--empty"),
     argument("queues", nargs=-1),
 )
-def show_stats(one: Run, **others: object) -> None:
-    one.say(table(_STATISTICS, [], right=True))
+def show_stats(run: Run, **others: object) -> None:
+    run.say(table(_STATISTICS, [], right=True))

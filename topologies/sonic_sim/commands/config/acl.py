@@ -20,19 +20,19 @@ add = acl.branch("add", "Add ACL configuration.")
     option("-s", "--stage", type=Choice(["ingress", "egress"]), default="ingress"),
 )
 def add_table(
-    one: Run, table_name: str, table_type: str, description: str | None, ports: str | None, stage: str
+    run: Run, table_name: str, table_type: str, description: str | None, ports: str | None, stage: str
 ) -> None:
     try:
-        members = _ports(one, ports)
+        members = _ports(run, ports)
     except ValueError as error:
-        one.fail(f"Failed to parse ACL table config: exception={error}")
+        run.fail(f"Failed to parse ACL table config: exception={error}")
     row = {"type": table_type, "policy_desc": description or table_name, "ports": members, "stage": stage}
-    one.db.put(f"ACL_TABLE|{table_name}", encode_fields(row))
+    run.db.put(f"ACL_TABLE|{table_name}", encode_fields(row))
 
 
-def _ports(one: Run, text: str | None) -> list[str]:
+def _ports(run: Run, text: str | None) -> list[str]:
     """Return the ports that a table is bound to. Raises ValueError."""
-    db = one.db
+    db = run.db
     members = [key.partition("|") for key in db.table("PORTCHANNEL_MEMBER")]
     bound = {channel for channel, _, _ in members} | (set(db.table("PORT")) - {port for _, _, port in members})
     if text is None:
@@ -55,8 +55,8 @@ remove = acl.branch("remove", "Remove ACL configuration.")
 
 
 @remove.leaf("table", "Remove ACL table", argument("table_name", metavar="<table_name>"))
-def remove_table(one: Run, table_name: str) -> None:
-    one.db.delete(f"ACL_TABLE|{table_name}")
+def remove_table(run: Run, table_name: str) -> None:
+    run.db.delete(f"ACL_TABLE|{table_name}")
 
 
 update = acl.branch("update", "ACL-related configuration tasks")

@@ -24,8 +24,8 @@ In the case of Multi-Asic platform, we shut only the EBGP sessions with external
 """,
     _verbose,
 )
-def shutdown_all(one: Run, verbose: bool) -> None:
-    _set(one, sorted(one.db.table("BGP_NEIGHBOR")), "down")
+def shutdown_all(run: Run, verbose: bool) -> None:
+    _set(run, sorted(run.db.table("BGP_NEIGHBOR")), "down")
 
 
 @startup.leaf(
@@ -36,23 +36,23 @@ In the case of Multi-Asic platform, we startup only the EBGP sessions with exter
 """,
     _verbose,
 )
-def startup_all(one: Run, verbose: bool) -> None:
-    _set(one, sorted(one.db.table("BGP_NEIGHBOR")), "up")
+def startup_all(run: Run, verbose: bool) -> None:
+    _set(run, sorted(run.db.table("BGP_NEIGHBOR")), "up")
 
 
-def _set(one: Run, addresses: list[str], status: str) -> None:
+def _set(run: Run, addresses: list[str], status: str) -> None:
     for address in addresses:
         shown = tuple(address.split("|")) if "|" in address else address
-        one.say(f"{'Starting' if status == 'up' else 'Shutting'} {status} BGP session with neighbor {shown}...")
-        one.db.set_fields(f"BGP_NEIGHBOR|{address}", {"admin_status": status})
+        run.say(f"{'Starting' if status == 'up' else 'Shutting'} {status} BGP session with neighbor {shown}...")
+        run.db.set_fields(f"BGP_NEIGHBOR|{address}", {"admin_status": status})
 
 
-def _found(one: Run, text: str, name: str) -> list[str]:
+def _found(run: Run, text: str, name: str) -> list[str]:
     """Return the addresses of a neighbor, given as an address or by its name."""
-    rows = one.db.table("BGP_NEIGHBOR")
+    rows = run.db.table("BGP_NEIGHBOR")
     found = [text.lower()] if text.lower() in rows else [key for key in sorted(rows) if rows[key].get("name") == name]
     if not found:
-        one.fail(f"Could not locate neighbor '{text}'")
+        run.fail(f"Could not locate neighbor '{text}'")
     return found
 
 
@@ -64,13 +64,13 @@ User can specify either internal or external BGP neighbor to shutdown
     _neighbor,
     _verbose,
 )
-def shutdown_neighbor(one: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(one, _found(one, ipaddr_or_hostname, ipaddr_or_hostname), "down")
+def shutdown_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
+    _set(run, _found(run, ipaddr_or_hostname, ipaddr_or_hostname), "down")
 
 
 @startup.leaf("neighbor", "", _neighbor, _verbose)
-def startup_neighbor(one: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(one, _found(one, ipaddr_or_hostname, ipaddr_or_hostname), "up")
+def startup_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
+    _set(run, _found(run, ipaddr_or_hostname, ipaddr_or_hostname), "up")
 
 
 remove = bgp.branch("remove", "Remove BGP neighbor configuration from the device")
@@ -83,10 +83,10 @@ User can specify either internal or external BGP neighbor to remove
 """,
     argument("neighbor_ip_or_hostname", metavar="<neighbor_ip_or_hostname>"),
 )
-def remove_neighbor(one: Run, neighbor_ip_or_hostname: str) -> None:
-    for address in _found(one, neighbor_ip_or_hostname, neighbor_ip_or_hostname.upper()):
-        one.db.delete(f"BGP_NEIGHBOR|{address}")
-        one.say(f"Removed configuration of BGP neighbor {address}")
+def remove_neighbor(run: Run, neighbor_ip_or_hostname: str) -> None:
+    for address in _found(run, neighbor_ip_or_hostname, neighbor_ip_or_hostname.upper()):
+        run.db.delete(f"BGP_NEIGHBOR|{address}")
+        run.say(f"Removed configuration of BGP neighbor {address}")
 
 
 device_global = bgp.branch("device-global", "Configure BGP device global state")
@@ -99,8 +99,8 @@ def _switch(name: str, text: str, field: str) -> None:
     for state, value, verb in (("enabled", "true", "Enable"), ("disabled", "false", "Disable")):
 
         @group.leaf(state, f"{verb} {text.split(' ', 1)[1].removesuffix(' feature')} feature")
-        def command(one: Run, value: str = value) -> None:
-            one.db.set_fields("BGP_DEVICE_GLOBAL|STATE", {field: value})
+        def command(run: Run, value: str = value) -> None:
+            run.db.set_fields("BGP_DEVICE_GLOBAL|STATE", {field: value})
 
 
 _switch("tsa", "Configure Traffic-Shift-Away (TSA) feature", "tsa_enabled")
@@ -114,5 +114,5 @@ BGP will not advertise routes that are not yet installed in the hardware
 """,
     argument("state", metavar="<enabled|disabled>", type=Choice(["enabled", "disabled"])),
 )
-def suppress_fib_pending(one: Run, state: str) -> None:
-    one.db.set_fields("DEVICE_METADATA|localhost", {"suppress-fib-pending": state})
+def suppress_fib_pending(run: Run, state: str) -> None:
+    run.db.set_fields("DEVICE_METADATA|localhost", {"suppress-fib-pending": state})

@@ -28,77 +28,77 @@ _ASIC_S = 60
     flag("-y", "--yes"), verbose_flag,
 )  # fmt: skip
 def breakout(
-    one: Run, interface_name: str, mode: str, force_remove_dependencies: bool, yes: bool, verbose: bool, **others: Any
+    run: Run, interface_name: str, mode: str, force_remove_dependencies: bool, yes: bool, verbose: bool, **others: Any
 ) -> None:
     if not yes:
-        one.confirm("Do you want to Breakout the port, continue?")
-    gone, come = _ports(one, interface_name, mode)
+        run.confirm("Do you want to Breakout the port, continue?")
+    gone, come = _ports(run, interface_name, mode)
     try:
         checker = Checker()
-        before: Document = copy.deepcopy(dict(one.db.document()))
+        before: Document = copy.deepcopy(dict(run.db.document()))
         for note in translation_notes(before) if verbose else ():
-            one.say(note)
-        _check(one, checker, before)
+            run.say(note)
+        _check(run, checker, before)
         references = [value for value in checker.references(before) if value.text in gone and _names_port(value)]
         if references and not force_remove_dependencies:
-            one.say("Dependencies Exist. No further action will be taken\n*** Printing dependencies ***")
-            one.stop("\n".join(value.path for value in references))
+            run.say("Dependencies Exist. No further action will be taken\n*** Printing dependencies ***")
+            run.stop("\n".join(value.path for value in references))
         without = _without(before, references, gone)
         after = copy.deepcopy(without)
         after["PORT"].update(come)
         for document in (without, after):
             checker.check(document)
     except YangError as error:
-        one.err.append(error.libyang)
-        one.say(f"{error.printed}{error.reason}\n", end="")
-        one.say("[ERROR] Port breakout Failed!!! Opting Out\nFailed to break out Port. Error: ")
+        run.err.append(error.libyang)
+        run.say(f"{error.printed}{error.reason}\n", end="")
+        run.say("[ERROR] Port breakout Failed!!! Opting Out\nFailed to break out Port. Error: ")
         raise click.exceptions.Exit(1) from None
-    _write(one, before, without)
-    _wait_for_asic(one, gone)
+    _write(run, before, without)
+    _wait_for_asic(run, gone)
     for name, row in come.items():
-        one.db.put(f"PORT|{name}", row)
-    one.db.put(f"BREAKOUT_CFG|{interface_name}", {"brkout_mode": mode})
-    one.say(f"Breakout process got successfully completed.\n{NOT_SAVED}")
+        run.db.put(f"PORT|{name}", row)
+    run.db.put(f"BREAKOUT_CFG|{interface_name}", {"brkout_mode": mode})
+    run.say(f"Breakout process got successfully completed.\n{NOT_SAVED}")
 
 
-def _ports(one: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[str, str]]]:
+def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Return the ports that go and the rows that come."""
-    modes, known = one.db.table("BREAKOUT_CFG"), cages(one.device.spec)
+    modes, known = run.db.table("BREAKOUT_CFG"), cages(run.device.spec)
     errors = {
         "BREAKOUT_CFG table is NOT present in CONFIG DB": not modes,
         f"{name} interface is NOT present in BREAKOUT_CFG table of CONFIG DB": name not in modes,
         f"{name} is not a Parent port. So, Breakout Mode is not available on this port": name not in known,
         f"Target mode {mode} is not available for the port {name}": name in known and mode not in known[name].modes,
-        f"{name} is not in port_dict": f"PORT|{name}" not in one.db.rows,
+        f"{name} is not in port_dict": f"PORT|{name}" not in run.db.rows,
     }
     error = next((text for text, wrong in errors.items() if wrong), "")
     if error:
-        one.say(f"[ERROR] {error}")
+        run.say(f"[ERROR] {error}")
         raise click.Abort
     current = modes[name]["brkout_mode"]
-    one.say(f"\nRunning Breakout Mode : {current} \nTarget Breakout Mode : {mode}")
+    run.say(f"\nRunning Breakout Mode : {current} \nTarget Breakout Mode : {mode}")
     if current == mode:
-        one.stop("[WARNING] No action will be taken as current and desired Breakout Mode are same.", 0)
+        run.stop("[WARNING] No action will be taken as current and desired Breakout Mode are same.", 0)
     old, new = known[name].children(current), known[name].children(mode)
     for what, rows in (("deleted", old), ("added", new)):
         speeds = json.dumps({port: row["speed"] for port, row in rows.items()}, indent=4)
-        one.say(("\n" if what == "deleted" else "") + f"Ports to be {what} : \n {speeds}")
+        run.say(("\n" if what == "deleted" else "") + f"Ports to be {what} : \n {speeds}")
     for port in old:
-        if f"PORT|{port}" not in one.db.rows:
-            one.say(f"[ERROR] Interface name {port} is invalid")
+        if f"PORT|{port}" not in run.db.rows:
+            run.say(f"[ERROR] Interface name {port} is invalid")
             raise click.Abort
     return list(old), new
 
 
-def _check(one: Run, checker: Checker, document: Document) -> None:
+def _check(run: Run, checker: Checker, document: Document) -> None:
     """End where the running configuration does not pass its models."""
     try:
         checker.check(document)
     except YangError as error:
-        one.err.append(error.libyang)
-        one.say(f"{error.printed}{error.reason}\nConfigMgmt Class creation failed")
+        run.err.append(error.libyang)
+        run.say(f"{error.printed}{error.reason}\nConfigMgmt Class creation failed")
         failed = "Failed to load the config. Error: ConfigMgmtDPB Class creation failed"
-        one.stop(f"Failed to break out Port. Error: {failed}")
+        run.stop(f"Failed to break out Port. Error: {failed}")
 
 
 def _names_port(value: Value) -> bool:
@@ -126,25 +126,25 @@ def _without(before: Document, references: list[Value], gone: list[str]) -> Docu
     return after
 
 
-def _write(one: Run, before: Document, after: Document) -> None:
+def _write(run: Run, before: Document, after: Document) -> None:
     """Write what goes: rows are deleted, fields become ``None``."""
     for table, rows in before.items():
         for key, row in rows.items():
             left = after.get(table, {}).get(key)
             if left is None:
-                one.db.delete(f"{table}|{key}")
+                run.db.delete(f"{table}|{key}")
             elif left != row:
-                kept = {name: left.get(name, _GONE) for name in decode_fields(one.db.rows[f"{table}|{key}"])}
-                one.db.set_fields(f"{table}|{key}", encode_fields(kept))
+                kept = {name: left.get(name, _GONE) for name in decode_fields(run.db.rows[f"{table}|{key}"])}
+                run.db.set_fields(f"{table}|{key}", encode_fields(kept))
 
 
-def _wait_for_asic(one: Run, ports: list[str]) -> None:
+def _wait_for_asic(run: Run, ports: list[str]) -> None:
     """Give up after a minute where the ASIC keeps an object of a port."""
-    oids = rows_of_database(one.device, COUNTERS, "COUNTERS_PORT_NAME_MAP").get("COUNTERS_PORT_NAME_MAP", {})
-    objects = rows_of_database(one.device, ASIC)
+    oids = rows_of_database(run.device, COUNTERS, "COUNTERS_PORT_NAME_MAP").get("COUNTERS_PORT_NAME_MAP", {})
+    objects = rows_of_database(run.device, ASIC)
     if any(f"ASIC_STATE:SAI_OBJECT_TYPE_PORT:{oids.get(port, '')}" in objects for port in ports):
         text = f"Ports are present in ASIC DB after {_ASIC_S} secs"
-        one.say("!!!  Critical Failure, Ports                     are not Deleted from ASIC DB, Bail Out  !!!")
-        one.say(f"{text}\n{text}\n[ERROR] Port breakout Failed!!! Opting Out")
-        one.seconds = float(_ASIC_S)
-        one.stop("Failed to break out Port. Error: ")
+        run.say("!!!  Critical Failure, Ports                     are not Deleted from ASIC DB, Bail Out  !!!")
+        run.say(f"{text}\n{text}\n[ERROR] Port breakout Failed!!! Opting Out")
+        run.seconds = float(_ASIC_S)
+        run.stop("Failed to break out Port. Error: ")

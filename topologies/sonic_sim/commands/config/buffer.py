@@ -14,19 +14,19 @@ _DEFAULTS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
 _MAXIMUM = "BUFFER_MAX_PARAM_TABLE"
 
 
-def _check_model(one: Run, word: str) -> None:
-    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
-        one.fail(f"This command can only be {word} on a system with dynamic buffer enabled")
+def _check_model(run: Run, word: str) -> None:
+    if run.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        run.fail(f"This command can only be {word} on a system with dynamic buffer enabled")
 
 
 @config.branching("buffer", "Configure buffer_profile")
-def buffer(one: Run) -> None:
-    _check_model(one, "supported")
+def buffer(run: Run) -> None:
+    _check_model(run, "supported")
 
 
 @interface.branching("buffer", "Set or clear buffer configuration")
-def interface_buffer(one: Run) -> None:
-    _check_model(one, "executed")
+def interface_buffer(run: Run) -> None:
+    _check_model(run, "executed")
 
 
 lossless = interface_buffer.branch("priority-group", "Set or clear buffer configuration").branch(
@@ -39,14 +39,14 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
     """Add the commands for the groups or the queues of a port."""
     ids = f"{what}_map"
 
-    def update(one: Run, interface_name: str, is_new: bool, **values: str | None) -> None:
-        _check_port(one, interface_name)
+    def update(run: Run, interface_name: str, is_new: bool, **values: str | None) -> None:
+        _check_port(run, interface_name)
         chosen = values[ids] or ""
-        _check_ids(one, table, interface_name, chosen, is_new)
-        _check_profile(one, table, values[profile])
-        one.db.put(f"{table}|{interface_name}|{chosen}", {"profile": values[profile] or "NULL"})
+        _check_ids(run, table, interface_name, chosen, is_new)
+        _check_profile(run, table, values[profile])
+        run.db.put(f"{table}|{interface_name}|{chosen}", {"profile": values[profile] or "NULL"})
         if table == "BUFFER_PG":
-            _adjust_pfc(one, interface_name, chosen, add=True)
+            _adjust_pfc(run, interface_name, chosen, add=True)
 
     params = (name_argument, argument(ids, metavar=f"<{ids}>"),
               argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
@@ -58,13 +58,13 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
     # SONiC leaves the bracket of the group's open
     @group.leaf("remove", f"Clear lossless {thing} for the interface", name_argument,
                 argument(ids, metavar=f"<{ids}{'' if table == 'BUFFER_PG' else '>'}", required=False))  # fmt: skip
-    def remove(one: Run, interface_name: str, **values: str | None) -> None:
-        _remove(one, table, interface_name, values[ids])
+    def remove(run: Run, interface_name: str, **values: str | None) -> None:
+        _remove(run, table, interface_name, values[ids])
 
 
-def _check_port(one: Run, name: str) -> None:
-    if not one.db.get(f"PORT|{name}"):
-        one.fail(f"Port {name} doesn't exist")
+def _check_port(run: Run, name: str) -> None:
+    if not run.db.get(f"PORT|{name}"):
+        run.fail(f"Port {name} doesn't exist")
 
 
 def _bounds(text: str) -> tuple[int, int] | None:
@@ -72,69 +72,69 @@ def _bounds(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int((found[2] or f"-{found[1]}")[1:])) if found else None
 
 
-def _check_ids(one: Run, table: str, port: str, text: str, is_new: bool) -> None:
+def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None:
     """Refuse numbers that the port does not have, and those that overlap others; SONiC takes 0 for none."""
     thing, field = ("priority group", "max_priority_groups") if table == "BUFFER_PG" else ("queue", "max_queues")
     key = f"{_MAXIMUM}|{port}"
-    count = rows_of_database(one.device, STATE, key).get(key, {}).get(field, "")
+    count = rows_of_database(run.device, STATE, key).get(key, {}).get(field, "")
     if not count.isdigit():
-        one.fail(f"Unable to fetch {field} from {key} in STATE_DB")
+        run.fail(f"Unable to fetch {field} from {key} in STATE_DB")
     bounds = _bounds(text)
     if bounds is None or 0 in bounds or bounds[1] < bounds[0] or bounds[1] >= int(count):
-        one.fail(f"Buffer {thing} {text} is not valid.")
-    if not is_new and f"{table}|{port}|{text}" not in one.db.rows:
-        one.fail(f"Buffer {thing} {text} doesn't exist")
-    for other in sorted(one.db.table(table)) if is_new else ():
+        run.fail(f"Buffer {thing} {text} is not valid.")
+    if not is_new and f"{table}|{port}|{text}" not in run.db.rows:
+        run.fail(f"Buffer {thing} {text} doesn't exist")
+    for other in sorted(run.db.table(table)) if is_new else ():
         name, _, held = other.partition("|")
         taken = _bounds(held)
         if name == port and taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]:
-            one.fail(f"Buffer {thing} {text} overlaps with existing {thing} {held}")
+            run.fail(f"Buffer {thing} {text} overlaps with existing {thing} {held}")
 
 
-def _check_profile(one: Run, table: str, name: str | None) -> None:
+def _check_profile(run: Run, table: str, name: str | None) -> None:
     """Refuse a profile that is not there, or of a pool in the other direction."""
     if not name:
         return
-    row = one.db.get(f"BUFFER_PROFILE|{name}")
+    row = run.db.get(f"BUFFER_PROFILE|{name}")
     if not row:
-        one.fail(f"Profile {name} doesn't exist")
+        run.fail(f"Profile {name} doesn't exist")
     if not row.get("pool"):
-        one.fail(f"Profile {name} is invalid")
+        run.fail(f"Profile {name} is invalid")
     direction = "ingress" if table == "BUFFER_PG" else "egress"
-    if one.db.get(f"BUFFER_POOL|{row['pool']}").get("type") != direction:
-        one.fail(f"Type of pool {row['pool']} referenced by profile {name} is wrong")
+    if run.db.get(f"BUFFER_POOL|{row['pool']}").get("type") != direction:
+        run.fail(f"Type of pool {row['pool']} referenced by profile {name} is wrong")
     if table == "BUFFER_PG" and "xoff" not in row and "size" in row:
-        one.fail(f"Profile {name} doesn't exist or isn't a lossless profile")
+        run.fail(f"Profile {name} doesn't exist or isn't a lossless profile")
 
 
-def _adjust_pfc(one: Run, port: str, ids: str | None, *, add: bool) -> None:
+def _adjust_pfc(run: Run, port: str, ids: str | None, *, add: bool) -> None:
     """Let the port's PFC follow its groups: from the first digit of the numbers to the last."""
     key = f"PORT_QOS_MAP|{port}"
-    row = one.db.get(key)
+    row = run.db.get(key)
     enabled = {int(one_priority) for one_priority in row.get("pfc_enable", "").split(",") if one_priority}
     meant = set(range(int(ids[0]), int(ids[-1]) + 1)) if ids else enabled
     after = sorted(enabled | meant if add else enabled - meant)
-    one.db.put(key, {**row, "pfc_enable": ",".join(map(str, after))})
+    run.db.put(key, {**row, "pfc_enable": ",".join(map(str, after))})
 
 
-def _remove(one: Run, table: str, port: str, ids: str | None) -> None:
-    _check_port(one, port)
+def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
+    _check_port(run, port)
     removed = False
-    for key, row in sorted(one.db.table(table).items()):
+    for key, row in sorted(run.db.table(table).items()):
         name, _, held = key.partition("|")
         if name != port or (ids and ids != held):
             continue
         if row.get("profile") == "ingress_lossy_profile":
             if ids:
-                one.fail(f"Lossy PG {ids} can't be removed")
+                run.fail(f"Lossy PG {ids} can't be removed")
             continue
-        one.db.delete(f"{table}|{key}")
+        run.db.delete(f"{table}|{key}")
         if table == "BUFFER_PG":
-            _adjust_pfc(one, port, ids, add=False)
+            _adjust_pfc(run, port, ids, add=False)
         removed = True
     if not removed:
         thing = "lossless priority group" if table == "BUFFER_PG" else "queue"
-        one.fail(f"No specified {thing} {ids} found on port {port}" if ids else f"No {thing} found on port {port}")
+        run.fail(f"No specified {thing} {ids} found on port {port}" if ids else f"No {thing} found on port {port}")
 
 
 _add_commands(lossless, "BUFFER_PG", "PGs", "pg", "override_profile", needs_profile=False)
@@ -152,85 +152,85 @@ _settings = (
 
 
 @profile.leaf("add", "Add or modify a buffer profile", _name, *_settings)
-def profile_add(one: Run, profile: str, **settings: Any) -> None:
-    if one.db.get(f"BUFFER_PROFILE|{profile}"):
-        one.fail(f"Profile {profile} already exist")
-    _write_profile(one, profile, {}, **settings)
+def profile_add(run: Run, profile: str, **settings: Any) -> None:
+    if run.db.get(f"BUFFER_PROFILE|{profile}"):
+        run.fail(f"Profile {profile} already exist")
+    _write_profile(run, profile, {}, **settings)
 
 
 @profile.leaf("set", "Add or modify a buffer profile", _name, *_settings)
-def profile_set(one: Run, profile: str, **settings: Any) -> None:
-    row = one.db.get(f"BUFFER_PROFILE|{profile}")
+def profile_set(run: Run, profile: str, **settings: Any) -> None:
+    row = run.db.get(f"BUFFER_PROFILE|{profile}")
     if not row:
-        one.fail(f"Profile {profile} doesn't exist")
+        run.fail(f"Profile {profile} doesn't exist")
     if "xoff" not in row and settings["xoff"]:
-        one.fail(f"Can't change profile {profile} from dynamically calculating headroom to non-dynamically one")
-    _write_profile(one, profile, row, **settings)
+        run.fail(f"Can't change profile {profile} from dynamically calculating headroom to non-dynamically one")
+    _write_profile(run, profile, row, **settings)
 
 
-def _shares_headroom(one: Run) -> bool:
-    if "xoff" in one.db.get(_INGRESS_POOL):
+def _shares_headroom(run: Run) -> bool:
+    if "xoff" in run.db.get(_INGRESS_POOL):
         return True
-    rows = one.db.table(_DEFAULTS)
+    rows = run.db.table(_DEFAULTS)
     if not rows:
-        one.fail(f"Dynamic buffer calculation is enabled while no entry found in {_DEFAULTS} table")
+        run.fail(f"Dynamic buffer calculation is enabled while no entry found in {_DEFAULTS} table")
     return rows[min(rows)].get("over_subscribe_ratio", "0") not in ("", "0")
 
 
-def _write_profile(one: Run, name: str, row: Hash, dynamic_th: str | None, pool: str | None, **sizes: int) -> None:
+def _write_profile(run: Run, name: str, row: Hash, dynamic_th: str | None, pool: str | None, **sizes: int) -> None:
     """Write a profile with the sizes that are given, or without any for a headroom that SONiC computes."""
-    shared = _shares_headroom(one)
+    shared = _shares_headroom(run)
     row["pool"] = pool or "ingress_lossless_pool"
-    if not one.db.get(f"BUFFER_POOL|{row['pool']}"):
-        one.fail(f"Pool {row['pool']} doesn't exist")
+    if not run.db.get(f"BUFFER_POOL|{row['pool']}"):
+        run.fail(f"Pool {row['pool']} doesn't exist")
     row.update({field: str(value) for field, value in sizes.items() if value})
     if not any(row.get(field) for field in ("xon", "xoff", "size")):
         if not dynamic_th:
-            one.fail("Either size information (xon, xoff, size) or dynamic_th needs to be provided")
+            run.fail("Either size information (xon, xoff, size) or dynamic_th needs to be provided")
         row |= {"headroom_type": "dynamic", "dynamic_th": dynamic_th}
     else:
-        _complete(one, row, shared)
+        _complete(run, row, shared)
         if dynamic_th:
             row["dynamic_th"] = dynamic_th
         elif not row.get("dynamic_th"):
-            row["dynamic_th"] = _default_threshold(one)
-    one.db.put(f"BUFFER_PROFILE|{name}", row)
+            row["dynamic_th"] = _default_threshold(run)
+    run.db.put(f"BUFFER_PROFILE|{name}", row)
 
 
-def _complete(one: Run, row: Hash, shared: bool) -> None:
+def _complete(run: Run, row: Hash, shared: bool) -> None:
     """Add the sizes that follow from the others."""
     if not row.get("xon"):
-        one.fail("Xon is mandatory for non-dynamic profile")
+        run.fail("Xon is mandatory for non-dynamic profile")
     if not row.get("xoff"):
         if shared:
-            one.fail("Shared headroom pool is enabled, xoff is mandatory for non-dynamic profile")
+            run.fail("Shared headroom pool is enabled, xoff is mandatory for non-dynamic profile")
         if not row.get("size"):
-            one.fail("Neither xoff nor size is provided")
+            run.fail("Neither xoff nor size is provided")
         xoff = int(row["size"]) - int(row["xon"])
         if xoff <= 0:
             wrong = f"(calculated by: size {row['size']} - xon {row['xon']})"
-            one.fail(f"The xoff must be greater than 0 while we got {xoff} {wrong}")
+            run.fail(f"The xoff must be greater than 0 while we got {xoff} {wrong}")
         row["xoff"] = str(xoff)
     if not row.get("size"):
         row["size"] = row["xon"] if shared else str(int(row["xon"]) + int(row["xoff"]))
 
 
-def _default_threshold(one: Run) -> str:
-    rows = list(one.db.table(_DEFAULTS).values())
+def _default_threshold(run: Run) -> str:
+    rows = list(run.db.table(_DEFAULTS).values())
     if len(rows) != 1:
-        one.fail(f"Multiple entries are found in {_DEFAULTS} while no dynamic_th specified")
+        run.fail(f"Multiple entries are found in {_DEFAULTS} while no dynamic_th specified")
     if "default_dynamic_th" not in rows[0]:
-        one.fail(f"No dynamic_th defined in {_DEFAULTS}")
+        run.fail(f"No dynamic_th defined in {_DEFAULTS}")
     return rows[0]["default_dynamic_th"]
 
 
 @profile.leaf("remove", "Delete a buffer profile", _name)
-def profile_remove(one: Run, profile: str) -> None:
-    for key, row in sorted(one.db.table("BUFFER_PG").items()):
+def profile_remove(run: Run, profile: str) -> None:
+    for key, row in sorted(run.db.table("BUFFER_PG").items()):
         if row.get("profile") == profile:
-            one.fail(f"Profile {profile} is referenced by {key} and can't be removed")
-    if not one.db.delete(f"BUFFER_PROFILE|{profile}"):
-        one.fail(f"Profile {profile} doesn't exist")
+            run.fail(f"Profile {profile} is referenced by {key} and can't be removed")
+    if not run.db.delete(f"BUFFER_PROFILE|{profile}"):
+        run.fail(f"Profile {profile} doesn't exist")
 
 
 pool = buffer.branch("shared-headroom-pool", "Configure buffer shared headroom pool")
@@ -238,26 +238,26 @@ pool = buffer.branch("shared-headroom-pool", "Configure buffer shared headroom p
 
 @pool.leaf("over-subscribe-ratio", "Configure over subscribe ratio",
            argument("ratio", metavar="<ratio>", type=Integer()))  # fmt: skip
-def ratio(one: Run, ratio: int) -> None:
-    ports = len(one.db.table("PORT"))
+def ratio(run: Run, ratio: int) -> None:
+    ports = len(run.db.table("PORT"))
     if not 0 <= ratio <= ports:
-        one.fail(f"Invalid over-subscribe-ratio value {ratio}. It should be in range [0, {ports}]")
-    for place, (key, row) in enumerate(sorted(one.db.table(_DEFAULTS).items())):
+        run.fail(f"Invalid over-subscribe-ratio value {ratio}. It should be in range [0, {ports}]")
+    for place, (key, row) in enumerate(sorted(run.db.table(_DEFAULTS).items())):
         if place:
-            one.fail(f"More than one item in {_DEFAULTS} table. Only the first one is updated")
-        _set_or_take(one, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
+            run.fail(f"More than one item in {_DEFAULTS} table. Only the first one is updated")
+        _set_or_take(run, f"{_DEFAULTS}|{key}", row, "over_subscribe_ratio", ratio)
 
 
 @pool.leaf("size", "Configure shared headroom pool size", argument("size", metavar="<size>", type=Integer()))
-def size(one: Run, size: int) -> None:
+def size(run: Run, size: int) -> None:
     key = f"{_MAXIMUM}|global"
-    most = rows_of_database(one.device, STATE, key).get(key, {}).get("mmu_size")
+    most = rows_of_database(run.device, STATE, key).get(key, {}).get("mmu_size")
     if most and int(most) < size:
-        one.fail(f"Shared headroom pool must be less than mmu size ({most})")
-    _set_or_take(one, _INGRESS_POOL, one.db.get(_INGRESS_POOL), "xoff", size)
+        run.fail(f"Shared headroom pool must be less than mmu size ({most})")
+    _set_or_take(run, _INGRESS_POOL, run.db.get(_INGRESS_POOL), "xoff", size)
 
 
-def _set_or_take(one: Run, key: str, row: Hash, field: str, value: int) -> None:
+def _set_or_take(run: Run, key: str, row: Hash, field: str, value: int) -> None:
     """Write a field, or take it away for 0."""
     others = {name: held for name, held in row.items() if name != field}
-    one.db.put(key, {**row, field: str(value)} if value else others)
+    run.db.put(key, {**row, field: str(value)} if value else others)

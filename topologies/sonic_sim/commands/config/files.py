@@ -29,24 +29,24 @@ def saved_text(db: ConfigDb) -> str:
     flag("-y", "--yes"),
     argument("filename", required=False),
 )
-def save(one: Run, yes: bool, filename: str | None) -> None:
+def save(run: Run, yes: bool, filename: str | None) -> None:
     if not yes:
-        one.confirm("Existing files will be overwritten, continue?")
+        run.confirm("Existing files will be overwritten, continue?")
     path = filename or CONFIG_FILE
-    _refuse_several(one, path)
-    one.say(f"Running command: {CFGGEN} -d --print-data > {path}")
-    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config save"):
-        one.leave(f"/bin/sh: 1: cannot create {path}: Read-only file system", 2)
+    _refuse_several(run, path)
+    run.say(f"Running command: {CFGGEN} -d --print-data > {path}")
+    if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config save"):
+        run.leave(f"/bin/sh: 1: cannot create {path}: Read-only file system", 2)
     try:
-        one.device.files.write(one.call.path(path), saved_text(one.db).encode(), now=one.device.clock.now())
+        run.device.files.write(run.call.path(path), saved_text(run.db).encode(), now=run.device.clock.now())
     except OSError:
-        one.leave(f"/bin/sh: 1: cannot create {path}: Directory nonexistent", 2)
-    one.seconds = _SECONDS
+        run.leave(f"/bin/sh: 1: cannot create {path}: Directory nonexistent", 2)
+    run.seconds = _SECONDS
 
 
-def _refuse_several(one: Run, path: str) -> None:
+def _refuse_several(run: Run, path: str) -> None:
     if "," in path:
-        one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+        run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
 
 
 @config.leaf(
@@ -58,17 +58,17 @@ def _refuse_several(one: Run, path: str) -> None:
     flag("-y", "--yes"),
     argument("filename", required=False),
 )
-def load(one: Run, yes: bool, filename: str | None) -> None:
+def load(run: Run, yes: bool, filename: str | None) -> None:
     path = filename or CONFIG_FILE
     if not yes:
         where = f"the file(s) {filename}" if filename else "the default config file(s)"
-        one.confirm(f"Load config from {where} ?")
-    _refuse_several(one, path)
-    if not one.device.files.exists(one.call.path(path)):
-        one.stop(f"The config_db file {path} doesn't exist", 0)
-    one.say(f"Running command: {CFGGEN} -j {path} --write-to-db")
-    one.seconds = _SECONDS
-    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config load"):
+        run.confirm(f"Load config from {where} ?")
+    _refuse_several(run, path)
+    if not run.device.files.exists(run.call.path(path)):
+        run.stop(f"The config_db file {path} doesn't exist", 0)
+    run.say(f"Running command: {CFGGEN} -j {path} --write-to-db")
+    run.seconds = _SECONDS
+    if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config load"):
         reason = "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused."
         raise ProgramError(reason)
-    merge_into(one.db, read_document(one.device.files.read(one.call.path(path)).decode()))
+    merge_into(run.db, read_document(run.device.files.read(run.call.path(path)).decode()))

@@ -52,24 +52,24 @@ not_simulated(
 
 
 @interface.leaf("startup", "Start up interface", name_argument)
-def startup(one: Run, interface_name: str) -> None:
-    _set_admin(one, interface_name, "up")
+def startup(run: Run, interface_name: str) -> None:
+    _set_admin(run, interface_name, "up")
 
 
 @interface.leaf("shutdown", "Shut down interface", name_argument)
-def shutdown(one: Run, interface_name: str) -> None:
-    _set_admin(one, interface_name, "down")
+def shutdown(run: Run, interface_name: str) -> None:
+    _set_admin(run, interface_name, "down")
 
 
-def _set_admin(one: Run, text: str, state: str) -> None:
+def _set_admin(run: Run, text: str, state: str) -> None:
     """Set the state of all interfaces that a filter names; only a single unknown one is refused."""
     names = list(expand_filter(text))
-    if len(names) == 1 and not is_interface(one, text):
-        one.fail(INVALID_NAME)
+    if len(names) == 1 and not is_interface(run, text):
+        run.fail(INVALID_NAME)
     for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE"):
         for name in names:
-            if f"{table}|{name}" in one.db.rows:
-                one.db.set_fields(f"{table}|{name}", {"admin_status": state})
+            if f"{table}|{name}" in run.db.rows:
+                run.db.set_fields(f"{table}|{name}", {"admin_status": state})
 
 
 ip = interface.branch("ip", "Set IP interface attributes")
@@ -83,18 +83,18 @@ ip = interface.branch("ip", "Set IP interface attributes")
     argument("gw", metavar="<default gateway IP address>", required=False),
     flag("--secondary", "-s"),
 )
-def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondary: bool) -> None:
-    db = one.db
-    _check_routable(one, interface_name)
-    address = _address(one, ip_addr)
+def ip_add(run: Run, interface_name: str, ip_addr: str, gw: str | None, secondary: bool) -> None:
+    db = run.db
+    _check_routable(run, interface_name)
+    address = _address(run, ip_addr)
     if interface_name == "eth0":
-        _set_management(one, address, gw)
+        _set_management(run, address, gw)
         return
     table = table_of(interface_name, "get_entry")
     if not table:
-        one.fail(VALID_KINDS)
+        run.fail(VALID_KINDS)
     if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
-        one.fail(f"Error: {interface_name} does not exist. Vlan must be created before adding an IP address")
+        run.fail(f"Error: {interface_name} does not exist. Vlan must be created before adding an IP address")
     if f"{table}|{interface_name}" not in db.rows:
         db.put(f"{table}|{interface_name}", {"admin_status": "up"} if table == "VLAN_SUB_INTERFACE" else {})
     key = f"{table}|{interface_name}|{address}"
@@ -102,51 +102,51 @@ def ip_add(one: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
         db.put(key, {})
     elif table == "VLAN_INTERFACE":
         if all("secondary" in db.get(one_key) for one_key in addresses_of(db, interface_name)):
-            one.fail(f"Primary for the interface {interface_name} is not set, so skipping adding the interface")
+            run.fail(f"Primary for the interface {interface_name} is not set, so skipping adding the interface")
         db.put(key, {"secondary": "true"})
 
 
-def _check_routable(one: Run, name: str) -> None:
+def _check_routable(run: Run, name: str) -> None:
     """Refuse an interface that is a member of something."""
-    db = one.db
+    db = run.db
     if vlans_of(db, name):
-        one.stop(f"Interface {name} is a member of vlan\nAborting!", 0)
+        run.stop(f"Interface {name} is a member of vlan\nAborting!", 0)
     if port_channel_of(db, name):
-        one.fail(f"{name} is configured as a member of portchannel.")
+        run.fail(f"{name} is configured as a member of portchannel.")
     mode = (db.get(f"PORT|{name}") or db.get(f"PORTCHANNEL|{name}")).get("mode")
     if mode in ("trunk", "access"):
-        one.stop(f"Interface {name} is in {mode} mode and needs to be in routed mode!", 0)
+        run.stop(f"Interface {name} is in {mode} mode and needs to be in routed mode!", 0)
 
 
-def _address(one: Run, text: str) -> Address:
+def _address(run: Run, text: str) -> Address:
     try:
         return ipaddress.ip_interface(text)
     except ValueError as error:
-        one.fail(f"IP address is not valid: {error}")
+        run.fail(f"IP address is not valid: {error}")
 
 
-def _set_management(one: Run, address: Address, gateway: str | None) -> None:
+def _set_management(run: Run, address: Address, gateway: str | None) -> None:
     """Give eth0 its one address of a version."""
-    for key in list(one.db.table("MGMT_INTERFACE")):
+    for key in list(run.db.table("MGMT_INTERFACE")):
         if ipaddress.ip_interface(key.partition("|")[2]).version == address.version:
-            one.db.delete(f"MGMT_INTERFACE|{key}")
-    one.db.put(f"MGMT_INTERFACE|eth0|{address}", {"gwaddr": gateway} if gateway else {})
+            run.db.delete(f"MGMT_INTERFACE|{key}")
+    run.db.put(f"MGMT_INTERFACE|eth0|{address}", {"gwaddr": gateway} if gateway else {})
 
 
 @ip.leaf("remove", "Remove an IP address from the interface", name_argument, argument("ip_addr", metavar="<ip_addr>"))
-def ip_remove(one: Run, interface_name: str, ip_addr: str) -> None:
-    db, address = one.db, _address(one, ip_addr)
+def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
+    db, address = run.db, _address(run, ip_addr)
     if interface_name == "eth0":
         db.delete(f"MGMT_INTERFACE|eth0|{address}")
         return
     table = interface_table(interface_name)
     if not table:
-        one.fail(VALID_KINDS)
+        run.fail(VALID_KINDS)
     held = addresses_of(db, interface_name)
     if set(held.values()) == {address}:
-        _check_static_routes(one, interface_name)
-    if interface_name not in {link["ifname"] for link in kernel_interfaces(one.device)}:
-        one.leave(f'Cannot find device "{interface_name}"')
+        _check_static_routes(run, interface_name)
+    if interface_name not in {link["ifname"] for link in kernel_interfaces(run.device)}:
+        run.leave(f'Cannot find device "{interface_name}"')
     for key, value in held.items():
         if value == address:
             db.delete(key)
@@ -156,24 +156,24 @@ def ip_remove(one: Run, interface_name: str, ip_addr: str) -> None:
         db.delete(f"{table}|{interface_name}")
 
 
-def _check_static_routes(one: Run, name: str) -> None:
+def _check_static_routes(run: Run, name: str) -> None:
     """Refuse to take the last address while a static route leaves by the interface."""
-    if not one.device.frr_answers():
+    if not run.device.frr_answers():
         return
     for version in ("ip", "ipv6"):
-        shown = view(one.device, f"show {version} route vrf all static") or ""
+        shown = view(run.device, f"show {version} route vrf all static") or ""
         if any(name in line for line in shown.splitlines()):
             why = f"A static {version} route is still bound to the RIF."
-            one.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
+            run.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
 
 
 @ip.leaf("loopback-action", "Set IP interface loopback action", name_argument, argument("action", metavar="<action>"))
-def loopback_action(one: Run, interface_name: str, action: str) -> None:
+def loopback_action(run: Run, interface_name: str, action: str) -> None:
     if interface_name == "null":  # is_interface_in_config_db refuses no other name
-        one.fail(f"Interface {interface_name} is not an IP interface")
+        run.fail(f"Interface {interface_name} is not an IP interface")
     if action not in ("drop", "forward"):
-        one.fail("Invalid action")
-    one.db.set_fields(f"{table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
+        run.fail("Invalid action")
+    run.db.set_fields(f"{table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
 
 
 def table_of(name: str, method: str) -> str:
@@ -190,33 +190,33 @@ vrf = interface.branch("vrf", "Bind or unbind VRF")
 
 
 @vrf.leaf("bind", "Bind the interface to VRF", name_argument, argument("vrf_name", metavar="<vrf_name>"))
-def bind(one: Run, interface_name: str, vrf_name: str) -> None:
-    db = one.db
+def bind(run: Run, interface_name: str, vrf_name: str) -> None:
+    db = run.db
     if vrf_name.startswith("Vnet_"):
         if f"VNET|{vrf_name}" not in db.rows:
-            one.fail(f"VNET {vrf_name} does not exist!")
+            run.fail(f"VNET {vrf_name} does not exist!")
     elif not vrf_exists(db, vrf_name):
-        one.fail(f"VRF {vrf_name} does not exist!")
+        run.fail(f"VRF {vrf_name} does not exist!")
     field = "vnet_name" if vrf_name.startswith("Vnet_") else "vrf_name"
-    key = _bindable(one, interface_name)
+    key = _bindable(run, interface_name)
     row = db.get(key)
     if row.get(field) == vrf_name:
         return
     remove_addresses(db, interface_name)
     db.put(key, {**(row if key.startswith("VLAN_SUB_INTERFACE") else {}), field: vrf_name})
-    one.say(f"Interface {interface_name} IP disabled and address(es) removed due to binding VRF {vrf_name}.")
+    run.say(f"Interface {interface_name} IP disabled and address(es) removed due to binding VRF {vrf_name}.")
 
 
-def _bindable(one: Run, name: str) -> str:
+def _bindable(run: Run, name: str) -> str:
     table = table_of(name, "get_entry")
     if not table:
-        one.fail(VALID_KINDS)
+        run.fail(VALID_KINDS)
     return f"{table}|{name}"
 
 
 @vrf.leaf("unbind", "Unbind the interface to VRF", name_argument)
-def unbind(one: Run, interface_name: str) -> None:
-    db, key = one.db, _bindable(one, interface_name)
+def unbind(run: Run, interface_name: str) -> None:
+    db, key = run.db, _bindable(run, interface_name)
     row = db.get(key)
     if not row.get("vrf_name") and not row.get("vnet_name"):
         return
@@ -225,7 +225,7 @@ def unbind(one: Run, interface_name: str) -> None:
         db.put(key, {name: value for name, value in row.items() if name not in ("vrf_name", "vnet_name")})
     else:
         db.delete(key)
-    one.say(f"Interface {interface_name} IP disabled and address(es) removed due to unbinding VRF.")
+    run.say(f"Interface {interface_name} IP disabled and address(es) removed due to unbinding VRF.")
 
 
 ipv6 = interface.branch("ipv6", "Enable or Disable IPv6 processing on interface", cls=PlainGroup)
@@ -238,13 +238,13 @@ disable = ipv6.branch("disable", "Disble IPv6 processing on interface", cls=Plai
 
 
 @enable.leaf("use-link-local-only", "Enable IPv6 link local address on interface", name_argument)
-def enable_link_local(one: Run, interface_name: str) -> None:
-    set_link_local(one.db, _link_local_key(one, interface_name), "enable")
+def enable_link_local(run: Run, interface_name: str) -> None:
+    set_link_local(run.db, _link_local_key(run, interface_name), "enable")
 
 
 @disable.leaf("use-link-local-only", "Disable IPv6 link local address on interface", name_argument)
-def disable_link_local(one: Run, interface_name: str) -> None:
-    set_link_local(one.db, _link_local_key(one, interface_name), "disable")
+def disable_link_local(run: Run, interface_name: str) -> None:
+    set_link_local(run.db, _link_local_key(run, interface_name), "disable")
 
 
 def set_link_local(db: ConfigDb, key: str, mode: str) -> None:
@@ -262,17 +262,17 @@ def set_link_local(db: ConfigDb, key: str, mode: str) -> None:
 _LINK_LOCAL = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE"}
 
 
-def _link_local_key(one: Run, name: str) -> str:
+def _link_local_key(run: Run, name: str) -> str:
     """Return the row of an interface that may carry IPv6 by itself."""
-    db, table = one.db, next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
+    db, table = run.db, next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
     if not table:
-        one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(one, name)
+        run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
+    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(run, name)
     if not known:
-        one.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
+        run.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
     for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
         if held:
-            one.fail(f"{name} is configured as a member of {group}. Cannot configure the IPv6 link local mode!")
+            run.fail(f"{name} is configured as a member of {group}. Cannot configure the IPv6 link local mode!")
     return f"{table}|{name}"
 
 
@@ -280,22 +280,22 @@ mpls = interface.branch("mpls", "Add or remove MPLS")
 
 
 @mpls.leaf("add", "Add MPLS operation on the interface", name_argument)
-def mpls_add(one: Run, interface_name: str) -> None:
-    _set_mpls(one, interface_name, "enable")
+def mpls_add(run: Run, interface_name: str) -> None:
+    _set_mpls(run, interface_name, "enable")
 
 
 @mpls.leaf("remove", "Remove MPLS operation from the interface", name_argument)
-def mpls_remove(one: Run, interface_name: str) -> None:
-    _set_mpls(one, interface_name, "disable")
+def mpls_remove(run: Run, interface_name: str) -> None:
+    _set_mpls(run, interface_name, "disable")
 
 
-def _set_mpls(one: Run, name: str, state: str) -> None:
+def _set_mpls(run: Run, name: str, state: str) -> None:
     table = table_of(name, "set_entry")
     if name == "null":  # is_interface_in_config_db refuses no other name
-        one.fail(f"interface {name} doesn`t exist")
+        run.fail(f"interface {name} doesn`t exist")
     if not table:
-        one.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    one.db.put(f"{table}|{name}", {"mpls": state})
+        run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
+    run.db.put(f"{table}|{name}", {"mpls": state})
 
 
 pfc = interface.branch("pfc", "Set PFC configuration.")
@@ -306,9 +306,9 @@ _asic = option("--namespace", "-n", type=Choice([""]), show_default=True, help="
 
 
 @pfc.leaf("asymmetric", "Set asymmetric PFC configuration.", name_argument, _on_off, _asic)
-def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None) -> None:
+def asymmetric(run: Run, interface_name: str, status: str, namespace: str | None) -> None:
     # the program behind it writes without a look at the ports
-    one.db.set_fields(f"PORT|{interface_name}", {"pfc_asym": status})
+    run.db.set_fields(f"PORT|{interface_name}", {"pfc_asym": status})
 
 
 @pfc.leaf(
@@ -319,26 +319,26 @@ def asymmetric(one: Run, interface_name: str, status: str, namespace: str | None
     _on_off,
     _asic,
 )
-def priority(one: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
+def priority(run: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
     key = f"PORT_QOS_MAP|{interface_name}"
-    if key not in one.db.rows:
-        finish(one, Result(out=f"Cannot find interface {interface_name}\n"))
+    if key not in run.db.rows:
+        finish(run, Result(out=f"Cannot find interface {interface_name}\n"))
         return
-    enabled = {one_priority for one_priority in one.db.get(key).get("pfc_enable", "").split(",") if one_priority}
+    enabled = {one_priority for one_priority in run.db.get(key).get("pfc_enable", "").split(",") if one_priority}
     if (priority in enabled) == (status == "on"):
         state = "has already been enabled" if status == "on" else "is not enabled"
-        finish(one, Result(out=f"Priority {priority} {state} on {interface_name}\n"))
+        finish(run, Result(out=f"Priority {priority} {state} on {interface_name}\n"))
         return
     enabled ^= {priority}
-    one.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
+    run.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})
 
 
 @interface.leaf("cable-length", "Set interface cable length", name_argument, argument("length", metavar="<length>"))
-def cable_length(one: Run, interface_name: str, length: str) -> None:
-    if one.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
-        one.fail("This command can only be supported on a system with dynamic buffer enabled")
-    if f"PORT|{interface_name}" not in one.db.rows:
-        one.fail(f"Port {interface_name} doesn't exist")
+def cable_length(run: Run, interface_name: str, length: str) -> None:
+    if run.db.get("DEVICE_METADATA|localhost").get("buffer_model") != "dynamic":
+        run.fail("This command can only be supported on a system with dynamic buffer enabled")
+    if f"PORT|{interface_name}" not in run.db.rows:
+        run.fail(f"Port {interface_name} doesn't exist")
     if not length.endswith("m"):
-        one.fail("Invalid cable length. Should be in format <num>m, like 300m")
-    one.db.set_fields(f"CABLE_LENGTH|{next(iter(one.db.table('CABLE_LENGTH')))}", {interface_name: length})
+        run.fail("Invalid cable length. Should be in format <num>m, like 300m")
+    run.db.set_fields(f"CABLE_LENGTH|{next(iter(run.db.table('CABLE_LENGTH')))}", {interface_name: length})

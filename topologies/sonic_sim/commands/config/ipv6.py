@@ -11,8 +11,8 @@ disable = ipv6.branch("disable", "Disable IPv6 on all interfaces ", cls=PlainGro
 
 
 @enable.leaf("link-local", "Enable IPv6 link-local on all interfaces ")
-def enable_link_local(one: Run) -> None:
-    db = one.db
+def enable_link_local(run: Run) -> None:
+    db = run.db
     for name in list(db.table("VLAN")):
         set_link_local(db, f"VLAN_INTERFACE|{name}", "enable")
     for name in list(db.table("PORTCHANNEL")):
@@ -24,8 +24,8 @@ def enable_link_local(one: Run) -> None:
 
 
 @disable.leaf("link-local", "Disable IPv6 link local on all interfaces ")
-def disable_link_local(one: Run) -> None:
+def disable_link_local(run: Run) -> None:
     for table in ("INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"):
-        for key in list(one.db.table(table)):
+        for key in list(run.db.table(table)):
             if "|" not in key:
-                set_link_local(one.db, f"{table}|{key}", "disable")
+                set_link_local(run.db, f"{table}|{key}", "disable")

@@ -29,10 +29,10 @@ def _threshold(short: str, field: str) -> click.Option:
     *(_threshold(*pair) for pair in FIELDS.items()), flag("-v", "--verbose", help="Enable verbose output"),
     option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
-def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
+def ecn(run: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
     given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
     words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
-    _pass_on(one, run_ecnconfig, words + (["-vv"] if verbose else []) + _asic(namespace), verbose)
+    _pass_on(run, run_ecnconfig, words + (["-vv"] if verbose else []) + _asic(namespace), verbose)
 
 
 @config.leaf(
@@ -44,10 +44,10 @@ def ecn(one: Run, profile: str, verbose: bool, namespace: str | None, **values: 
     flag("--verbose", "-vv", help="Enable verbose output"),
     option("--namespace", "-n", help="Namespace name or all"),
 )  # fmt: skip
-def mmu(one: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
+def mmu(run: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
     words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
     _pass_on(
-        one,
+        run,
         run_mmuconfig,
         ["mmuconfig", "-p", p, *words, *_asic(namespace), *(["-vv"] if verbose else [])],
         verbose=False,
@@ -58,11 +58,11 @@ def _asic(namespace: str | None) -> list[str]:
     return [] if namespace is None else ["-n", namespace]
 
 
-def _pass_on(one: Run, handler: Handler, words: list[str], verbose: bool) -> None:
+def _pass_on(run: Run, handler: Handler, words: list[str], verbose: bool) -> None:
     """Run another program and end as it does."""
     if verbose:
-        one.say(f"Running command: {' '.join(words)}")
-    finish(one, handler(Call(one.device, words)))
+        run.say(f"Running command: {' '.join(words)}")
+    finish(run, handler(Call(run.device, words)))
 
 
 pfcwd = config.branch("pfcwd", "Configure pfc watchdog")
@@ -82,18 +82,18 @@ Example:
     argument("detection-time", type=Range(100, 5000)),
 )
 def start(
-    one: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
+    run: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
     verbose: bool,
 ) -> None:  # fmt: skip
     words = ["pfcwd", "start", *(["--action", action] if action else [])]
     words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
     words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
-    _pass_on(one, run_pfcwd, words, verbose)
+    _pass_on(run, run_pfcwd, words, verbose)
 
 
 @pfcwd.leaf("stop", "Stop PFC watchdog", _verbose)
-def stop(one: Run, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "stop"], verbose)
+def stop(run: Run, verbose: bool) -> None:
+    _pass_on(run, run_pfcwd, ["pfcwd", "stop"], verbose)
 
 
 @pfcwd.leaf(
@@ -102,14 +102,14 @@ def stop(one: Run, verbose: bool) -> None:
     _verbose,
     argument("poll_interval", type=Range(100, 3000)),
 )
-def interval(one: Run, poll_interval: int, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
+def interval(run: Run, poll_interval: int, verbose: bool) -> None:
+    _pass_on(run, run_pfcwd, ["pfcwd", "interval", str(poll_interval)], verbose)
 
 
 def _switch(name: str, text: str) -> None:
     @pfcwd.leaf(name, text, _verbose, argument(name, type=Choice(["enable", "disable"])))
-    def command(one: Run, verbose: bool, **values: str) -> None:
-        _pass_on(one, run_pfcwd, ["pfcwd", name, values[name]], verbose)
+    def command(run: Run, verbose: bool, **values: str) -> None:
+        _pass_on(run, run_pfcwd, ["pfcwd", name, values[name]], verbose)
 
 
 _switch("counter_poll", "Enable/disable counter polling")
@@ -117,5 +117,5 @@ _switch("big_red_switch", "Enable/disable BIG_RED_SWITCH mode")
 
 
 @pfcwd.leaf("start_default", "Start PFC WD by default configurations", _verbose)
-def start_default(one: Run, verbose: bool) -> None:
-    _pass_on(one, run_pfcwd, ["pfcwd", "start_default"], verbose)
+def start_default(run: Run, verbose: bool) -> None:
+    _pass_on(run, run_pfcwd, ["pfcwd", "start_default"], verbose)

@@ -45,74 +45,74 @@ erspan = mirror.branch("erspan", "ERSPAN mirror_session")
 span = mirror.branch("span", "SPAN mirror session")
 
 
-def _add_session(one: Run, session_name: str, kind: str, **values: Any) -> None:
+def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
     port, source, direction = values.get("dst_port"), values.get("src_port"), values.get("direction")
-    if one.db.get(f"MIRROR_SESSION|{session_name}"):
-        one.stop(f"Error: {session_name} already exists", 0)
+    if run.db.get(f"MIRROR_SESSION|{session_name}"):
+        run.stop(f"Error: {session_name} already exists", 0)
     if port:
-        _check_destination(one, port)
+        _check_destination(run, port)
     for name in source.split(",") if source else ():
-        if not is_interface(one, name):
-            one.fail(f"Error: Source Interface {name} is invalid")
+        if not is_interface(run, name):
+            run.fail(f"Error: Source Interface {name} is invalid")
         if port == name:
-            one.fail("Error: Destination Interface cant be same as Source Interface")
-    _check_other_sessions(one, port, source, direction)
+            run.fail("Error: Destination Interface cant be same as Source Interface")
+    _check_other_sessions(run, port, source, direction)
     if direction and direction not in ("rx", "tx", "both"):
-        one.fail(f"Error: Direction {direction} is invalid")
+        run.fail(f"Error: Direction {direction} is invalid")
     values["direction"] = (direction or "both").upper() if source else None
     row = {name: str(value) for name, value in values.items() if value is not None}
-    one.db.put(f"MIRROR_SESSION|{session_name}", {"type": kind, **row})
+    run.db.put(f"MIRROR_SESSION|{session_name}", {"type": kind, **row})
 
 
-def _check_destination(one: Run, port: str) -> None:
-    db, text = one.db, f"Error: Destination Interface {port}"
+def _check_destination(run: Run, port: str) -> None:
+    db, text = run.db, f"Error: Destination Interface {port}"
     for wrong, why in (
-        (not is_interface(one, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
+        (not is_interface(run, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
         (vlans_of(db, port), "has vlan config"), (port_channel_of(db, port), "has portchannel config"),
         (f"INTERFACE|{port}" in db.rows, "is a L3 interface"),
     ):  # fmt: skip
         if wrong:
-            one.fail(f"{text} {why}")
+            run.fail(f"{text} {why}")
 
 
-def _check_other_sessions(one: Run, port: str | None, source: str | None, direction: str | None) -> None:
+def _check_other_sessions(run: Run, port: str | None, source: str | None, direction: str | None) -> None:
     """Refuse ports that another session has."""
-    for row in one.db.table("MIRROR_SESSION").values():
+    for row in run.db.table("MIRROR_SESSION").values():
         if port and row.get("dst_port") == port:
-            one.fail(f"Error: Destination Interface {port} already has mirror config")
+            run.fail(f"Error: Destination Interface {port} already has mirror config")
         if port and port in row.get("src_port", "").split(","):
-            one.fail(f"Error: Destination Interface {port} already has mirror config")
+            run.fail(f"Error: Destination Interface {port} already has mirror config")
         for name in source.split(",") if source else ():
             if row.get("dst_port") == name:
-                one.fail(f"Error: Source Interface {name} already has mirror config")
+                run.fail(f"Error: Source Interface {name} already has mirror config")
             held = row.get("direction", "").lower()
             if name in row.get("src_port", "").split(",") and (
                 direction in (None, "both") or held in (direction, "both")
             ):
-                one.fail(f"Error: Source Interface {name} already has mirror config in same direction")
+                run.fail(f"Error: Source Interface {name} already has mirror config in same direction")
 
 
 @mirror.leaf("add", "Add ERSPAN mirror session.(Legacy support)", *_erspan, option("--policer"))
-def mirror_add(one: Run, **values: Any) -> None:
-    _add_session(one, kind="ERSPAN", **values)
+def mirror_add(run: Run, **values: Any) -> None:
+    _add_session(run, kind="ERSPAN", **values)
 
 
 @erspan.leaf("add", "Add ERSPAN mirror session", *_erspan, *_source, option("--policer"))
-def erspan_add(one: Run, **values: Any) -> None:
-    _add_session(one, kind="ERSPAN", **values)
+def erspan_add(run: Run, **values: Any) -> None:
+    _add_session(run, kind="ERSPAN", **values)
 
 
 @span.leaf(
     "add", "Add SPAN mirror session", _name, argument("dst_port", metavar="<dst_port>"), *_source,
     argument("queue", metavar="[queue]", type=Range(0, 255), required=False), option("--policer"),
 )  # fmt: skip
-def span_add(one: Run, **values: Any) -> None:
-    _add_session(one, kind="SPAN", **values)
+def span_add(run: Run, **values: Any) -> None:
+    _add_session(run, kind="SPAN", **values)
 
 
 @mirror.leaf("remove", "Delete mirror session", _name)
-def mirror_remove(one: Run, session_name: str) -> None:
-    one.db.delete(f"MIRROR_SESSION|{session_name}")
+def mirror_remove(run: Run, session_name: str) -> None:
+    run.db.delete(f"MIRROR_SESSION|{session_name}")
 
 
 warm = config.branch("warm_restart", "warm_restart-related configuration tasks",
@@ -122,10 +122,10 @@ warm = config.branch("warm_restart", "warm_restart-related configuration tasks",
 
 def _enable(name: str, value: str) -> None:
     @warm.leaf(name, "", argument("module", metavar="<module>", default="system", required=False))
-    def command(one: Run, module: str) -> None:
-        if module != "system" and f"FEATURE|{module}" not in one.db.rows:
-            one.leave(f"Feature {module} is unknown")
-        rows = one.device.other.setdefault(STATE, {})
+    def command(run: Run, module: str) -> None:
+        if module != "system" and f"FEATURE|{module}" not in run.db.rows:
+            run.leave(f"Feature {module} is unknown")
+        rows = run.device.other.setdefault(STATE, {})
         rows.setdefault(f"WARM_RESTART_ENABLE_TABLE|{module}", {})["enable"] = value
 
 
@@ -135,10 +135,10 @@ _enable("disable", "false")
 
 def _timer(daemon: str, most: int, key: str) -> None:
     @warm.leaf(f"{daemon}_timer", "", argument("seconds", metavar="<seconds>", type=Integer()))
-    def command(one: Run, seconds: int) -> None:
+    def command(run: Run, seconds: int) -> None:
         if not 1 <= seconds < most:
-            one.fail(f"{daemon} warm restart timer must be in range 1-{most}")
-        one.db.set_fields(f"WARM_RESTART|{key}", {f"{daemon}_timer": str(seconds)})
+            run.fail(f"{daemon} warm restart timer must be in range 1-{most}")
+        run.db.set_fields(f"WARM_RESTART|{key}", {f"{daemon}_timer": str(seconds)})
 
 
 _timer("neighsyncd", 9999, "swss")
@@ -148,19 +148,19 @@ _timer("teamsyncd", 3600, "teamd")
 
 @warm.leaf("bgp_eoiu", "", argument("enable", metavar="<enable>", default="true", required=False,
                                     type=Choice(["true", "false"])))  # fmt: skip
-def bgp_eoiu(one: Run, enable: str) -> None:
-    one.db.set_fields("WARM_RESTART|bgp", {"bgp_eoiu": enable})
+def bgp_eoiu(run: Run, enable: str) -> None:
+    run.db.set_fields("WARM_RESTART|bgp", {"bgp_eoiu": enable})
 
 
 telemetry = config.branch("watermark", "Configure watermark").branch("telemetry", "Configure watermark telemetry")
 
 
 @telemetry.leaf("interval", "Configure watermark telemetry interval", argument("interval"))
-def watermark_interval(one: Run, interval: str) -> None:
+def watermark_interval(run: Run, interval: str) -> None:
     try:
         seconds = int(interval)
     except ValueError:
-        one.complain("usage: watermarkcfg [-h] [-s] [-c CONFIG_INTERVAL] [-v]")
-        one.leave(f"watermarkcfg: error: argument -c/--config-interval: invalid int value: {interval!r}", 2)
+        run.complain("usage: watermarkcfg [-h] [-s] [-c CONFIG_INTERVAL] [-v]")
+        run.leave(f"watermarkcfg: error: argument -c/--config-interval: invalid int value: {interval!r}", 2)
     if seconds:  # watermarkcfg takes 0 for an option that is not given
-        one.db.put("WATERMARK_TABLE|TELEMETRY_INTERVAL", {"interval": str(seconds)})
+        run.db.put("WATERMARK_TABLE|TELEMETRY_INTERVAL", {"interval": str(seconds)})

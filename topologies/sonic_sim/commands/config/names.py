@@ -28,35 +28,35 @@ def interface_table(name: str) -> str:
     return next((table for start, table in kinds.items() if name.startswith(start)), "")
 
 
-def by_alias(one: Run) -> bool:
+def by_alias(run: Run) -> bool:
     """Tell whether the commands of this shell name ports by their aliases."""
-    return (one.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias"
+    return (run.call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias"
 
 
-def ports_by_name(one: Run) -> dict[str, Hash]:
+def ports_by_name(run: Run) -> dict[str, Hash]:
     """Return the rows of the ports, sorted as SONiC's library reads them; without any, every command aborts."""
-    ports = dict(sorted(one.db.table("PORT").items()))
+    ports = dict(sorted(run.db.table("PORT").items()))
     if not ports:
-        one.say("port_dict is None!")
+        run.say("port_dict is None!")
         raise click.Abort
     return ports
 
 
-def meant(one: Run, text: str) -> str:
+def meant(run: Run, text: str) -> str:
     """Return the interface that a word means where ports are named by their aliases (interface_alias_to_name)."""
-    if not by_alias(one):
+    if not by_alias(run):
         return text
     alias, dot, number = text.partition(".")
-    for name, row in ports_by_name(one).items():
+    for name, row in ports_by_name(run).items():
         if alias_of(row) == alias:
             return name + dot + number
     return text
 
 
-def finish(one: Run, result: Result) -> None:
+def finish(run: Run, result: Result) -> None:
     """End as a program did that the command ran; ports in its lines get their aliases (run_command_in_alias_mode)."""
-    lines = result.out.splitlines(keepends=True) if by_alias(one) else [result.out]
-    one.finish(replace(result, out="".join(in_alias_words(one, line) if by_alias(one) else line for line in lines)))
+    lines = result.out.splitlines(keepends=True) if by_alias(run) else [result.out]
+    run.finish(replace(result, out="".join(in_alias_words(run, line) if by_alias(run) else line for line in lines)))
 
 
 def alias_of(row: Hash) -> str:
@@ -66,22 +66,22 @@ def alias_of(row: Hash) -> str:
     return row["alias"]
 
 
-def in_alias_words(one: Run, line: str) -> str:
+def in_alias_words(run: Run, line: str) -> str:
     """Return a line with the names of ports replaced where they stand as words.
 
     Raises ProgramError where any port has no alias.
     """
-    for name, row in sorted(one.db.table("PORT").items()):
+    for name, row in sorted(run.db.table("PORT").items()):
         line = re.sub(rf"(^|\s){name}($|,?\s)", rf"\1{alias_of(row)}\2", line)
     return line
 
 
-def is_interface(one: Run, text: str) -> bool:
+def is_interface(run: Run, text: str) -> bool:
     """Tell whether a name is that of a port, port channel, subinterface or loopback."""
-    name = meant(one, text)
-    ports_by_name(one)
+    name = meant(run, text)
+    ports_by_name(run)
     return any(
-        f"{table}|{name}" in one.db.rows
+        f"{table}|{name}" in run.db.rows
         for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
     )
 

@@ -18,14 +18,14 @@ def _is_valid(name: str) -> bool:
     return name.startswith("PortChannel") and number.isdigit() and int(number) <= 9999 and len(name) <= NAME_MAX
 
 
-def _check_name(one: Run, name: str, more: str = "") -> None:
+def _check_name(run: Run, name: str, more: str = "") -> None:
     if not _is_valid(name):
-        one.fail(f"{name} is invalid!, {_FORM}{more}")
+        run.fail(f"{name} is invalid!, {_FORM}{more}")
 
 
-def _must_exist(one: Run, name: str) -> None:
-    if f"PORTCHANNEL|{name}" not in one.db.rows:
-        one.fail(f"{name} is not present.")
+def _must_exist(run: Run, name: str) -> None:
+    if f"PORTCHANNEL|{name}" not in run.db.rows:
+        run.fail(f"{name} is not present.")
 
 
 @portchannel.leaf(
@@ -36,84 +36,84 @@ def _must_exist(one: Run, name: str) -> None:
     option("--fallback", default="false"),
     option("--fast-rate", default="false", type=Choice(["true", "false"], case_sensitive=False)),
 )
-def add(one: Run, portchannel_name: str, min_links: int, fallback: str, fast_rate: str) -> None:
-    _check_name(one, portchannel_name, f" and its length should not exceed {NAME_MAX} characters")
-    if f"PORTCHANNEL|{portchannel_name}" in one.db.rows:
-        one.fail(f"{portchannel_name} already exists!")
+def add(run: Run, portchannel_name: str, min_links: int, fallback: str, fast_rate: str) -> None:
+    _check_name(run, portchannel_name, f" and its length should not exceed {NAME_MAX} characters")
+    if f"PORTCHANNEL|{portchannel_name}" in run.db.rows:
+        run.fail(f"{portchannel_name} already exists!")
     row = {"admin_status": "up", "mtu": "9100", "lacp_key": "auto", "fast_rate": fast_rate, "min_links": str(min_links)}
-    one.db.put(f"PORTCHANNEL|{portchannel_name}", row | ({"fallback": "true"} if fallback != "false" else {}))
+    run.db.put(f"PORTCHANNEL|{portchannel_name}", row | ({"fallback": "true"} if fallback != "false" else {}))
 
 
 @portchannel.leaf("del", "Remove port channel", _channel)
-def remove(one: Run, portchannel_name: str) -> None:
-    _check_name(one, portchannel_name)
-    _must_exist(one, portchannel_name)
-    for vlan in vlans_of(one.db, portchannel_name):
-        one.fail(f"{portchannel_name} has vlan {vlan} configured, remove vlan membership to proceed")
-    if any(key.partition("|")[0] == portchannel_name for key in one.db.table("PORTCHANNEL_MEMBER")):
+def remove(run: Run, portchannel_name: str) -> None:
+    _check_name(run, portchannel_name)
+    _must_exist(run, portchannel_name)
+    for vlan in vlans_of(run.db, portchannel_name):
+        run.fail(f"{portchannel_name} has vlan {vlan} configured, remove vlan membership to proceed")
+    if any(key.partition("|")[0] == portchannel_name for key in run.db.table("PORTCHANNEL_MEMBER")):
         todo = "Remove members before deleting Portchannel!"
-        one.fail(f"Error: Portchannel {portchannel_name} contains members. {todo}")
-    one.db.delete(f"PORTCHANNEL|{portchannel_name}")
+        run.fail(f"Error: Portchannel {portchannel_name} contains members. {todo}")
+    run.db.delete(f"PORTCHANNEL|{portchannel_name}")
 
 
 member = portchannel.branch("member", "")
 
 
 @member.leaf("add", "Add member to port channel", _channel, _port)
-def member_add(one: Run, portchannel_name: str, port_name: str) -> None:
-    db = one.db
+def member_add(run: Run, portchannel_name: str, port_name: str) -> None:
+    db = run.db
     if any(row.get("dst_port") == port_name for row in db.table("MIRROR_SESSION").values()):
-        one.fail(f"{port_name} is configured as mirror destination port")
-    if not port_name.startswith("Ethernet") or not is_interface(one, port_name):
-        one.fail(INVALID_NAME)
-    _check_name(one, portchannel_name)
-    _must_exist(one, portchannel_name)
+        run.fail(f"{port_name} is configured as mirror destination port")
+    if not port_name.startswith("Ethernet") or not is_interface(run, port_name):
+        run.fail(INVALID_NAME)
+    _check_name(run, portchannel_name)
+    _must_exist(run, portchannel_name)
     if f"INTERFACE|{port_name}" in db.rows:
-        one.fail(f" {port_name} has ip address configured")
+        run.fail(f" {port_name} has ip address configured")
     if any(key.partition(".")[0] == port_name for key in db.table("VLAN_SUB_INTERFACE")):
-        one.fail(f" {port_name} has subinterfaces configured")
+        run.fail(f" {port_name} has subinterfaces configured")
     for vlan in vlans_of(db, port_name):
-        one.fail(f"{port_name} Interface configured as VLAN_MEMBER under vlan : {vlan}")
+        run.fail(f"{port_name} Interface configured as VLAN_MEMBER under vlan : {vlan}")
     parent = port_channel_of(db, port_name)
     if parent:
-        one.fail(f"{port_name} Interface is already member of {parent} ")
-    _check_settings(one, portchannel_name, port_name)
+        run.fail(f"{port_name} Interface is already member of {parent} ")
+    _check_settings(run, portchannel_name, port_name)
     tables = [name for name, row in db.table("ACL_TABLE").items() if port_name in row.get("ports@", "").split(",")]
     if tables:
-        one.fail(f"Port {port_name} is already bound to following ACL_TABLES: {tables}")
+        run.fail(f"Port {port_name} is already bound to following ACL_TABLES: {tables}")
     db.put(f"PORTCHANNEL_MEMBER|{portchannel_name}|{port_name}", {})
 
 
-def _check_settings(one: Run, channel: str, port: str) -> None:
+def _check_settings(run: Run, channel: str, port: str) -> None:
     """Refuse a port whose speed, MTU or TPID is not that of the port channel."""
-    db, row = one.db, one.db.get(f"PORT|{port}")
+    db, row = run.db, run.db.get(f"PORT|{port}")
     for key in db.table("PORTCHANNEL_MEMBER"):
         name, _, other = key.partition("|")
         if name == channel and db.get(f"PORT|{other}").get("speed") != row.get("speed"):
-            one.fail(f"Port speed of {port} is different than the other members of the portchannel {channel}")
+            run.fail(f"Port speed of {port} is different than the other members of the portchannel {channel}")
     wanted = db.get(f"PORTCHANNEL|{channel}").get("mtu")
     if wanted and row.get("mtu", wanted) != wanted:
-        one.fail(f"Port MTU of {port} is different than the {channel} MTU size")
+        run.fail(f"Port MTU of {port} is different than the {channel} MTU size")
     if row.get("tpid", "0x8100") != "0x8100":
-        one.fail(f"Port TPID of {port}: {row['tpid']} is not at default 0x8100")
+        run.fail(f"Port TPID of {port}: {row['tpid']} is not at default 0x8100")
 
 
 @member.leaf("del", "Remove member from portchannel", _channel, _port)
-def member_del(one: Run, portchannel_name: str, port_name: str) -> None:
-    _check_name(one, portchannel_name)
-    if not is_interface(one, port_name):
-        one.fail(INVALID_NAME)
-    _must_exist(one, portchannel_name)
-    if not one.db.delete(f"PORTCHANNEL_MEMBER|{portchannel_name}|{port_name}"):
-        one.fail(f"{port_name} is not a member of portchannel {portchannel_name}")
+def member_del(run: Run, portchannel_name: str, port_name: str) -> None:
+    _check_name(run, portchannel_name)
+    if not is_interface(run, port_name):
+        run.fail(INVALID_NAME)
+    _must_exist(run, portchannel_name)
+    if not run.db.delete(f"PORTCHANNEL_MEMBER|{portchannel_name}|{port_name}"):
+        run.fail(f"{port_name} is not a member of portchannel {portchannel_name}")
 
 
 retry_count_group = portchannel.branch("retry-count", "")
 
 
 @retry_count_group.leaf("get", "Get the retry count for a port channel", _channel)
-def get_retry_count(one: Run, portchannel_name: str) -> None:
-    _retry(one, portchannel_name, "get")
+def get_retry_count(run: Run, portchannel_name: str) -> None:
+    _retry(run, portchannel_name, "get")
 
 
 @retry_count_group.leaf(
@@ -122,12 +122,12 @@ def get_retry_count(one: Run, portchannel_name: str) -> None:
     _channel,
     argument("retry_count", metavar="<retry_count>", type=Range(3, 10)),
 )
-def set_retry_count(one: Run, portchannel_name: str, retry_count: int) -> None:
-    _retry(one, portchannel_name, "set")
+def set_retry_count(run: Run, portchannel_name: str, retry_count: int) -> None:
+    _retry(run, portchannel_name, "set")
 
 
-def _retry(one: Run, name: str, verb: str) -> None:
+def _retry(run: Run, name: str, verb: str) -> None:
     """Fail as where teamd's control program is not there: no LACP is simulated."""
-    _check_name(one, name)
-    _must_exist(one, name)
-    one.fail(f"Unable to {verb} the retry count: teamdctl could not be run")
+    _check_name(run, name)
+    _must_exist(run, name)
+    run.fail(f"Unable to {verb} the retry count: teamdctl could not be run")

@@ -213,16 +213,16 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
     """Add a command that hands its value to portconfig."""
 
     @interface.leaf(name, text, name_argument, argument(value, metavar=f"<{value}>", type=kind), verbose_flag)
-    def command(one: Run, interface_name: str, verbose: bool, **values: Any) -> None:
-        if option == "-m" and port_channel_of(one.db, interface_name):
-            one.fail("'interface_name' is in portchannel!")
+    def command(run: Run, interface_name: str, verbose: bool, **values: Any) -> None:
+        if option == "-m" and port_channel_of(run.db, interface_name):
+            run.fail("'interface_name' is in portchannel!")
         words = ["portconfig", "-p", interface_name, option, str(values[value]), *(["-vv"] if verbose else [])]
         if verbose:
-            one.say(f"Running command: {' '.join(words)}")
-        finish(one, portconfig(Call(one.device, words)))
-        if option == "-m" and interface_name in one.device.by_hand:
+            run.say(f"Running command: {' '.join(words)}")
+        finish(run, portconfig(Call(run.device, words)))
+        if option == "-m" and interface_name in run.device.by_hand:
             # portmgrd sets the interface whenever the row is written (sonic-swss cfgmgr/portmgr.cpp).
-            one.device.by_hand[interface_name].mtu = None
+            run.device.by_hand[interface_name].mtu = None
 
 
 _passed_on("speed", "-s", "Set interface speed", "interface_speed")

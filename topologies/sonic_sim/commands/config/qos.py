@@ -36,63 +36,63 @@ qos = config.branch("qos", "QoS-related configuration tasks")
 
 
 @qos.leaf("clear", "Clear QoS configuration", _verbose)
-def clear(one: Run, verbose: bool) -> None:
-    _clear(one)
+def clear(run: Run, verbose: bool) -> None:
+    _clear(run)
 
 
-def _clear(one: Run) -> None:
+def _clear(run: Run) -> None:
     for table in _TABLES:
-        one.db.delete_table(table)
+        run.db.delete_table(table)
 
 
-def _localhost(one: Run) -> Mapping[str, str]:
-    return one.db.get("DEVICE_METADATA|localhost")
+def _localhost(run: Run) -> Mapping[str, str]:
+    return run.db.get("DEVICE_METADATA|localhost")
 
 
-def _cleared(one: Run, wait: bool, verbose: bool) -> bool:
+def _cleared(run: Run, wait: bool, verbose: bool) -> bool:
     """Delete the tables; with the dynamic model wait until the buffers of APPL_DB are gone."""
-    _clear(one)
-    if not wait or _localhost(one).get("buffer_model") != "dynamic":
+    _clear(run)
+    if not wait or _localhost(run).get("buffer_model") != "dynamic":
         return True
-    left = [(pattern, found) for pattern in _CLEARING if (found := _applied(one, pattern))]
+    left = [(pattern, found) for pattern in _CLEARING if (found := _applied(run, pattern))]
     if not left:
         return True
     rounds = int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(left)))
     for pattern, found in left * (rounds if verbose else 0):
-        one.say(f"Some entries matching {pattern} still exist: {found}")
-    one.seconds = _CLEAR_WAIT_S
-    one.say("Operation not completed successfully, please save and reload configuration.")
+        run.say(f"Some entries matching {pattern} still exist: {found}")
+    run.seconds = _CLEAR_WAIT_S
+    run.say("Operation not completed successfully, please save and reload configuration.")
     return False
 
 
-def _applied(one: Run, pattern: str) -> str:
-    return next((key for key in rows_of_database(one.device, APPL, pattern) if fnmatchcase(key, pattern)), "")
+def _applied(run: Run, pattern: str) -> str:
+    return next((key for key in rows_of_database(run.device, APPL, pattern) if fnmatchcase(key, pattern)), "")
 
 
-def _template_files(one: Run, dynamic: bool) -> tuple[str, str]:
+def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
     """Return the paths of the templates of buffers and QoS. Raises ProgramError without a SKU."""
-    sku = _localhost(one).get("hwsku")
+    sku = _localhost(run).get("hwsku")
     if sku is None:
         raise ProgramError("TypeError: join() argument must be str, bytes, or os.PathLike object, not 'NoneType'")
-    folder = f"{platform_folder(one.device)}/{sku}"
+    folder = f"{platform_folder(run.device)}/{sku}"
     return f"{folder}/buffers{'_dynamic' if dynamic else ''}.json.j2", f"{folder}/qos.json.j2"
 
 
-def _missing(one: Run, buffers: str, maps: str) -> str:
+def _missing(run: Run, buffers: str, maps: str) -> str:
     """Return what SONiC says of templates that the image lacks; end where they are not simulated."""
     try:
         for what, path in (("Buffer", buffers), ("QoS", maps)):
-            if sku_template(one.device, path) is None:
+            if sku_template(run.device, path) is None:
                 return f"{what} definition template not found at {path}"
     except NotSimulatedError as error:
-        one.leave(f"config qos reload: {error}")
+        run.leave(f"config qos reload: {error}")
     return ""
 
 
-def _generate(one: Run, *words: str, shown: bool = True) -> Result:
+def _generate(run: Run, *words: str, shown: bool = True) -> Result:
     if shown:
-        one.say(f"Running command: {' '.join((CFGGEN, *words))}")
-    return cfggen(Call(one.device, ["sonic-cfggen", *words], cwd=one.call.cwd))
+        run.say(f"Running command: {' '.join((CFGGEN, *words))}")
+    return cfggen(Call(run.device, ["sonic-cfggen", *words], cwd=run.call.cwd))
 
 
 @qos.leaf(
@@ -106,89 +106,89 @@ def _generate(one: Run, *words: str, shown: bool = True) -> Result:
     option("--dry_run", help="Dry run, writes config to the given file"),
 )
 def reload(
-    one: Run, ports: str | None, no_dynamic_buffer: bool, no_delay: bool, verbose: bool, json_data: str | None,
+    run: Run, ports: str | None, no_dynamic_buffer: bool, no_delay: bool, verbose: bool, json_data: str | None,
     dry_run: str | None,
 ) -> None:  # fmt: skip
     if ports:
-        _update_ports(one, ports.split(","), json_data, dry_run)
+        _update_ports(run, ports.split(","), json_data, dry_run)
         return
-    able = one.device.spec.asic in _DYNAMIC_VENDORS
+    able = run.device.spec.asic in _DYNAMIC_VENDORS
     dynamic = able and not no_dynamic_buffer
-    if "hwsku" in _localhost(one):
-        _missing(one, *_template_files(one, dynamic))  # before anything is deleted: the SKU may not be simulated
-    settled = bool(dry_run) or _cleared(one, not no_delay, verbose)
-    buffers, maps = _template_files(one, dynamic)
+    if "hwsku" in _localhost(run):
+        _missing(run, *_template_files(run, dynamic))  # before anything is deleted: the SKU may not be simulated
+    settled = bool(dry_run) or _cleared(run, not no_delay, verbose)
+    buffers, maps = _template_files(run, dynamic)
     model = "dynamic" if dynamic else "traditional"
-    changed = able and _localhost(one).get("buffer_model") != model
+    changed = able and _localhost(run).get("buffer_model") != model
     if changed:
-        one.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": model})
-    if missing := _missing(one, buffers, maps):
-        one.say(missing)
+        run.db.set_fields("DEVICE_METADATA|localhost", {"buffer_model": model})
+    if missing := _missing(run, buffers, maps):
+        run.say(missing)
     else:
-        _render(one, buffers, maps, json_data, dry_run)
+        _render(run, buffers, maps, json_data, dry_run)
     if changed:
-        one.say("Buffer calculation model updated, restarting swss is required to take effect")
+        run.say("Buffer calculation model updated, restarting swss is required to take effect")
     if not settled:
-        one.stop()
+        run.stop()
 
 
-def _render(one: Run, buffers: str, maps: str, json_data: str | None, dry_run: str | None) -> None:
+def _render(run: Run, buffers: str, maps: str, json_data: str | None, dry_run: str | None) -> None:
     start = ["-d"] if not dry_run else ["--additional-data", json_data] if json_data else []
     made = ("/tmp/cfg_buffer.json", "/tmp/cfg_qos.json")  # noqa: S108  paths inside the simulated switch
     templates = (f"{buffers},{made[0]}", f"{maps},{made[1]}")
-    one.finish(_generate(one, *start, "-t", templates[0], "-t", templates[1], "-y", VERSION_FILE))
-    result = _generate(one, "-j", made[0], "-j", made[1], "--print-data" if dry_run else "--write-to-db")
+    run.finish(_generate(run, *start, "-t", templates[0], "-t", templates[1], "-y", VERSION_FILE))
+    result = _generate(run, "-j", made[0], "-j", made[1], "--print-data" if dry_run else "--write-to-db")
     if not dry_run or result.exit:
-        one.finish(result)
+        run.finish(result)
     else:
-        _write(one, dry_run, json.loads(result.out))
+        _write(run, dry_run, json.loads(result.out))
 
 
-def _write(one: Run, path: str, tables: Mapping[str, Any]) -> None:
+def _write(run: Run, path: str, tables: Mapping[str, Any]) -> None:
     try:
         text = json.dumps(tables, sort_keys=True, indent=4)
-        one.device.files.write(one.call.path(path), text.encode(), now=one.device.clock.now())
+        run.device.files.write(run.call.path(path), text.encode(), now=run.device.clock.now())
     except FileNotFoundError as error:
         raise ProgramError(f"FileNotFoundError: [Errno 2] No such file or directory: {path!r}") from error
 
 
-def _update_ports(one: Run, ports: list[str], json_data: str | None, dry_run: str | None) -> None:
+def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: str | None) -> None:
     """Write the rows of some ports anew, and leave those of all others."""
-    buffers, maps = _template_files(one, _localhost(one).get("buffer_model") == "dynamic")
-    if missing := _missing(one, buffers, maps):
-        one.say(missing)
+    buffers, maps = _template_files(run, _localhost(run).get("buffer_model") == "dynamic")
+    if missing := _missing(run, buffers, maps):
+        run.say(missing)
         raise click.Abort
     for table in (*_OF_PORT, *_BELOW_PORT):
-        for key in one.db.table(table):
+        for key in run.db.table(table):
             if key.partition("|")[0] in ports:
-                one.db.delete(f"{table}|{key}")
+                run.db.delete(f"{table}|{key}")
     start = ["--additional-data", json_data] if json_data else ["-d"]
     words = ("-t", f"{buffers},config-db", "-t", f"{maps},config-db", "-y", VERSION_FILE, "--print-data")
-    result = _generate(one, *start, *words, shown=False)
-    one.err.append(result.err)
+    result = _generate(run, *start, *words, shown=False)
+    run.err.append(result.err)
     tables = read_document(result.out)
     known = [port for port in dict.fromkeys(ports) if port in tables.get("PORT", {})]
     if known:
-        _apply(one, _rows_of_ports(one, tables, known), dry_run)
+        _apply(run, _rows_of_ports(run, tables, known), dry_run)
     if left := [port for port in dict.fromkeys(ports) if port not in known]:
-        one.say(f"The port(s) {{{str(left)[1:-1]}}} are not updated because they do not exist")
+        run.say(f"The port(s) {{{str(left)[1:-1]}}} are not updated because they do not exist")
 
 
-def _apply(one: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
+def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
     if dry_run:
-        _write(one, dry_run, tables)
+        _write(run, dry_run, tables)
     else:
-        merge_into(one.db, tables)
+        merge_into(run.db, tables)
 
 
-def _rows_of_ports(one: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
+def _rows_of_ports(run: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
     """Return the rendered rows of ports; the cable lengths of all others are kept in theirs."""
     found = {
         table: {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}
         for table in (*_OF_PORT, *_BELOW_PORT)
     }
     lengths = {
-        name: one.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
+        name: run.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
         for name, row in tables.get("CABLE_LENGTH", {}).items()
     }
     return {table: rows for table, rows in (found | {"CABLE_LENGTH": lengths}).items() if rows}

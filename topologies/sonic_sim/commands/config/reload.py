@@ -39,24 +39,24 @@ _SECONDS = 30.0
     flag("-b", "--bypass-lock", help="Do reload without acquiring lock"),
     argument("filename", required=False),
 )
-def reload(one: Run, bypass_lock: bool, **options: Any) -> None:
+def reload(run: Run, bypass_lock: bool, **options: Any) -> None:
     if bypass_lock:
-        one.say(f"Bypass lock on {LOCK}")
-        _reload(one, **options)
+        run.say(f"Bypass lock on {LOCK}")
+        _reload(run, **options)
         return
-    holder = one.device.locks.take(LOCK)
+    holder = run.device.locks.take(LOCK)
     if holder is None:
-        one.stop(f"Failed to acquire lock on {LOCK}")
-    one.say(f"Acquired lock on {LOCK}")
-    one.ends.append(partial(one.device.locks.release, holder))
+        run.stop(f"Failed to acquire lock on {LOCK}")
+    run.say(f"Acquired lock on {LOCK}")
+    run.ends.append(partial(run.device.locks.release, holder))
     try:
-        _reload(one, **options)
+        _reload(run, **options)
     finally:
-        one.say(f"Released lock on {LOCK}")
+        run.say(f"Released lock on {LOCK}")
 
 
 def _reload(
-    one: Run,
+    run: Run,
     yes: bool,
     load_sysinfo: bool,
     no_service_restart: bool,
@@ -65,49 +65,49 @@ def _reload(
     filename: str | None,
 ) -> None:
     if not force and not no_service_restart:
-        _check_readiness(one)
+        _check_readiness(run)
     if not yes:
         form = f"{file_format} format" if filename is None else file_format
         where = "default config file(s)" if filename is None else f"file(s) {filename}"
-        one.confirm(f"Clear current config and reload config in {form} from the {where} ?")
+        run.confirm(f"Clear current config and reload config in {form} from the {where} ?")
     if file_format == "config_yang":
-        one.leave("config reload -t config_yang: files in the form of YANG are not simulated")
+        run.leave("config reload -t config_yang: files in the form of YANG are not simulated")
     if filename is not None:
         if len([part for part in filename.split(",") if part.strip()]) != 1:
-            one.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
-        _validate(one, filename, _document(one, filename))
-    if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
-        one.stop(_NOT_READY)
+            run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+        _validate(run, filename, _document(run, filename))
+    if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
+        run.stop(_NOT_READY)
     restart = not no_service_restart
     if restart:
-        one.say("Disabling container and routeCheck monitoring ...\nStopping SONiC target ...")
-        one.device.frr.stop()
+        run.say("Disabling container and routeCheck monitoring ...\nStopping SONiC target ...")
+        run.device.frr.stop()
     path = filename or CONFIG_FILE
-    if one.device.files.exists(one.call.path(path)):
-        _load(one, path, load_sysinfo)
+    if run.device.files.exists(run.call.path(path)):
+        _load(run, path, load_sysinfo)
     else:
-        one.say(f"The config file {path} doesn't exist")
+        run.say(f"The config file {path} doesn't exist")
     if restart:
-        one.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
-        one.say("Reloading Monit configuration ...")
-        _overwrite_mode(one.device)
-        one.device.start_services()
-        one.device.emit(Effect.DROP_SESSIONS)
-    one.seconds = _SECONDS if restart else 1.0
+        run.say("Restarting SONiC target ...\nEnabling container and routeCheck monitoring ...")
+        run.say("Reloading Monit configuration ...")
+        _overwrite_mode(run.device)
+        run.device.start_services()
+        run.device.emit(Effect.DROP_SESSIONS)
+    run.seconds = _SECONDS if restart else 1.0
 
 
-def _check_readiness(one: Run) -> None:
-    device, now = one.device, one.device.clock.now()
+def _check_readiness(run: Run) -> None:
+    device, now = run.device, run.device.clock.now()
     if device.times.frr_up > now:
-        one.stop("System is not up. Retry later or use -f to avoid system checks")
+        run.stop("System is not up. Retry later or use -f to avoid system checks")
     if now < device.times.swss_up + device.clock.real_s(SWSS_READY_S):
-        one.stop(_NOT_READY)
+        run.stop(_NOT_READY)
 
 
-def _document(one: Run, path: str) -> Any:
+def _document(run: Run, path: str) -> Any:
     """Return the JSON of a file. Raises ProgramError as ``read_json_file`` of config/main.py does."""
     try:
-        return json.loads(one.call.read(path))
+        return json.loads(run.call.read(path))
     except json.JSONDecodeError as error:
         raise ProgramError(f"Exception: {error}") from error
     except OSError as error:
@@ -120,25 +120,25 @@ def error_text(error: OSError, path: str) -> str:
     return f"{kinds.get(type(error), '[Errno 13] Permission denied')}: '{path}'"
 
 
-def _validate(one: Run, path: str, document: Any) -> None:
+def _validate(run: Run, path: str, document: Any) -> None:
     """Refuse a file that YANG refuses, or that has a table without a model."""
     if not isinstance(document, dict):
         return
     rule = ReloadRule()
     error = rule.violation(document)
     if error is not None:
-        one.say(error.printed, end="")
-        one.say(f"{path} fails YANG validation! Error: {error.reason}")
-        one.err.append(error.libyang)
+        run.say(error.printed, end="")
+        run.say(f"{path} fails YANG validation! Error: {error.reason}")
+        run.err.append(error.libyang)
         raise click.Abort
     if unknown := rule.unmodelled(document):
-        one.say(f"Config tables are missing yang models: dict_keys({unknown})")
+        run.say(f"Config tables are missing yang models: dict_keys({unknown})")
         raise click.Abort
 
 
-def _load(one: Run, path: str, load_sysinfo: bool) -> None:
+def _load(run: Run, path: str, load_sysinfo: bool) -> None:
     """Flush the database and fill it from the file."""
-    device, document = one.device, _document(one, path)
+    device, document = run.device, _document(run, path)
     if not isinstance(document, dict):
         raise ProgramError(f"AttributeError: {type(document).__name__!r} object has no attribute 'get'")
     metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})
@@ -148,23 +148,23 @@ def _load(one: Run, path: str, load_sysinfo: bool) -> None:
             # the services are stopped already; sonic-cfggen -v prints no line where the row is missing
             lacks = "'dict object' has no attribute 'localhost'"
             what = lacks if "DEVICE_METADATA" in document else "'DEVICE_METADATA' is undefined"
-            one.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
-            one.stop("Could not get the HWSKU from config file,  Exiting!!!")
+            run.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
+            run.stop("Could not get the HWSKU from config file,  Exiting!!!")
         sku = metadata.get("hwsku", "")
-        one.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
+        run.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
         if not sku:
             # the database is flushed already, and sonic-cfggen waits for a key that nobody sets (recorded)
             device.db.clear()
             device.initialized = False
-            one.wait_for_ever()
-    device.load_files(one.call.path(path))
+            run.wait_for_ever()
+    device.load_files(run.call.path(path))
     if load_sysinfo:
         known = device.db.get("DEVICE_METADATA|localhost")
         device.db.set_fields(
             "DEVICE_METADATA|localhost", {"mac": device.spec.mac, "platform": device.platform, **known}
         )
-    one.say(f"Running command: {CFGGEN} -j {INIT_FILE} -j {path} --write-to-db")
-    one.say("Running command: /usr/local/bin/db_migrator.py -o migrate")
+    run.say(f"Running command: {CFGGEN} -j {INIT_FILE} -j {path} --write-to-db")
+    run.say("Running command: /usr/local/bin/db_migrator.py -o migrate")
 
 
 def _overwrite_mode(device: Device) -> None:

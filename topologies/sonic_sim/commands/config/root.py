@@ -10,12 +10,12 @@ NOT_SAVED = "Please note loaded setting will be lost after system reboot. To pre
 _ASKING = ("save", "load", "reload", "breakout", "load_minigraph")
 
 
-def _begin(one: Run) -> None:
+def _begin(run: Run) -> None:
     """Refuse all but root; wait for a database that is being filled, as every program of SONiC does."""
-    if one.call.user != ROOT:
-        one.leave("Root privileges are required for this operation")
-    if not one.device.initialized:
-        one.wait_for_ever()
+    if run.call.user != ROOT:
+        run.leave("Root privileges are required for this operation")
+    if not run.device.initialized:
+        run.wait_for_ever()
 
 
 config = GroupOfModules("config", help="SONiC command line - 'config' command", callback=with_run(_begin))
@@ -33,8 +33,8 @@ def run_config(call: Call) -> Result:
     return run(config, call)
 
 
-def _not_simulated(one: Run) -> None:
-    one.leave(f"{click.get_current_context().command_path}: this command of SONiC is not simulated")
+def _not_simulated(run: Run) -> None:
+    run.leave(f"{click.get_current_context().command_path}: this command of SONiC is not simulated")
 
 
 def not_simulated(group: Group, lines: str) -> None:

@@ -18,45 +18,45 @@ _SETTINGS = {"ignore_unknown_options": True}
 route = config.branch("route", "route-related configuration tasks")
 
 
-def _read(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
+def _read(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
     """Return the key of a route and the fields that the words name."""
     try:
-        return _parsed(one, words, needs_hop=needs_hop)
+        return _parsed(run, words, needs_hop=needs_hop)
     except IndexError as error:
         raise ProgramError(f"IndexError: {error}") from error
 
 
-def _parsed(one: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
+def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, dict[str, str]]:
     if not 2 <= len(words) <= 10:
-        one.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
+        run.fail(f"argument is not in pattern {_FORM}                  {_HOPS}!")
     for word in ("prefix", "nexthop") if needs_hop else ("prefix",):
         if word not in words:
-            one.fail(f"argument is incomplete, {word} not found!")
+            run.fail(f"argument is incomplete, {word} not found!")
     place = words.index("nexthop") if "nexthop" in words else len(words)
     target, hops = words[:place], words[place + 1 :]
     if "prefix" not in target:
-        one.fail("prefix is not in pattern!")
+        run.fail("prefix is not in pattern!")
     vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])
-    if "vrf" in target and not vrf_exists(one.db, vrf):
-        one.fail(f"VRF {vrf} does not exist!")
-    fields = _hops(one, hops) if place < len(words) else {}
+    if "vrf" in target and not vrf_exists(run.db, vrf):
+        run.fail(f"VRF {vrf} does not exist!")
+    fields = _hops(run, hops) if place < len(words) else {}
     try:
         ipaddress.ip_network(prefix)
         for hop in fields["nexthop"].split(",") if "nexthop" in fields else ():
             ipaddress.ip_address(hop)
     except ValueError:
-        one.fail("ip address is not valid.")
+        run.fail("ip address is not valid.")
     for name in fields["ifname"].split(",") if "ifname" in fields else ():
-        _check_interface(one, name)
+        _check_interface(run, name)
     return f"STATIC_ROUTE|{vrf}|{prefix}", fields
 
 
-def _hops(one: Run, words: tuple[str, ...]) -> dict[str, str]:
+def _hops(run: Run, words: tuple[str, ...]) -> dict[str, str]:
     fields = {}
     if words[0] == "vrf":
         for name in words[1].split(","):
-            if not vrf_exists(one.db, name):
-                one.fail(f"Nexthop VRF {name} does not exist!")
+            if not vrf_exists(run.db, name):
+                run.fail(f"Nexthop VRF {name} does not exist!")
         fields["nexthop-vrf"] = words[1]
         words = words[2:]
     if words[0] == "dev":
@@ -64,32 +64,32 @@ def _hops(one: Run, words: tuple[str, ...]) -> dict[str, str]:
     fields["nexthop"] = words[0]
     if len(words) > 1:
         if words[1] != "dev" or len(words) < 3:
-            one.fail("nexthop is not in pattern!")
+            run.fail("nexthop is not in pattern!")
         fields["ifname"] = words[2]
     return fields
 
 
-def _check_interface(one: Run, name: str) -> None:
-    rows = one.db.rows
+def _check_interface(run: Run, name: str) -> None:
+    rows = run.db.rows
     if name.startswith("PortChannel"):
         if f"PORTCHANNEL|{name}" not in rows:
-            one.fail("portchannel does not exist.")
+            run.fail("portchannel does not exist.")
     elif name.startswith("Vlan"):
         if f"VLAN_INTERFACE|{name}" not in rows:
-            one.fail("vlan interface does not exist.")
+            run.fail("vlan interface does not exist.")
     elif f"INTERFACE|{name}" not in rows and f"VLAN_SUB_INTERFACE|{name}" not in rows and name != "null":
-        one.fail(f"interface {name} does not exist.")
+        run.fail(f"interface {name} does not exist.")
 
 
 @route.leaf("add", "Add route command", _command_str, context_settings=_SETTINGS)
-def add(one: Run, command_str: tuple[str, ...]) -> None:
-    key, fields = _read(one, command_str, needs_hop=True)
+def add(run: Run, command_str: tuple[str, ...]) -> None:
+    key, fields = _read(run, command_str, needs_hop=True)
     count = max(len(fields.get(name, "").split(",")) for name in ("nexthop", "ifname"))
     added = {name: _filled(fields, name, count) for name in _FIELDS}
-    row = one.db.get(key)
+    row = run.db.get(key)
     if row:
         added = {name: f"{row.get(name, '')},{value}" for name, value in added.items()}
-    one.db.set_fields(key, added)
+    run.db.set_fields(key, added)
 
 
 def _filled(fields: dict[str, str], name: str, count: int) -> str:
@@ -108,25 +108,25 @@ def _filled(fields: dict[str, str], name: str, count: int) -> str:
 
 
 @route.leaf("del", "Del route command", _command_str, context_settings=_SETTINGS)
-def remove(one: Run, command_str: tuple[str, ...]) -> None:
-    key, fields = _read(one, command_str, needs_hop=False)
+def remove(run: Run, command_str: tuple[str, ...]) -> None:
+    key, fields = _read(run, command_str, needs_hop=False)
     name = key.removeprefix("STATIC_ROUTE|")
-    if key not in one.db.rows:
-        one.fail(f"Route {name} doesnt exist")
+    if key not in run.db.rows:
+        run.fail(f"Route {name} doesnt exist")
     if "nexthop" not in fields and "ifname" not in fields:
-        one.db.delete(key)
+        run.db.delete(key)
         return
     if any("," in value for value in fields.values()):
-        one.fail("Only one nexthop can be deleted at a time")
-    row = one.db.get(key)
+        run.fail("Only one nexthop can be deleted at a time")
+    row = run.db.get(key)
     lists = [row.get(field, "").split(",") for field in _FIELDS]
     wanted = tuple(fields.get(field, "") for field in _FIELDS[:3])
     held = list(zip_longest(*lists[:3], fillvalue=""))
     if wanted not in held:
-        one.fail(f"Not found {wanted} in {name}")
+        run.fail(f"Not found {wanted} in {name}")
     place = held.index(wanted)
     left = [values[:place] + values[place + 1 :] for values in lists]
     if all(values in ([], [""]) for values in (left[0], left[2])):
-        one.db.delete(key)
+        run.db.delete(key)
     else:
-        one.db.set_fields(key, {field: ",".join(values) for field, values in zip(_FIELDS, left, strict=True)})
+        run.db.set_fields(key, {field: ",".join(values) for field, values in zip(_FIELDS, left, strict=True)})

@@ -12,8 +12,8 @@ from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.switchhash import ALGORITHMS, CAPABILITY, FIELDS, NATIVE, ROW
 
 
-def _capability(one: Run) -> Hash:
-    return rows_of_database(one.device, STATE, CAPABILITY).get(CAPABILITY, {})
+def _capability(run: Run) -> Hash:
+    return rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {})
 
 
 def _refuse(reason: str) -> None:
@@ -25,26 +25,26 @@ def _choose(name: str, known: Sequence[str]) -> None:
     Choice(known).convert(name, context.command.params[0], context)
 
 
-def _set_fields(one: Run, kind: str, fields: tuple[str, ...]) -> None:
+def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
     for name in fields:
         _choose(name, FIELDS)
     hint = f'"{kind.upper()}_HASH..."'
     if twice := [name for name, count in Counter(fields).items() if count > 1]:
         reason = f"{', '.join(fields)} has a duplicate hash field(s) {', '.join(twice)}"
         _refuse(f"Invalid value for {hint}: {reason}")
-    found = _capability(one)
+    found = _capability(run)
     if found.get(f"{kind.upper()}_HASH_CAPABLE", "false") == "false":
         _refuse(f"Failed to configure {hint}: operation is not supported")
     takes = found.get(NATIVE, "N/A").split(",")
     for name in () if takes == ["N/A"] else fields:
         _choose(name, takes)
-    one.db.set_fields(ROW, {f"{kind}_hash@": ",".join(fields)})
+    run.db.set_fields(ROW, {f"{kind}_hash@": ",".join(fields)})
 
 
-def _set_algorithm(one: Run, kind: str, algorithm: str) -> None:
+def _set_algorithm(run: Run, kind: str, algorithm: str) -> None:
     _choose(algorithm, ALGORITHMS)
-    _choose(algorithm, _capability(one).get(f"{kind.upper()}_HASH_ALGORITHM", "").split(","))
-    one.db.set_fields(ROW, {f"{kind}_hash_algorithm": algorithm})
+    _choose(algorithm, _capability(run).get(f"{kind.upper()}_HASH_ALGORITHM", "").split(","))
+    run.db.set_fields(ROW, {f"{kind}_hash_algorithm": algorithm})
 
 
 hash_group = config.branch("switch-hash", "Configure switch hash feature")
@@ -56,8 +56,8 @@ global_group = hash_group.branch("global", "Configure switch hash global")
     "Hash fields for hashing packets going through ECMP",
     argument("ecmp_hash", nargs=-1, required=True),
 )
-def ecmp_hash(one: Run, ecmp_hash: tuple[str, ...]) -> None:
-    _set_fields(one, "ecmp", ecmp_hash)
+def ecmp_hash(run: Run, ecmp_hash: tuple[str, ...]) -> None:
+    _set_fields(run, "ecmp", ecmp_hash)
 
 
 @global_group.leaf(
@@ -65,8 +65,8 @@ def ecmp_hash(one: Run, ecmp_hash: tuple[str, ...]) -> None:
     "Hash fields for hashing packets going through LAG",
     argument("lag_hash", nargs=-1, required=True),
 )
-def lag_hash(one: Run, lag_hash: tuple[str, ...]) -> None:
-    _set_fields(one, "lag", lag_hash)
+def lag_hash(run: Run, lag_hash: tuple[str, ...]) -> None:
+    _set_fields(run, "lag", lag_hash)
 
 
 @global_group.leaf(
@@ -74,8 +74,8 @@ def lag_hash(one: Run, lag_hash: tuple[str, ...]) -> None:
     "Hash algorithm for hashing packets going through ECMP",
     argument("ecmp_hash_algorithm"),
 )
-def ecmp_hash_algorithm(one: Run, ecmp_hash_algorithm: str) -> None:
-    _set_algorithm(one, "ecmp", ecmp_hash_algorithm)
+def ecmp_hash_algorithm(run: Run, ecmp_hash_algorithm: str) -> None:
+    _set_algorithm(run, "ecmp", ecmp_hash_algorithm)
 
 
 @global_group.leaf(
@@ -83,5 +83,5 @@ def ecmp_hash_algorithm(one: Run, ecmp_hash_algorithm: str) -> None:
     "Hash algorithm for hashing packets going through LAG",
     argument("lag_hash_algorithm"),
 )
-def lag_hash_algorithm(one: Run, lag_hash_algorithm: str) -> None:
-    _set_algorithm(one, "lag", lag_hash_algorithm)
+def lag_hash_algorithm(run: Run, lag_hash_algorithm: str) -> None:
+    _set_algorithm(run, "lag", lag_hash_algorithm)

@@ -14,27 +14,27 @@ _ENABLED = Choice(["enabled", "disabled"])
     "Change device hostname without impacting the traffic.",
     argument("new_hostname", metavar="<new_hostname>"),
 )
-def hostname(one: Run, new_hostname: str) -> None:
-    one.db.set_fields(_METADATA, {"hostname": new_hostname})
-    one.say(NOT_SAVED)
+def hostname(run: Run, new_hostname: str) -> None:
+    run.db.set_fields(_METADATA, {"hostname": new_hostname})
+    run.say(NOT_SAVED)
 
 
 def _mode(name: str, field: str, text: str) -> None:
     """Add a command that enables or disables something in DEVICE_METADATA."""
 
     @config.leaf(name, text, argument("mode", metavar="<enable|disable>"))
-    def command(one: Run, mode: str) -> None:
+    def command(run: Run, mode: str) -> None:
         if mode not in ("enable", "disable"):
             raise click.BadParameter(f"Error: Invalid argument {mode}, expect either enable or disable")
-        one.db.set_fields(_METADATA, {field: mode})
+        run.db.set_fields(_METADATA, {field: mode})
         if field == "synchronous_mode":
-            one.say(
+            run.say(
                 f"Wrote {mode} synchronous mode into CONFIG_DB, swss restart required to apply the configuration: \n"
             )
-            one.say("    Option 1. config save -y \n\n              config reload -y \n")
-            one.say("    Option 2. systemctl restart swss")
+            run.say("    Option 1. config save -y \n\n              config reload -y \n")
+            run.say("    Option 2. systemctl restart swss")
         else:
-            one.say(f"Wrote {mode} yang config validation into CONFIG_DB")
+            run.say(f"Wrote {mode} yang config validation into CONFIG_DB")
 
 
 _mode("synchronous_mode", "synchronous_mode",
@@ -49,10 +49,10 @@ feature = config.branch("feature", "Configure features")
 _feature_name = argument("name", metavar="<feature-name>")
 
 
-def _must_be_feature(one: Run, name: str) -> dict[str, str]:
-    row = one.db.get(f"FEATURE|{name}")
+def _must_be_feature(run: Run, name: str) -> dict[str, str]:
+    row = run.db.get(f"FEATURE|{name}")
     if not row:
-        one.stop(f"Feature '{name}' doesn't exist")
+        run.stop(f"Feature '{name}' doesn't exist")
     return row
 
 
@@ -64,11 +64,11 @@ def _must_be_feature(one: Run, name: str) -> dict[str, str]:
     flag("--block", help="Wait till operation is finished"),
     short_help="Enable/disable a feature",
 )
-def feature_state(one: Run, name: str, state: str, block: bool) -> None:
-    current = _must_be_feature(one, name).get("state", "")
+def feature_state(run: Run, name: str, state: str, block: bool) -> None:
+    current = _must_be_feature(run, name).get("state", "")
     if current.startswith("always_"):
-        one.stop(f"Feature '{name}' state is always {current.removeprefix('always_')} and can not be modified")
-    one.db.set_fields(f"FEATURE|{name}", {"state": state})
+        run.stop(f"Feature '{name}' state is always {current.removeprefix('always_')} and can not be modified")
+    run.db.set_fields(f"FEATURE|{name}", {"state": state})
 
 
 @feature.leaf(
@@ -78,10 +78,10 @@ def feature_state(one: Run, name: str, state: str, block: bool) -> None:
     argument("autorestart", metavar="<autorestart>", type=_ENABLED),
     short_help="Enable/disable autosrestart of a feature",
 )
-def feature_autorestart(one: Run, name: str, autorestart: str) -> None:
-    if _must_be_feature(one, name).get("auto_restart") == "always_enabled":
-        one.stop(f"Feature '{name}' auto-restart is always enabled and can not be modified", 0)
-    one.db.set_fields(f"FEATURE|{name}", {"auto_restart": autorestart})
+def feature_autorestart(run: Run, name: str, autorestart: str) -> None:
+    if _must_be_feature(run, name).get("auto_restart") == "always_enabled":
+        run.stop(f"Feature '{name}' auto-restart is always enabled and can not be modified", 0)
+    run.db.set_fields(f"FEATURE|{name}", {"auto_restart": autorestart})
 
 
 @feature.leaf(
@@ -91,8 +91,8 @@ def feature_autorestart(one: Run, name: str, autorestart: str) -> None:
     argument("owner", metavar="<owner>", type=Choice(["local", "kube"])),
     short_help="set owner for a feature",
 )
-def feature_owner(one: Run, name: str, owner: str) -> None:
-    _update_feature(one, name, "set_owner", owner)
+def feature_owner(run: Run, name: str, owner: str) -> None:
+    _update_feature(run, name, "set_owner", owner)
 
 
 @feature.leaf(
@@ -102,11 +102,11 @@ def feature_owner(one: Run, name: str, owner: str) -> None:
     argument("fallback", metavar="<fallback>", type=Choice(["on", "off"])),
     short_help="set fallback for a feature",
 )
-def feature_fallback(one: Run, name: str, fallback: str) -> None:
-    _update_feature(one, name, "no_fallback_to_local", "false" if fallback == "on" else "true")
+def feature_fallback(run: Run, name: str, fallback: str) -> None:
+    _update_feature(run, name, "no_fallback_to_local", "false" if fallback == "on" else "true")
 
 
-def _update_feature(one: Run, name: str, field: str, value: str) -> None:
-    if f"FEATURE|{name}" not in one.db.rows:
-        one.stop(f"Unable to retrieve {name} from FEATURE table")
-    one.db.set_fields(f"FEATURE|{name}", {field: value})
+def _update_feature(run: Run, name: str, field: str, value: str) -> None:
+    if f"FEATURE|{name}" not in run.db.rows:
+        run.stop(f"Unable to retrieve {name} from FEATURE table")
+    run.db.set_fields(f"FEATURE|{name}", {field: value})

@@ -42,39 +42,39 @@ def _format(what: str) -> click.Option:
     return option("-f", "--format", type=words, default="CONFIGDB", show_default=True, help=text)
 
 
-def _end(one: Run, text: str, seconds: float = _SECONDS) -> None:
+def _end(run: Run, text: str, seconds: float = _SECONDS) -> None:
     """Print the last line of a success."""
-    one.say(_painted(one, text, _CYAN))
-    one.seconds = seconds
+    run.say(_painted(run, text, _CYAN))
+    run.seconds = seconds
 
 
-def _fail(one: Run, text: str, reason: str, libyang: str = "") -> NoReturn:
+def _fail(run: Run, text: str, reason: str, libyang: str = "") -> NoReturn:
     """Fail as these commands do: a line of their own before click's."""
-    one.err.append(libyang)
-    one.complain(_painted(one, text, _RED))
-    one.fail(reason)
+    run.err.append(libyang)
+    run.complain(_painted(run, text, _RED))
+    run.fail(reason)
 
 
-def _painted(one: Run, text: str, color: int) -> str:
-    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if one.call.terminal else text
+def _painted(run: Run, text: str, color: int) -> str:
+    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if run.call.terminal else text
 
 
 def _applier(
-    one: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...], verbose: bool
+    run: Run, dry_run: bool, ignore_non_yang_tables: bool, ignore_path: tuple[str, ...], verbose: bool
 ) -> Applier:
     if dry_run:
-        one.say("** DRY RUN EXECUTION **")
+        run.say("** DRY RUN EXECUTION **")
     if ignore_path:
-        one.leave("--ignore-path: the model without some paths is not simulated")
+        run.leave("--ignore-path: the model without some paths is not simulated")
     applier = Applier(
-        one.device,
-        one.say,
-        one.complain,
+        run.device,
+        run.say,
+        run.complain,
         dry=dry_run,
         ignore_without_model=ignore_non_yang_tables,
         verbose=verbose,
     )
-    one.ends.append(applier.end)
+    run.ends.append(applier.end)
     return applier
 
 
@@ -96,7 +96,7 @@ format or SonicYang format.
     _verbose,
 )
 def apply_patch(
-    one: Run,
+    run: Run,
     patch_file_path: str,
     dry_run: bool,
     ignore_non_yang_tables: bool,
@@ -104,38 +104,38 @@ def apply_patch(
     verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
+    applier = _applier(run, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     try:
-        patch = read_patch(_text(one, patch_file_path))
-        if one.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
+        patch = read_patch(_text(run, patch_file_path))
+        if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
             raise ApplyError(_NOT_REFLECTED)
         applier.precheck(patch)
         if others.get("format") == "SONICYANG":
-            _patch_yang_form(one, patch)
+            _patch_yang_form(run, patch)
             raise ApplyError(_NO_YANG_FORM)
         applier.run(patch)
     except PatchError as error:
-        _fail(one, f"Failed to apply patch due to: {error}", str(error))
+        _fail(run, f"Failed to apply patch due to: {error}", str(error))
     except ApplyError as error:
         reason = error.reason
         if not error.early:
             reason = f"Failed to apply patch on the following scopes:\n- localhost: {reason}"
-        one.say(error.printed, end="")
-        _fail(one, f"Failed to apply patch due to: {reason}", reason, error.libyang)
-    _end(one, "Patch applied successfully.", applier.seconds)
+        run.say(error.printed, end="")
+        _fail(run, f"Failed to apply patch due to: {reason}", reason, error.libyang)
+    _end(run, "Patch applied successfully.", applier.seconds)
 
 
-def _patch_yang_form(one: Run, patch: list[Operation]) -> None:
+def _patch_yang_form(run: Run, patch: list[Operation]) -> None:
     """Try a patch on the configuration in YANG form. Raises ApplyError."""
     try:
-        patched(to_yang(one.db.document()), patch)
+        patched(to_yang(run.db.document()), patch)
     except PatchError as error:
         raise ApplyError(str(error)) from error
 
 
-def _text(one: Run, path: str) -> str:
+def _text(run: Run, path: str) -> str:
     try:
-        return one.call.stdin if path in ("/dev/stdin", "-") else one.call.read(path)
+        return run.call.stdin if path in ("/dev/stdin", "-") else run.call.read(path)
     except OSError as error:
         raise PatchError(error_text(error, path)) from error
 
@@ -158,7 +158,7 @@ such as DHCP will not be affected.
     _verbose,
 )
 def replace(
-    one: Run,
+    run: Run,
     target_file_path: str,
     dry_run: bool,
     ignore_non_yang_tables: bool,
@@ -166,14 +166,14 @@ def replace(
     verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
+    applier = _applier(run, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     try:
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
-        _replace(applier, json.loads(_text(one, target_file_path)))
+        _replace(applier, json.loads(_text(run, target_file_path)))
     except (PatchError, ApplyError, *_OF_MALFORMED) as error:
-        _fail(one, "Failed to replace config", str(error))
-    _end(one, "Config replaced successfully.", applier.seconds)
+        _fail(run, "Failed to replace config", str(error))
+    _end(run, "Config replaced successfully.", applier.seconds)
 
 
 def _replace(applier: Applier, target: Any) -> None:
@@ -195,9 +195,9 @@ def _replace(applier: Applier, target: Any) -> None:
     say("Config Replacer: Config replacement completed.")
 
 
-def _rollbacker(one: Run, *lines: str) -> None:
+def _rollbacker(run: Run, *lines: str) -> None:
     for line in lines:
-        one.say(f"Config Rollbacker: {line}")
+        run.say(f"Config Rollbacker: {line}")
 
 
 @config.leaf(
@@ -209,29 +209,29 @@ def _rollbacker(one: Run, *lines: str) -> None:
     argument("checkpoint-name"),
     _verbose,
 )
-def checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
-    files, path = one.device.files, _path(checkpoint_name)
-    _rollbacker(one, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(one, "Getting current config db.", "Getting checkpoint full-path.")
-    _rollbacker(one, "Ensuring checkpoint directory exist.")
+def checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
+    files, path = run.device.files, _path(checkpoint_name)
+    _rollbacker(run, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(run, "Getting current config db.", "Getting checkpoint full-path.")
+    _rollbacker(run, "Ensuring checkpoint directory exist.")
     if not files.exists(_FOLDER):
         files.make_directory(_FOLDER)
-    _rollbacker(one, f"Saving config db content to {path}.")
+    _rollbacker(run, f"Saving config db content to {path}.")
     try:
-        files.write(path, json.dumps(one.db.document()).encode(), now=one.device.clock.now())
+        files.write(path, json.dumps(run.db.document()).encode(), now=run.device.clock.now())
     except OSError as error:
-        _fail(one, "Failed to create a config checkpoint", error_text(error, path))
-    _rollbacker(one, "Config checkpoint completed.")
-    _end(one, "Checkpoint created successfully.")
+        _fail(run, "Failed to create a config checkpoint", error_text(error, path))
+    _rollbacker(run, "Config checkpoint completed.")
+    _end(run, "Checkpoint created successfully.")
 
 
 def _path(name: str) -> str:
     return f"{_FOLDER}/{name}.cp.json"
 
 
-def _must_exist(one: Run, name: str, failed: str) -> None:
-    if not one.device.files.exists(_path(name)):
-        _fail(one, failed, f"Checkpoint '{name}' does not exist")
+def _must_exist(run: Run, name: str, failed: str) -> None:
+    if not run.device.files.exists(_path(name)):
+        _fail(run, failed, f"Checkpoint '{name}' does not exist")
 
 
 @config.leaf(
@@ -243,13 +243,13 @@ def _must_exist(one: Run, name: str, failed: str) -> None:
     argument("checkpoint-name"),
     _verbose,
 )
-def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
-    _rollbacker(one, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(one, "Checking checkpoint exists.")
-    _must_exist(one, checkpoint_name, "Failed to delete config checkpoint")
-    one.device.files.remove(_path(checkpoint_name))
-    _rollbacker(one, "Deleting checkpoint.", "Deleting checkpoint completed.")
-    _end(one, "Checkpoint deleted successfully.")
+def delete_checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
+    _rollbacker(run, "Deleting checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(run, "Checking checkpoint exists.")
+    _must_exist(run, checkpoint_name, "Failed to delete config checkpoint")
+    run.device.files.remove(_path(checkpoint_name))
+    _rollbacker(run, "Deleting checkpoint.", "Deleting checkpoint completed.")
+    _end(run, "Checkpoint deleted successfully.")
 
 
 @config.leaf(
@@ -258,13 +258,13 @@ def delete_checkpoint(one: Run, checkpoint_name: str, verbose: bool) -> None:
     flag("-t", "--time", help="Add extra last modified time information for each checkpoint"),
     _verbose,
 )
-def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
-    files = one.device.files
-    tell = partial(_rollbacker, one) if verbose else _say_nothing
+def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
+    files = run.device.files
+    tell = partial(_rollbacker, run) if verbose else _say_nothing
     tell("Listing checkpoints starting.", f"Verifying checkpoints directory '{_FOLDER}' exists.")
     if not files.is_directory(_FOLDER):
         tell("Checkpoints directory is empty, returning empty checkpoints list.")
-        one.say(to_json([]))
+        run.say(to_json([]))
         return
     tell("Getting checkpoints in checkpoints directory.")
     names = files.listing(_FOLDER)
@@ -279,7 +279,7 @@ def list_checkpoints(one: Run, time: bool, verbose: bool) -> None:
     )
     several, end = "" if len(names) == 1 else "s", ":" if names else "."
     tell(f"Found {len(names)} checkpoint{several}{end}", *found, "Listing checkpoints completed.")
-    one.say(to_json(timed if time else names))
+    run.say(to_json(timed if time else names))
 
 
 def _say_nothing(*lines: str) -> None:
@@ -301,7 +301,7 @@ config/services such as DHCP will not be affected.
     _verbose,
 )
 def rollback(
-    one: Run,
+    run: Run,
     checkpoint_name: str,
     dry_run: bool,
     ignore_non_yang_tables: bool,
@@ -309,18 +309,18 @@ def rollback(
     verbose: bool,
     **others: Any,
 ) -> None:
-    applier = _applier(one, dry_run, ignore_non_yang_tables, ignore_path, verbose)
-    _rollbacker(one, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
-    _rollbacker(one, f"Verifying '{checkpoint_name}' exists.")
-    _must_exist(one, checkpoint_name, "Failed to rollback config")
-    _rollbacker(one, "Loading checkpoint into memory.")
+    applier = _applier(run, dry_run, ignore_non_yang_tables, ignore_path, verbose)
+    _rollbacker(run, "Config rollbacking starting.", f"Checkpoint name: {checkpoint_name}.")
+    _rollbacker(run, f"Verifying '{checkpoint_name}' exists.")
+    _must_exist(run, checkpoint_name, "Failed to rollback config")
+    _rollbacker(run, "Loading checkpoint into memory.")
     try:
-        content = json.loads(one.device.files.read(_path(checkpoint_name)).decode())
-        _rollbacker(one, "Replacing config using 'Config Replacer'.")
+        content = json.loads(run.device.files.read(_path(checkpoint_name)).decode())
+        _rollbacker(run, "Replacing config using 'Config Replacer'.")
         if others.get("format") == "SONICYANG":
             raise ApplyError(_NO_YANG_FORM)
         _replace(applier, content)
     except (ApplyError, PatchError, *_OF_MALFORMED) as error:
-        _fail(one, "Failed to rollback config", str(error))
-    _rollbacker(one, "Config rollbacking completed.")
-    _end(one, "Config rolled back successfully.", applier.seconds)
+        _fail(run, "Failed to rollback config", str(error))
+    _rollbacker(run, "Config rollbacking completed.")
+    _end(run, "Config rolled back successfully.", applier.seconds)

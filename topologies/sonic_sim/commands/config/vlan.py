@@ -17,45 +17,45 @@ vlan = config.branch("vlan", "VLAN-related configuration tasks")
 
 
 @vlan.leaf("add", "Add VLAN", _vid, _multiple)
-def vlan_add(one: Run, vid: str, multiple: bool) -> None:
-    for number in _numbers(one, vid, multiple):
+def vlan_add(run: Run, vid: str, multiple: bool) -> None:
+    for number in _numbers(run, vid, multiple):
         name = f"Vlan{number}"
-        _check_range(one, number)
+        _check_range(run, number)
         if number == 1:
-            one.fail(f"{name} is default VLAN")
-        if f"VLAN|{name}" in one.db.rows:
-            one.fail(f"{name} already exists.")
-        if f"DHCP_RELAY|{name}" in one.db.rows:
-            one.fail(f"DHCPv6 relay config for {name} already exists")
-        one.db.put(f"VLAN|{name}", {"vlanid": str(number)})
+            run.fail(f"{name} is default VLAN")
+        if f"VLAN|{name}" in run.db.rows:
+            run.fail(f"{name} already exists.")
+        if f"DHCP_RELAY|{name}" in run.db.rows:
+            run.fail(f"DHCPv6 relay config for {name} already exists")
+        run.db.put(f"VLAN|{name}", {"vlanid": str(number)})
 
 
-def _numbers(one: Run, text: str, multiple: bool) -> list[int]:
+def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
     """Return the numbers that are meant: one, or a list with ranges."""
     if not multiple:
         if not text.isdigit():
-            one.fail(f"{text} is not integer")
+            run.fail(f"{text} is not integer")
         return [int(text)]
-    return sorted(dict.fromkeys(number for part in text.replace(" ", "").split(",") for number in _range(one, part)))
+    return sorted(dict.fromkeys(number for part in text.replace(" ", "").split(",") for number in _range(run, part)))
 
 
-def _range(one: Run, part: str) -> Iterator[int]:
+def _range(run: Run, part: str) -> Iterator[int]:
     first, dash, last = part.partition("-")
     if not first.isdigit() or (dash and not last.isdigit()):
-        one.fail(f"{part} is not integer")
+        run.fail(f"{part} is not integer")
     low, high = int(first), int(last or first)
     if dash and 1 in (low, high):
-        one.fail("Vlan1 is default vlan")
+        run.fail("Vlan1 is default vlan")
     if dash and low >= high:
-        one.fail(f"{low} is greater than {high}. List cannot be generated")
+        run.fail(f"{low} is greater than {high}. List cannot be generated")
     if dash and not (low >= 1 and high <= _HIGHEST):
-        one.fail("Invalid VLAN ID must be in (2-4094)")
+        run.fail("Invalid VLAN ID must be in (2-4094)")
     yield from range(low, high + 1)
 
 
-def _check_range(one: Run, number: int) -> None:
+def _check_range(run: Run, number: int) -> None:
     if not 1 <= number <= _HIGHEST:
-        one.fail(f"Invalid VLAN ID {number} (2-4094)")
+        run.fail(f"Invalid VLAN ID {number} (2-4094)")
 
 
 @vlan.leaf(
@@ -69,31 +69,31 @@ def _check_range(one: Run, number: int) -> None:
         "this is empty",
     ),
 )
-def vlan_del(one: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) -> None:
-    db = one.db
-    for number in _numbers(one, vid, multiple):
+def vlan_del(run: Run, vid: str, multiple: bool, no_restart_dhcp_relay: bool) -> None:
+    db = run.db
+    for number in _numbers(run, vid, multiple):
         name = f"Vlan{number}"
-        _check_range(one, number)
+        _check_range(run, number)
         relay = db.rows.get(f"DHCP_RELAY|{name}", {}).get("dhcpv6_servers@")
         if no_restart_dhcp_relay and relay:
-            one.fail(f"Can't delete {name} because related DHCPv6 Relay config is exist")
-        _must_exist(one, name)
+            run.fail(f"Can't delete {name} because related DHCPv6 Relay config is exist")
+        _must_exist(run, name)
         if any(key.partition("|")[0] == name for key in db.table("VLAN_INTERFACE")):
-            one.fail(f"{name} can not be removed. First remove IP addresses assigned to this VLAN")
+            run.fail(f"{name} can not be removed. First remove IP addresses assigned to this VLAN")
         if any(key.partition("|")[0] == name for key in db.table("VLAN_MEMBER")):
-            one.fail(f"VLAN ID {number} can not be removed. First remove all members assigned to this VLAN.")
+            run.fail(f"VLAN ID {number} can not be removed. First remove all members assigned to this VLAN.")
         for key, row in db.table("VXLAN_TUNNEL_MAP").items():
             if row.get("vlan") == name:
                 wanted = f"First remove vxlan mapping '{key}' assigned to VLAN"
-                one.fail(f"vlan: {number} can not be removed. {wanted}")
+                run.fail(f"vlan: {number} can not be removed. {wanted}")
         db.delete(f"VLAN|{name}")
         if relay:
             db.delete(f"DHCP_RELAY|{name}")
 
 
-def _must_exist(one: Run, name: str) -> None:
-    if f"VLAN|{name}" not in one.db.rows:
-        one.fail(f"{name} does not exist")
+def _must_exist(run: Run, name: str) -> None:
+    if f"VLAN|{name}" not in run.db.rows:
+        run.fail(f"{name} does not exist")
 
 
 @vlan.leaf(
@@ -102,25 +102,25 @@ def _must_exist(one: Run, name: str) -> None:
     argument("vid", metavar="<vid>", type=Integer()),
     argument("mode", metavar="<mode>", type=Choice(["enabled", "disabled"])),
 )
-def proxy_arp(one: Run, vid: int, mode: str) -> None:
+def proxy_arp(run: Run, vid: int, mode: str) -> None:
     key = f"VLAN_INTERFACE|Vlan{vid}"
-    if key not in one.db.rows:
-        one.fail(f"Interface Vlan{vid} does not exist")
-    one.db.set_fields(key, {"proxy_arp": mode})
-    one.say("Proxy ARP setting saved to ConfigDB\nStarting ndppd service")
+    if key not in run.db.rows:
+        run.fail(f"Interface Vlan{vid} does not exist")
+    run.db.set_fields(key, {"proxy_arp": mode})
+    run.say("Proxy ARP setting saved to ConfigDB\nStarting ndppd service")
 
 
 member = vlan.branch("member", "")
 
 
-def _chosen(one: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
+def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
     """Return the VLANs that a command on members means; ``existing`` are those that ``all`` stands for."""
     every = sorted(int(name.removeprefix("Vlan")) for name in existing)
     if vid == "all":
         return every
     if not multiple and not vid.isdigit():
-        one.fail("Vlan is not integer.")
-    numbers = _numbers(one, vid, multiple)
+        run.fail("Vlan is not integer.")
+    numbers = _numbers(run, vid, multiple)
     return [number for number in every if number not in numbers] if except_flag else numbers
 
 
@@ -133,61 +133,61 @@ def _chosen(one: Run, vid: str, multiple: bool, except_flag: bool, existing: lis
     _multiple,
     _except,
 )
-def member_add(one: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
-    numbers = _chosen(one, vid, multiple, except_flag, list(one.db.table("VLAN")))
+def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, except_flag: bool) -> None:
+    numbers = _chosen(run, vid, multiple, except_flag, list(run.db.table("VLAN")))
     if untagged and (multiple or except_flag or vid == "all"):
-        one.fail(f"{port} cannot have more than one untagged Vlan.")
+        run.fail(f"{port} cannot have more than one untagged Vlan.")
     for number in numbers:
         name = f"Vlan{number}"
         if number == 1:
-            one.fail(f"{name} is default VLAN")
-        _check_range(one, number)
-        _must_exist(one, name)
-        member_name = _port(one, port)
-        _check_member(one, name, member_name, untagged)
-        one.db.put(f"VLAN_MEMBER|{name}|{member_name}", {"tagging_mode": "untagged" if untagged else "tagged"})
+            run.fail(f"{name} is default VLAN")
+        _check_range(run, number)
+        _must_exist(run, name)
+        member_name = _port(run, port)
+        _check_member(run, name, member_name, untagged)
+        run.db.put(f"VLAN_MEMBER|{name}|{member_name}", {"tagging_mode": "untagged" if untagged else "tagged"})
 
 
-def _port(one: Run, text: str) -> str:
+def _port(run: Run, text: str) -> str:
     """Return the port that a word means; without any port a word is the name itself (InterfaceAliasConverter)."""
-    return meant(one, text) if one.db.table("PORT") else text
+    return meant(run, text) if run.db.table("PORT") else text
 
 
-def _check_member(one: Run, name: str, port: str, untagged: bool) -> None:
+def _check_member(run: Run, name: str, port: str, untagged: bool) -> None:
     """Refuse a port that cannot be a member of a VLAN."""
-    db = one.db
+    db = run.db
     if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
-        one.fail(f"{port} is configured as mirror destination port")
+        run.fail(f"{port} is configured as mirror destination port")
     if f"VLAN_MEMBER|{name}|{port}" in db.rows:
-        one.fail(f"{port} is already a member of {name}")
+        run.fail(f"{port} is already a member of {name}")
     is_port = f"PORT|{port}" in db.rows
     if not is_port and f"PORTCHANNEL|{port}" not in db.rows:
-        one.fail(f"{port} does not exist")
+        run.fail(f"{port} does not exist")
     table = "INTERFACE" if is_port else "PORTCHANNEL_INTERFACE"
     if any(key.partition("|")[0] == port for key in db.table(table)):
-        one.fail(f"{port} is a router interface!")
+        run.fail(f"{port} is a router interface!")
     if is_port and port_channel_of(db, port):
-        one.fail(f"{port} is part of portchannel!")
+        run.fail(f"{port} is part of portchannel!")
     modes = [db.get(f"VLAN_MEMBER|{vlan_name}|{port}").get("tagging_mode") for vlan_name in vlans_of(db, port)]
     if untagged and "untagged" in modes:
-        one.fail(f"{port} is already untagged member!")
+        run.fail(f"{port} is already untagged member!")
     mode = db.get(f"{'PORT' if is_port else 'PORTCHANNEL'}|{port}").get("mode")
     if mode == "routed":
-        one.fail(f"{port} is in routed mode!\nUse switchport mode command to change port mode")
+        run.fail(f"{port} is in routed mode!\nUse switchport mode command to change port mode")
     if mode == "access" and not untagged:
-        one.fail(f"{port} is in access mode! Tagged Members cannot be added")
+        run.fail(f"{port} is in access mode! Tagged Members cannot be added")
 
 
 @member.leaf("del", "Delete VLAN member", _vid, argument("port", metavar="<port>"), _multiple, _except)
-def member_del(one: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
-    for number in _chosen(one, vid, multiple, except_flag, vlans_of(one.db, port)):
-        _check_range(one, number)
-        _must_exist(one, f"Vlan{number}")
-        member_name = _port(one, port)
+def member_del(run: Run, vid: str, port: str, multiple: bool, except_flag: bool) -> None:
+    for number in _chosen(run, vid, multiple, except_flag, vlans_of(run.db, port)):
+        _check_range(run, number)
+        _must_exist(run, f"Vlan{number}")
+        member_name = _port(run, port)
         key = f"VLAN_MEMBER|Vlan{number}|{member_name}"
-        if key not in one.db.rows:
-            one.fail(f"{member_name} is not a member of Vlan{number}")
-        one.db.delete(key)
+        if key not in run.db.rows:
+            run.fail(f"{member_name} is not a member of Vlan{number}")
+        run.db.delete(key)
 
 
 switchport = config.branch("switchport", "Switchport mode configuration tasks")
@@ -198,27 +198,27 @@ switchport = config.branch("switchport", "Switchport mode configuration tasks")
     argument("kind", metavar="<mode_type>", type=Choice(["access", "trunk", "routed"])),
     argument("port", metavar="port"),
 )  # fmt: skip
-def switchport_mode(one: Run, kind: str, port: str) -> None:
-    db, port = one.db, _port(one, port)
+def switchport_mode(run: Run, kind: str, port: str) -> None:
+    db, port = run.db, _port(run, port)
     table = next((name for name in ("PORT", "PORTCHANNEL") if f"{name}|{port}" in db.rows), "")
     if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
-        one.fail(f"{port} is configured as mirror destination port")
+        run.fail(f"{port} is configured as mirror destination port")
     if not table:
-        one.fail(f"{port} does not exist")
+        run.fail(f"{port} does not exist")
     if table == "PORT" and port_channel_of(db, port):
-        one.fail(f"{port} is part of portchannel!")
+        run.fail(f"{port} is part of portchannel!")
     held = db.get(f"{table}|{port}").get("mode")
     modes = {row.get("tagging_mode") for key, row in db.table("VLAN_MEMBER").items() if key.partition("|")[2] == port}
     if kind != "routed" and f"{interface_table(port)}|{port}" in db.rows:
-        one.fail(f"Remove IP from {port} to change mode!")
+        run.fail(f"Remove IP from {port} to change mode!")
     if kind == "routed" and "tagged" in modes:
-        one.fail(f"{port} has tagged member(s). \nRemove them to change mode to {kind}")
+        run.fail(f"{port} has tagged member(s). \nRemove them to change mode to {kind}")
     if kind == "routed" and "untagged" in modes:
-        one.fail(f"{port} has untagged member. \nRemove it to change mode to {kind}")
+        run.fail(f"{port} has untagged member. \nRemove it to change mode to {kind}")
     if held == kind:
-        one.fail(f"{port} is already in {kind} mode")
+        run.fail(f"{port} is already in {kind} mode")
     if held == "trunk" and kind == "access" and "tagged" in modes:
-        one.fail(f"{port} is in {held} mode and have tagged member(s).\nRemove tagged member(s) from {port} to switch "
+        run.fail(f"{port} is in {held} mode and have tagged member(s).\nRemove tagged member(s) from {port} to switch "
                  f"to {kind} mode")  # fmt: skip
     db.set_fields(f"{table}|{port}", {"mode": kind})
-    one.say(f"{port} switched to {kind} mode")
+    run.say(f"{port} switched to {kind} mode")

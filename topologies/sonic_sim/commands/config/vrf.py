@@ -19,34 +19,34 @@ _vrf_name = argument("vrf_name", metavar="<vrf_name>")
 vrf = config.branch("vrf", "VRF-related configuration tasks")
 
 
-def _check_name(one: Run, name: str) -> None:
+def _check_name(run: Run, name: str) -> None:
     if not name.startswith("Vrf") and name not in _MANAGEMENT:
-        one.fail("'vrf_name' must begin with 'Vrf' or named 'mgmt'/'management' in case of ManagementVRF.")
+        run.fail("'vrf_name' must begin with 'Vrf' or named 'mgmt'/'management' in case of ManagementVRF.")
     if len(name) > NAME_MAX:
-        one.fail(f"'vrf_name' length should not exceed {NAME_MAX} characters")
+        run.fail(f"'vrf_name' length should not exceed {NAME_MAX} characters")
 
 
 @vrf.leaf("add", "Add vrf", _vrf_name)
-def vrf_add(one: Run, vrf_name: str) -> None:
-    _check_name(one, vrf_name)
-    if vrf_exists(one.db, vrf_name):
-        one.fail(f"VRF {vrf_name} already exists!")
+def vrf_add(run: Run, vrf_name: str) -> None:
+    _check_name(run, vrf_name)
+    if vrf_exists(run.db, vrf_name):
+        run.fail(f"VRF {vrf_name} already exists!")
     if vrf_name in _MANAGEMENT:
-        one.db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "true"})
+        run.db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "true"})
     else:
-        one.db.put(f"VRF|{vrf_name}", {})
+        run.db.put(f"VRF|{vrf_name}", {})
 
 
 @vrf.leaf("del", "Del vrf", _vrf_name)
-def vrf_del(one: Run, vrf_name: str) -> None:
-    db = one.db
-    _check_name(one, vrf_name)
+def vrf_del(run: Run, vrf_name: str) -> None:
+    db = run.db
+    _check_name(run, vrf_name)
     device = "mgmt" if vrf_name == "management" else vrf_name
     for server, row in db.table("SYSLOG_SERVER").items():
         if row.get("vrf") == device:
-            one.fail(f"Failed to remove VRF device: {device} is in use by SYSLOG_SERVER|{server}")
+            run.fail(f"Failed to remove VRF device: {device} is in use by SYSLOG_SERVER|{server}")
     if not vrf_exists(db, vrf_name):
-        one.fail(f"VRF {vrf_name} does not exist!")
+        run.fail(f"VRF {vrf_name} does not exist!")
     if vrf_name in _MANAGEMENT:
         db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "false"})
         return
@@ -55,31 +55,31 @@ def vrf_del(one: Run, vrf_name: str) -> None:
             remove_addresses(db, name)
             db.delete(f"{table}|{name}")
     db.delete(f"VRF|{vrf_name}")
-    one.say(f"VRF {vrf_name} deleted and all associated IP addresses removed.")
+    run.say(f"VRF {vrf_name} deleted and all associated IP addresses removed.")
 
 
 @vrf.leaf("add_vrf_vni_map", "", argument("vrfname", metavar="<vrf-name>"), argument("vni", metavar="<vni>"))
-def add_vni(one: Run, vrfname: str, vni: str) -> None:
-    db = one.db
+def add_vni(run: Run, vrfname: str, vni: str) -> None:
+    db = run.db
     if f"VRF|{vrfname}" not in db.rows:
-        one.fail(f"vrf {vrfname} doesnt exists")
+        run.fail(f"vrf {vrfname} doesnt exists")
     if not vni.isdigit():
-        one.fail(f"Invalid VNI {vni}. Only valid VNI is accepted")
+        run.fail(f"Invalid VNI {vni}. Only valid VNI is accepted")
     if not 1 <= int(vni) <= 16777215:
-        one.fail(f"Invalid VNI {vni}. Valid range [1 to 16777215].")
+        run.fail(f"Invalid VNI {vni}. Valid range [1 to 16777215].")
     if all(row.get("vni") != vni for row in db.table("VXLAN_TUNNEL_MAP").values()):
-        one.fail("VLAN VNI not mapped. Please create VLAN VNI map entry first")
+        run.fail("VLAN VNI not mapped. Please create VLAN VNI map entry first")
     for name, row in db.table("VRF").items():
         if row.get("vni") == vni:
-            one.fail(f"VNI already mapped to vrf {name}")
+            run.fail(f"VNI already mapped to vrf {name}")
     db.set_fields(f"VRF|{vrfname}", {"vni": vni})
 
 
 @vrf.leaf("del_vrf_vni_map", "", argument("vrfname", metavar="<vrf-name>"))
-def del_vni(one: Run, vrfname: str) -> None:
-    if f"VRF|{vrfname}" not in one.db.rows:
-        one.fail(f"vrf {vrfname} doesnt exists")
-    one.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
+def del_vni(run: Run, vrfname: str) -> None:
+    if f"VRF|{vrfname}" not in run.db.rows:
+        run.fail(f"vrf {vrfname} doesnt exists")
+    run.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
 
 
 _socket = option("-s", "--redis-unix-socket-path", help="unix socket path for redis connection")
@@ -89,27 +89,27 @@ loopback = config.branch("loopback", "Loopback-related configuration tasks", cls
 _loopback_name = argument("loopback_name", metavar="<loopback_name>")
 
 
-def _check_loopback(one: Run, name: str, more: str = "") -> None:
+def _check_loopback(run: Run, name: str, more: str = "") -> None:
     number = name.removeprefix("Loopback")
     if not (name.startswith("Loopback") and number.isdigit() and int(number) <= 999 and len(name) <= 11):
-        one.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' {more}")
+        run.fail(f"{name} is invalid, name should have prefix 'Loopback' and suffix '<0-999>' {more}")
 
 
 @loopback.leaf("add", "", _loopback_name)
-def loopback_add(one: Run, loopback_name: str) -> None:
-    _check_loopback(one, loopback_name, f"and should not exceed {NAME_MAX} characters")
-    if f"LOOPBACK_INTERFACE|{loopback_name}" in one.db.rows:
-        one.fail(f"{loopback_name} already exists")
-    one.db.put(f"LOOPBACK_INTERFACE|{loopback_name}", {})
+def loopback_add(run: Run, loopback_name: str) -> None:
+    _check_loopback(run, loopback_name, f"and should not exceed {NAME_MAX} characters")
+    if f"LOOPBACK_INTERFACE|{loopback_name}" in run.db.rows:
+        run.fail(f"{loopback_name} already exists")
+    run.db.put(f"LOOPBACK_INTERFACE|{loopback_name}", {})
 
 
 @loopback.leaf("del", "", _loopback_name)
-def loopback_del(one: Run, loopback_name: str) -> None:
-    _check_loopback(one, loopback_name)
-    if f"LOOPBACK_INTERFACE|{loopback_name}" not in one.db.rows:
-        one.fail(f"{loopback_name} does not exist")
-    remove_addresses(one.db, loopback_name)
-    one.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
+def loopback_del(run: Run, loopback_name: str) -> None:
+    _check_loopback(run, loopback_name)
+    if f"LOOPBACK_INTERFACE|{loopback_name}" not in run.db.rows:
+        run.fail(f"{loopback_name} does not exist")
+    remove_addresses(run.db, loopback_name)
+    run.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
 
 
 subinterface = config.branch("subinterface", "subinterface-related configuration tasks", params=[_socket])
@@ -128,38 +128,38 @@ def _long_name(short: str) -> str:
 
 
 @subinterface.leaf("add", "", _subinterface_name, argument("vid", metavar="<vid>", required=False, type=Range(1, 4094)))
-def subinterface_add(one: Run, subinterface_name: str, vid: int | None) -> None:
-    db, (parent, dot, _) = one.db, subinterface_name.partition(".")
+def subinterface_add(run: Run, subinterface_name: str, vid: int | None) -> None:
+    db, (parent, dot, _) = run.db, subinterface_name.partition(".")
     if not dot or not parent.startswith(("Eth", "Po")):
-        one.fail(f"{subinterface_name} is invalid vlan subinterface")
+        run.fail(f"{subinterface_name} is invalid vlan subinterface")
     if len(subinterface_name) > NAME_MAX:
-        one.fail(f"Subinterface name length should not exceed {NAME_MAX} characters")
+        run.fail(f"Subinterface name length should not exceed {NAME_MAX} characters")
     table, name = "PORTCHANNEL" if parent.startswith("Po") else "PORT", _long_name(parent)
     if not db.table(table):
-        one.fail(f"{parent} parent interface not found. {table} table none")
+        run.fail(f"{parent} parent interface not found. {table} table none")
     if f"{table}|{name}" not in db.rows:
-        one.fail(f"{subinterface_name} parent interface not found")
+        run.fail(f"{subinterface_name} parent interface not found")
     for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
         if held:
-            one.fail(f"{name} is configured as a member of {group}. Cannot configure subinterface")
+            run.fail(f"{name} is configured as a member of {group}. Cannot configure subinterface")
     if f"VLAN_SUB_INTERFACE|{subinterface_name}" in db.rows:
-        one.fail(f"{subinterface_name} already exists")
+        run.fail(f"{subinterface_name} already exists")
     siblings = {
         key: row for key, row in db.table("VLAN_SUB_INTERFACE").items() if _long_name(key.split(".")[0]) == name
     }
     if vid is not None and any(row.get("vlan") == str(vid) for row in siblings.values()):
-        one.fail(f"Vlan {vid} encap already configured on other subinterface on {parent}")
+        run.fail(f"Vlan {vid} encap already configured on other subinterface on {parent}")
     if vid is None and parent != name:
-        one.fail(f"{subinterface_name} Encap vlan is mandatory or short name subinterfaces")
+        run.fail(f"{subinterface_name} Encap vlan is mandatory or short name subinterfaces")
     encapsulation = {} if vid is None else {"vlan": str(vid)}
     db.put(f"VLAN_SUB_INTERFACE|{subinterface_name}", {**encapsulation, "admin_status": "up"})
 
 
 @subinterface.leaf("del", "", _subinterface_name)
-def subinterface_del(one: Run, subinterface_name: str) -> None:
+def subinterface_del(run: Run, subinterface_name: str) -> None:
     if "." not in subinterface_name:
-        one.fail(f"{subinterface_name} is invalid vlan subinterface")
-    if not is_interface(one, subinterface_name):
-        one.fail(f"{subinterface_name} is invalid ")
-    remove_addresses(one.db, subinterface_name)
-    one.db.delete(f"VLAN_SUB_INTERFACE|{subinterface_name}")
+        run.fail(f"{subinterface_name} is invalid vlan subinterface")
+    if not is_interface(run, subinterface_name):
+        run.fail(f"{subinterface_name} is invalid ")
+    remove_addresses(run.db, subinterface_name)
+    run.db.delete(f"VLAN_SUB_INTERFACE|{subinterface_name}")

@@ -58,9 +58,9 @@ def _converting(inner: Callable[..., None] | None, heading: str | None) -> Calla
     return callback
 
 
-def _in_column(one: Run, line: str, heading: str) -> str:
+def _in_column(run: Run, line: str, heading: str) -> str:
     """Return a line of a table whose first word may be a port."""
-    ports = dict(sorted(one.db.table("PORT").items()))
+    ports = dict(sorted(run.db.table("PORT").items()))
     width = _width(ports)
     line = line.lstrip()
     if line.startswith(heading):

@@ -30,9 +30,9 @@ _WATERMARKS = {
 class Counters:
     """COUNTERS_DB: its rows, and the queues and priority groups of each port by name."""
 
-    def __init__(self, one: Run) -> None:
+    def __init__(self, run: Run) -> None:
         """Read the database of the switch of a run."""
-        self.rows = rows_of_database(one.device, COUNTERS)
+        self.rows = rows_of_database(run.device, COUNTERS)
         self.ports = sorted(self.map("PORT_NAME"), key=natural_key)
 
     def map(self, name: str) -> Hash:
@@ -64,22 +64,22 @@ class Counters:
         return [str(index) for index in indexes], body
 
 
-def _show_watermark(one: Run, key: str, persistent: bool) -> None:
-    counters = Counters(one)
+def _show_watermark(run: Run, key: str, persistent: bool) -> None:
+    counters = Counters(run)
     start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
     message, kind, counter = _WATERMARKS[key]
     indexes, body = counters.grid(counters.objects(kind), start, counter)
     if not indexes and key == "q_shared_multi":
-        one.stop("Object map from the COUNTERS_DB is empty because the multicast queues are not configured in the "
+        run.stop("Object map from the COUNTERS_DB is empty because the multicast queues are not configured in the "
                  "CONFIG_DB!", 0)  # fmt: skip
     if not indexes:
-        one.leave("Object map is empty!")
-    one.say(message)
-    one.say(table(["Port", *(f"{kind}{index}" for index in indexes)], body, right=True))
+        run.leave("Object map is empty!")
+    run.say(message)
+    run.say(table(["Port", *(f"{kind}{index}" for index in indexes)], body, right=True))
 
 
-def _show_pool(one: Run, headroom: bool, persistent: bool) -> None:
-    counters = Counters(one)
+def _show_pool(run: Run, headroom: bool, persistent: bool) -> None:
+    counters = Counters(run)
     start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
     counter = f"SAI_BUFFER_POOL_STAT_{'XOFF_ROOM_' if headroom else ''}WATERMARK_BYTES"
     pools = counters.map("BUFFER_POOL_NAME")
@@ -88,8 +88,8 @@ def _show_pool(one: Run, headroom: bool, persistent: bool) -> None:
         for name in sorted(pools, key=natural_key)
         if not headroom or "ingress_lossless" in name
     ]
-    one.say(f"{'Headroom' if headroom else 'Shared'} pool maximum occupancy:")
-    one.say(table(["Pool", "Bytes"], body, right=True))
+    run.say(f"{'Headroom' if headroom else 'Shared'} pool maximum occupancy:")
+    run.say(table(["Pool", "Bytes"], body, right=True))
 
 
 def _watermarks(group: Group, leaves: dict[str, tuple[str, str]], texts: tuple[str, str]) -> None:
@@ -127,14 +127,14 @@ _pools("headroom-pool", "Show details of headroom pool", "headroom pool", headro
 
 
 @groups.branch("drop", "Show priority-group").leaf("counters", "Show dropped packets for priority-group", _namespace)
-def pg_drop(one: Run, namespace: str | None) -> None:
-    counters = Counters(one)
+def pg_drop(run: Run, namespace: str | None) -> None:
+    counters = Counters(run)
     for name in ("PORT_NAME", "PG_NAME"):
         if not counters.map(name):
-            one.stop(f"COUNTERS_{name}_MAP is empty!")
+            run.stop(f"COUNTERS_{name}_MAP is empty!")
     indexes, body = counters.grid(counters.objects("PG"), "COUNTERS", f"{_PG}DROPPED_PACKETS")
-    one.say("Ingress PG dropped packets:")
-    one.say(table(["Port", *(f"PG{index}" for index in indexes)], body, right=True))
+    run.say("Ingress PG dropped packets:")
+    run.say(table(["Port", *(f"PG{index}" for index in indexes)], body, right=True))
 
 
 _QUEUE_COLUMNS = {"Counter/pkts": "PACKETS", "Counter/bytes": "BYTES", "Drop/pkts": "DROPPED_PACKETS",
@@ -147,12 +147,12 @@ _QUEUE_COLUMNS = {"Counter/pkts": "PACKETS", "Counter/bytes": "BYTES", "Drop/pkt
     flag("-V", "--voq", help="VOQ counters"), flag("-nz", "--nonzero", help="Non Zero Counters"),
     flag("-j", "--json", help="JSON output"), VERBOSE,
 )  # fmt: skip
-def queue_counters(one: Run, interfacename: str | None, nonzero: bool, **others: Any) -> None:
+def queue_counters(run: Run, interfacename: str | None, nonzero: bool, **others: Any) -> None:
     if others["voq"] or others["json"]:
-        one.leave("show queue counters: this option of SONiC is not simulated")
-    counters = Counters(one)
+        run.leave("show queue counters: this option of SONiC is not simulated")
+    counters = Counters(run)
     if interfacename is not None and interfacename not in counters.ports:
-        one.stop(f"Port doesn't exist! {interfacename}")
+        run.stop(f"Port doesn't exist! {interfacename}")
     plain = [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
     shown = list(_QUEUE_COLUMNS) if others["all"] else ["Trim/pkts"] if others["trim"] else plain
     queues = counters.objects("")
@@ -166,12 +166,12 @@ def queue_counters(one: Run, interfacename: str | None, nonzero: bool, **others:
             if not nonzero or any(cell != "0" for cell in cells):
                 rows.append([port, tag, *cells])
         if rows:
-            one.say(f"For namespace :\n{table(['Port', 'TxQ', *shown], rows, right=True)}\n")
+            run.say(f"For namespace :\n{table(['Port', 'TxQ', *shown], rows, right=True)}\n")
 
 
 @pfc.leaf("counters", "Show pfc counters", *NAMESPACE, VERBOSE)
-def pfc_counters(one: Run, **others: Any) -> None:
-    counters = Counters(one)
+def pfc_counters(run: Run, **others: Any) -> None:
+    counters = Counters(run)
     oids = counters.map("PORT_NAME")
     for way in ("Rx", "Tx"):
         rows = []
@@ -179,26 +179,26 @@ def pfc_counters(one: Run, **others: Any) -> None:
             values = counters.rows.get(f"COUNTERS:{oids[port]}", {})
             found = [values.get(f"SAI_PORT_STAT_PFC_{index}_{way.upper()}_PKTS") for index in range(8)]
             rows.append([port, *(_NOT_AVAILABLE if one_of is None else f"{int(one_of):,}" for one_of in found)])
-        one.say(table([f"Port {way}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
-    one.out[-1] = one.out[-1].removesuffix("\n")
+        run.say(table([f"Port {way}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
+    run.out[-1] = run.out[-1].removesuffix("\n")
 
 
 @show.branch("watermark", "Show details of watermark").branch(
     "telemetry", "Show watermark telemetry info"
 ).leaf("interval", "Show telemetry interval")  # fmt: skip
-def telemetry_interval(one: Run) -> None:
-    seconds = one.db.get("WATERMARK_TABLE|TELEMETRY_INTERVAL").get("interval", "120")
-    one.say(f"\nTelemetry interval {seconds} second(s)\n")
+def telemetry_interval(run: Run) -> None:
+    seconds = run.db.get("WATERMARK_TABLE|TELEMETRY_INTERVAL").get("interval", "120")
+    run.say(f"\nTelemetry interval {seconds} second(s)\n")
 
 
 @buffer.leaf("information", "show buffer information")
-def information(one: Run) -> None:
+def information(run: Run) -> None:
     for kind in ("pool", "profile"):
         name = f"BUFFER_{kind.upper()}_TABLE"
-        rows = rows_of_database(one.device, APPL, f"{name}:*")
+        rows = rows_of_database(run.device, APPL, f"{name}:*")
         if not any(key.startswith(f"{name}:") for key in rows):
-            one.say(f"No buffer {kind} information available")
+            run.say(f"No buffer {kind} information available")
         for key in sorted(rows):
             if key.startswith(f"{name}:"):
                 listed = table([], [[field, value] for field, value in sorted(rows[key].items())])
-                one.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{listed}\n")
+                run.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{listed}\n")

@@ -27,9 +27,9 @@ class _Shown:
     keys: tuple[str, ...] = ()
     numbers: str = "right"
 
-    def text(self, one: Run) -> str:
+    def text(self, run: Run) -> str:
         """Return what the command prints."""
-        rows = one.db.table(self.name)
+        rows = run.db.table(self.name)
         if self.row:
             body = [self._cells(rows.get(self.row, {}))]
         else:
@@ -79,15 +79,15 @@ _GLOBALS = {
 
 def _rows(name: str, shown: _Shown) -> None:
     @show.branching(name, "[Callable command group]", invoke_without_command=True)
-    def command(one: Run) -> None:
+    def command(run: Run) -> None:
         if click.get_current_context().invoked_subcommand is None:
-            one.say(shown.text(one))
+            run.say(shown.text(run))
 
 
 def _one_row(group: Group, name: str, shown: _Shown) -> None:
     @group.leaf(name, "")
-    def command(one: Run) -> None:
-        one.say(shown.text(one))
+    def command(run: Run) -> None:
+        run.say(shown.text(run))
 
 
 for _name, _shown in _TABLES.items():
@@ -97,13 +97,13 @@ for (_group, _name, _text), _shown in _GLOBALS.items():
 
 
 @show.commands["auto-techsupport"].leaf("history", "")  # type: ignore[attr-defined,untyped-decorator]
-def history(one: Run) -> None:
+def history(run: Run) -> None:
     """Show the dumps that were made by themselves."""
     start, fields = "AUTO_TECHSUPPORT_DUMP_INFO|", ("container_name", "event_type", "core_dump")
-    rows = rows_of_database(one.device, STATE, f"{start}*")
+    rows = rows_of_database(run.device, STATE, f"{start}*")
     body = [[key.removeprefix(start), *(row.get(name, "") for name in fields)]
             for key, row in rows.items() if key.startswith(start)]  # fmt: skip
-    one.say(table(["TECHSUPPORT DUMP", "TRIGGERED BY", "EVENT TYPE", "CORE DUMP"], body, numbers="left"))
+    run.say(table(["TECHSUPPORT DUMP", "TRIGGERED BY", "EVENT TYPE", "CORE DUMP"], body, numbers="left"))
 
 
 _TRIMMING = {"size": "size", "dscp_value": "DSCP value", "tc_value": "TC value", "queue_index": "queue index"}
@@ -115,12 +115,12 @@ trimming = show.branch("switch-trimming", "Show switch trimming feature configur
     "Show switch trimming global configuration",
     flag("-j", "--json", "as_json", help="Display in JSON format"),
 )
-def trimming_global(one: Run, as_json: bool) -> None:
+def trimming_global(run: Run, as_json: bool) -> None:
     """Show the size and the queue of trimmed packets."""
-    row = one.db.get("SWITCH_TRIMMING|GLOBAL")
+    row = run.db.get("SWITCH_TRIMMING|GLOBAL")
     if not row:
-        one.stop("No configuration is present in CONFIG DB", 0)
+        run.stop("No configuration is present in CONFIG DB", 0)
     found = {name: row.get(name, _NOT_AVAILABLE) for name in _TRIMMING}
     if as_json:
-        one.stop(json.dumps(found, indent=4), 0)
-    one.say(grid(["Configuration", "Value"], [[f"Packet trimming {_TRIMMING[name]}", found[name]] for name in found]))
+        run.stop(json.dumps(found, indent=4), 0)
+    run.say(grid(["Configuration", "Value"], [[f"Packet trimming {_TRIMMING[name]}", found[name]] for name in found]))

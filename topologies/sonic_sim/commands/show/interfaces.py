@@ -34,9 +34,9 @@ not_simulated(
 )
 
 
-def port_rows(one: Run, wanted: str | None) -> dict[str, Hash]:
+def port_rows(run: Run, wanted: str | None) -> dict[str, Hash]:
     """Return the rows of APPL_DB's PORT_TABLE by port, in natural order."""
-    rows = rows_of_database(one.device, APPL, "PORT_TABLE:*")
+    rows = rows_of_database(run.device, APPL, "PORT_TABLE:*")
     names = {key.removeprefix("PORT_TABLE:"): row for key, row in rows.items() if key.startswith("PORT_TABLE:Ethernet")}
     chosen = set(names) if wanted is None else set(expand_filter(wanted)) & set(names)
     return {name: names[name] for name in sorted(chosen, key=natural_key)}
@@ -47,12 +47,12 @@ def _state(row: Hash) -> list[str]:
 
 
 @interfaces.leaf("status", "Show Interface status information", _name, *NAMESPACE, VERBOSE)
-def status(one: Run, interfacename: str | None, **others: Any) -> None:
-    db = one.db
+def status(run: Run, interfacename: str | None, **others: Any) -> None:
+    db = run.db
     members = {key.partition("|")[2] for key in db.table("VLAN_MEMBER")}
     channels = {key.partition("|")[2]: key.partition("|")[0] for key in db.table("PORTCHANNEL_MEMBER")}
     rows = []
-    for name, row in port_rows(one, interfacename).items():
+    for name, row in port_rows(run, interfacename).items():
         vlan = channels.get(name, "trunk" if name in members else "routed")
         shown = [row.get(field, NOT_AVAILABLE) for field in ("mtu", "fec", "alias")]
         rows.append([
@@ -60,8 +60,8 @@ def status(one: Run, interfacename: str | None, **others: Any) -> None:
             NOT_AVAILABLE, row.get("pfc_asym", NOT_AVAILABLE),
         ])  # fmt: skip
     headers = ["Interface", "Lanes", "Speed", "MTU", "FEC", "Alias", "Vlan", "Oper", "Admin", "Type", "Asym PFC"]
-    one.say(table(headers, rows, right=True))
-    one.seconds = 0.3
+    run.say(table(headers, rows, right=True))
+    run.seconds = 0.3
 
 
 def speed_text(mbps: str) -> str:
@@ -72,35 +72,35 @@ def speed_text(mbps: str) -> str:
 
 
 @interfaces.leaf("description", "Show interface status, protocol and description", _name, *NAMESPACE, VERBOSE)
-def description(one: Run, interfacename: str | None, **others: Any) -> None:
+def description(run: Run, interfacename: str | None, **others: Any) -> None:
     rows = [
         [name, *_state(row), row.get("alias", NOT_AVAILABLE), row.get("description", NOT_AVAILABLE)]
-        for name, row in port_rows(one, interfacename).items()
+        for name, row in port_rows(run, interfacename).items()
     ]
-    one.say(table(["Interface", "Oper", "Admin", "Alias", "Description"], rows, right=True))
+    run.say(table(["Interface", "Oper", "Admin", "Alias", "Description"], rows, right=True))
 
 
 @interfaces.leaf("tpid", "Show Interface tpid information", _name, *NAMESPACE, VERBOSE)
-def tpid(one: Run, interfacename: str | None, **others: Any) -> None:
+def tpid(run: Run, interfacename: str | None, **others: Any) -> None:
     rows = [
         [name, row.get("alias", NOT_AVAILABLE), *_state(row), row.get("tpid", NOT_AVAILABLE)]
-        for name, row in port_rows(one, interfacename).items()
+        for name, row in port_rows(run, interfacename).items()
     ]
-    one.say(table(["Interface", "Alias", "Oper", "Admin", "TPID"], rows, right=True))
+    run.say(table(["Interface", "Alias", "Oper", "Admin", "TPID"], rows, right=True))
 
 
 @interfaces.leaf("alias", "Show Interface Name/Alias Mapping", _name, *NAMESPACE)
-def alias(one: Run, interfacename: str | None, **others: Any) -> None:
-    ports = one.db.table("PORT")
+def alias(run: Run, interfacename: str | None, **others: Any) -> None:
+    ports = run.db.table("PORT")
     if interfacename is not None and interfacename not in ports:
-        one.fail(f"Invalid interface name {interfacename}")
+        run.fail(f"Invalid interface name {interfacename}")
     names = [interfacename] if interfacename else sorted(ports, key=natural_key)
-    one.say(table(["Name", "Alias"], [[name, ports[name].get("alias", name)] for name in names]))
+    run.say(table(["Name", "Alias"], [[name, ports[name].get("alias", name)] for name in names]))
 
 
 @interfaces.leaf("naming_mode", "Show interface naming_mode status", VERBOSE)
-def naming_mode(one: Run, verbose: bool) -> None:
-    one.say((one.call.variables or {}).get("SONIC_CLI_IFACE_MODE", "default"))
+def naming_mode(run: Run, verbose: bool) -> None:
+    run.say((run.call.variables or {}).get("SONIC_CLI_IFACE_MODE", "default"))
 
 
 def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...]) -> None:
@@ -108,13 +108,13 @@ def _mode_group(name: str, text: str, headers: list[str], fields: tuple[str, ...
     group = interfaces.branch(name, f"Show interface {text} information")
 
     @group.leaf("status", f"Show interface {text} status", _name, *NAMESPACE, VERBOSE)
-    def command(one: Run, interfacename: str | None, **others: Any) -> None:
-        states = rows_of_database(one.device, STATE, "PORT_TABLE|*")
+    def command(run: Run, interfacename: str | None, **others: Any) -> None:
+        states = rows_of_database(run.device, STATE, "PORT_TABLE|*")
         rows = []
-        for port, row in port_rows(one, interfacename).items():
+        for port, row in port_rows(run, interfacename).items():
             both = {**states.get(f"PORT_TABLE|{port}", {}), **row, "speed": speed_text(row.get("speed", ""))}
             rows.append([port, *(both.get(field, NOT_AVAILABLE) for field in fields)])
-        one.say(table(["Interface", *headers], rows, right=True))
+        run.say(table(["Interface", *headers], rows, right=True))
 
 
 _mode_group("autoneg", "autoneg", ["Auto-Neg Mode", "Speed", "Adv Speeds", "Rmt Adv Speeds", "Type", "Adv Types",
@@ -129,17 +129,17 @@ _mode_group("fec", "fec", ["FEC Oper", "FEC Admin"], ("fec_oper", "fec"))
 @interfaces.branching(
     "breakout", "Show Breakout Mode information by interfaces", cls=PlainGroup, invoke_without_command=True
 )
-def breakout(one: Run) -> None:
+def breakout(run: Run) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        one.say(to_json(_breakouts(one)))
+        run.say(to_json(_breakouts(run)))
 
 
-def _breakouts(one: Run) -> dict[str, Any]:
+def _breakouts(run: Run) -> dict[str, Any]:
     """Return the entries of platform.json and hwsku.json with the modes that ports are in."""
-    modes, shown = one.db.table("BREAKOUT_CFG"), {}
-    for name, cage in cages(one.device.spec).items():
+    modes, shown = run.db.table("BREAKOUT_CFG"), {}
+    for name, cage in cages(run.device.spec).items():
         current = modes.get(name, {}).get("brkout_mode", cage.default)
-        speeds = {port: one.db.get(f"PORT|{port}").get("speed") for port in cage.children(current)}
+        speeds = {port: run.db.get(f"PORT|{port}").get("speed") for port in cage.children(current)}
         there = {port: f"{int(speed) // 1000}G" for port, speed in speeds.items() if speed}
         shown[name] = {**cage.entry(), "default_brkout_mode": cage.default, "Current Breakout Mode": current,
                        "child ports": ",".join(there), "child port speeds": ",".join(there.values())}  # fmt: skip
@@ -151,21 +151,21 @@ def _breakouts(one: Run) -> dict[str, Any]:
     "Show current Breakout mode Info by interface(s)",
     argument("interface", metavar="<interface_name>", required=False),
 )
-def current_mode(one: Run, interface: str | None) -> None:
-    modes = one.db.table("BREAKOUT_CFG")
+def current_mode(run: Run, interface: str | None) -> None:
+    modes = run.db.table("BREAKOUT_CFG")
     names = sorted(modes, key=natural_key) if interface is None else [interface]
     rows = [[name, modes.get(name, {}).get("brkout_mode", "Not Available")] for name in names]
-    one.say(grid(["Interface", "Current Breakout Mode"], rows))
+    run.say(grid(["Interface", "Current Breakout Mode"], rows))
 
 
 neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 
 
 @neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, NAMESPACE[1])
-def expected(one: Run, interfacename: str | None, namespace: str | None) -> None:
-    neighbors, about = one.db.table("DEVICE_NEIGHBOR"), one.db.table("DEVICE_NEIGHBOR_METADATA")
+def expected(run: Run, interfacename: str | None, namespace: str | None) -> None:
+    neighbors, about = run.db.table("DEVICE_NEIGHBOR"), run.db.table("DEVICE_NEIGHBOR_METADATA")
     if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in about:
-        one.stop(f"No neighbor information available for interface {interfacename}", 0)
+        run.stop(f"No neighbor information available for interface {interfacename}", 0)
     rows = []
     for port in [interfacename] if interfacename else sorted(neighbors, key=natural_key):
         row = neighbors[port]
@@ -175,15 +175,15 @@ def expected(one: Run, interfacename: str | None, namespace: str | None) -> None
         fields = [more.get(field, "None") for field in ("lo_addr", "mgmt_addr", "type")]
         rows.append([port, row.get("name", ""), row.get("port", ""), *fields])
     headers = ["LocalPort", "Neighbor", "NeighborPort", "NeighborLoopback", "NeighborMgmt", "NeighborType"]
-    one.say(table(headers, rows))
+    run.say(table(headers, rows))
 
 
 switchport = interfaces.branch("switchport", "Show interface switchport information")
 
 
-def _switchports(one: Run) -> list[list[str]]:
+def _switchports(run: Run) -> list[list[str]]:
     """Return name, mode, untagged and tagged VLANs of the ports and port channels; members of VLANs are trunks."""
-    db, members = one.db, one.db.table("VLAN_MEMBER")
+    db, members = run.db, run.db.table("VLAN_MEMBER")
     aggregated = {key.partition("|")[2] for key in db.table("PORTCHANNEL_MEMBER")}
     rows = []
     for name in sorted({**db.table("PORT"), **db.table("PORTCHANNEL")}, key=natural_key):
@@ -200,22 +200,22 @@ def _switchports(one: Run) -> list[list[str]]:
 
 
 @switchport.leaf("config", "Show interface switchport config information")
-def switchport_config(one: Run) -> None:
-    one.say(table(["Interface", "Mode", "Untagged", "Tagged"], _switchports(one), numbers="left"))
+def switchport_config(run: Run) -> None:
+    run.say(table(["Interface", "Mode", "Untagged", "Tagged"], _switchports(run), numbers="left"))
 
 
 @switchport.leaf("status", "Show interface switchport status information")
-def switchport_status(one: Run) -> None:
-    one.say(table(["Interface", "Mode"], [row[:2] for row in _switchports(one)]))
+def switchport_status(run: Run) -> None:
+    run.say(table(["Interface", "Mode"], [row[:2] for row in _switchports(run)]))
 
 
 @interfaces.leaf("portchannel", "Show PortChannel information", *NAMESPACE, VERBOSE)
-def portchannel(one: Run, **others: Any) -> None:
-    names = sorted(one.db.table("PORTCHANNEL"), key=natural_key)
+def portchannel(run: Run, **others: Any) -> None:
+    names = sorted(run.db.table("PORTCHANNEL"), key=natural_key)
     rows = [[name.removeprefix("PortChannel"), name, NOT_AVAILABLE, ""] for name in names]
-    one.say("Flags: A - active, I - inactive, Up - up, Dw - Down, N/A - not available,")
-    one.say("       S - selected, D - deselected, * - not synced")
-    one.say(table(["No.", "Team Dev", "Protocol", "Ports"], rows))
+    run.say("Flags: A - active, I - inactive, Up - up, Dw - Down, N/A - not available,")
+    run.say("       S - selected, D - deselected, * - not synced")
+    run.say(table(["No.", "Team Dev", "Protocol", "Ports"], rows))
 
 
 _COLUMNS = {
@@ -240,15 +240,15 @@ _json = flag("-j", "--json", "json_fmt", help="Print in JSON format")
     cls=PlainGroup,
     invoke_without_command=True,
 )
-def counters(one: Run, interface: str | None, json_fmt: bool, **others: Any) -> None:
+def counters(run: Run, interface: str | None, json_fmt: bool, **others: Any) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        _show_counters(one, interface, json_fmt, _COLUMNS[""])
+        _show_counters(run, interface, json_fmt, _COLUMNS[""])
 
 
 def _counters_command(name: str) -> None:
     @counters.leaf(name, f"Show interface counters {name}", *NAMESPACE, _period, _json, VERBOSE)
-    def command(one: Run, json_fmt: bool, **others: Any) -> None:
-        _show_counters(one, None, json_fmt, _COLUMNS[name])
+    def command(run: Run, json_fmt: bool, **others: Any) -> None:
+        _show_counters(run, None, json_fmt, _COLUMNS[name])
 
 
 _counters_command("errors")
@@ -263,9 +263,9 @@ _counters_command("rates")
     _json,
     VERBOSE,
 )
-def rif(one: Run, **others: Any) -> None:
+def rif(run: Run, **others: Any) -> None:
     headers = [f"{way}_{what}" for way in ("RX", "TX") for what in ("OK", "BPS", "PPS", "ERR")]
-    one.say(table(["IFACE", *headers], [], right=True))
+    run.say(table(["IFACE", *headers], [], right=True))
 
 
 not_simulated(
@@ -279,17 +279,17 @@ not_simulated(
 )
 
 
-def _show_counters(one: Run, wanted: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
-    values = rows_of_database(one.device, COUNTERS, "COUNTERS*")
+def _show_counters(run: Run, wanted: str | None, json_fmt: bool, columns: tuple[str, ...]) -> None:
+    values = rows_of_database(run.device, COUNTERS, "COUNTERS*")
     oids = values.get("COUNTERS_PORT_NAME_MAP", {})
-    ports = {name: row for name, row in port_rows(one, wanted).items() if name in oids}
+    ports = {name: row for name, row in port_rows(run, wanted).items() if name in oids}
     rows = {name: _counter_row(row, values.get(f"COUNTERS:{oids[name]}", {}), columns) for name, row in ports.items()}
     headers = ["STATE", *(f"{way}_{what}" for way in ("RX", "TX") for what in columns)]
     if json_fmt:
         document = {name: dict(sorted(zip(headers, row, strict=True))) for name, row in sorted(rows.items())}
-        one.say(to_json(document))
+        run.say(to_json(document))
     else:
-        one.say(table(["IFACE", *headers], [[name, *row] for name, row in rows.items()], right=True))
+        run.say(table(["IFACE", *headers], [[name, *row] for name, row in rows.items()], right=True))
 
 
 def _counter_row(port: Hash, values: Hash, columns: tuple[str, ...]) -> list[str]:

@@ -17,63 +17,63 @@ _asic = option("--namespace", "-n", show_default=True, help="Namespace name or a
 
 
 @show.leaf("ecn", "Show ECN configuration", NAMESPACE[1], VERBOSE)
-def ecn(one: Run, verbose: bool, namespace: str | None) -> None:
-    one.finish(run_ecnconfig(Call(one.device, ["ecnconfig", "-l"])))
+def ecn(run: Run, verbose: bool, namespace: str | None) -> None:
+    run.finish(run_ecnconfig(Call(run.device, ["ecnconfig", "-l"])))
 
 
 @show.leaf("mmu", "Show mmu configuration", _asic, _verbose)
-def mmu(one: Run, verbose: bool, namespace: str | None) -> None:
-    _buffers(one, verbose, namespace)
+def mmu(run: Run, verbose: bool, namespace: str | None) -> None:
+    _buffers(run, verbose, namespace)
 
 
 buffer = show.branch("buffer", "Show buffer information")
 
 
 @buffer.leaf("configuration", "show buffer configuration", _asic, _verbose)
-def configuration(one: Run, verbose: bool, namespace: str | None) -> None:
-    _buffers(one, verbose, namespace)
+def configuration(run: Run, verbose: bool, namespace: str | None) -> None:
+    _buffers(run, verbose, namespace)
 
 
-def _buffers(one: Run, verbose: bool, namespace: str | None) -> None:
+def _buffers(run: Run, verbose: bool, namespace: str | None) -> None:
     words = ["mmuconfig", "-l", *([] if namespace is None else ["-n", namespace]), *(["-vv"] if verbose else [])]
-    one.finish(run_mmuconfig(Call(one.device, words)))
+    run.finish(run_mmuconfig(Call(run.device, words)))
 
 
 pfc = show.branch("pfc", "Show details of the priority-flow-control (pfc)")
 
 
 @pfc.leaf("priority", "Show pfc priority", _interface, NAMESPACE[1])
-def priority(one: Run, interface: str | None, namespace: str | None) -> None:
-    _pfc(one, interface, "PORT_QOS_MAP", "pfc_enable", "Lossless priorities")
+def priority(run: Run, interface: str | None, namespace: str | None) -> None:
+    _pfc(run, interface, "PORT_QOS_MAP", "pfc_enable", "Lossless priorities")
 
 
 @pfc.leaf("asymmetric", "Show asymmetric pfc", _interface, NAMESPACE[1])
-def asymmetric(one: Run, interface: str | None, namespace: str | None) -> None:
-    _pfc(one, interface, "PORT", "pfc_asym", "Asymmetric")
+def asymmetric(run: Run, interface: str | None, namespace: str | None) -> None:
+    _pfc(run, interface, "PORT", "pfc_asym", "Asymmetric")
 
 
-def _pfc(one: Run, interface: str | None, name: str, field: str, header: str) -> None:
-    rows = one.db.table(name)
+def _pfc(run: Run, interface: str | None, name: str, field: str, header: str) -> None:
+    rows = run.db.table(name)
     if interface is not None and interface not in rows:
         if name == "PORT_QOS_MAP":
-            one.stop(f"Cannot find interface {interface}", 0)
+            run.stop(f"Cannot find interface {interface}", 0)
         rows = {}
     ports = (
         [interface]
         if interface in rows and interface
         else sorted((port for port in rows if port != "global"), key=natural_key)
     )
-    one.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
+    run.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
 
 
 pfcwd = show.branch("pfcwd", "Show details of the pfc watchdog")
 
 
 @pfcwd.leaf("config", "Show pfc watchdog config", *NAMESPACE, VERBOSE)
-def watchdog_config(one: Run, **others: Any) -> None:
-    one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "config"])))
+def watchdog_config(run: Run, **others: Any) -> None:
+    run.finish(run_pfcwd(Call(run.device, ["pfcwd", "show", "config"])))
 
 
 @pfcwd.leaf("stats", "Show pfc watchdog stats", *NAMESPACE, VERBOSE)
-def watchdog_stats(one: Run, **others: Any) -> None:
-    one.finish(run_pfcwd(Call(one.device, ["pfcwd", "show", "stats"])))
+def watchdog_stats(run: Run, **others: Any) -> None:
+    run.finish(run_pfcwd(Call(run.device, ["pfcwd", "show", "stats"])))

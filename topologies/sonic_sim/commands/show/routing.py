@@ -52,15 +52,15 @@ not_simulated(
 )
 
 
-def _ask(one: Run, *words: str | None) -> None:
+def _ask(run: Run, *words: str | None) -> None:
     """Print what FRR answers."""
     command = " ".join(word for word in words if word)
-    if not one.device.frr_answers():
-        one.leave("Exiting: failed to connect to any daemons.")
-    text = view(one.device, command)
+    if not run.device.frr_answers():
+        run.leave("Exiting: failed to connect to any daemons.")
+    text = view(run.device, command)
     if text is None:
-        one.stop(f"% Unknown command: {command}")
-    one.say(text, end="")
+        run.stop(f"% Unknown command: {command}")
+    run.say(text, end="")
 
 
 bgp = ip.branch("bgp", "Show IPv4 BGP (Border Gateway Protocol) information", cls=Group)
@@ -72,39 +72,39 @@ _TITLES = ["Neighbhor", "V", "AS", "MsgRcvd", "MsgSent", "TblVer", "InQ", "OutQ"
 
 
 @bgp.leaf("summary", "Show summarized information of IPv4 BGP state", *NAMESPACE)
-def summary(one: Run, **others: Any) -> None:
-    _summary(one, "ipv4")
+def summary(run: Run, **others: Any) -> None:
+    _summary(run, "ipv4")
 
 
 @bgp6.leaf("summary", "Show summarized information of IPv6 BGP state", *NAMESPACE)
-def summary6(one: Run, **others: Any) -> None:
-    _summary(one, "ipv6")
+def summary6(run: Run, **others: Any) -> None:
+    _summary(run, "ipv6")
 
 
-def _summary(one: Run, family: str) -> None:
+def _summary(run: Run, family: str) -> None:
     """Print SONiC's own table of the JSON that FRR gives for a family."""
-    if not one.device.frr_answers():
-        one.leave("Exiting: failed to connect to any daemons.")
-    document = json.loads(view(one.device, "show bgp summary json") or "{}").get(f"{family}Unicast")
+    if not run.device.frr_answers():
+        run.leave("Exiting: failed to connect to any daemons.")
+    document = json.loads(view(run.device, "show bgp summary json") or "{}").get(f"{family}Unicast")
     if document is None:
-        one.stop("% BGP instance not found", 0)
-    names = {key: row.get("name", "") for key, row in one.db.table("BGP_NEIGHBOR").items()}
+        run.stop("% BGP instance not found", 0)
+    names = {key: row.get("name", "") for key, row in run.db.table("BGP_NEIGHBOR").items()}
     rows = []
     for peer, values in sorted(document["peers"].items(), key=lambda pair: natural_key(pair[0])):
         state = values["pfxRcd"] if values["state"] == "Established" else values["state"]
         rows.append([peer, *(str(values[field]) for field in _SUMMARY), str(state), names.get(peer, "NotAvailable")])
     instance = f"BGP router identifier {document['routerId']}, local AS number {document['as']} vrf-id 0"
-    one.say(f"\nIP{family[2:]} Unicast Summary:\n{instance}\nBGP table version {document['tableVersion']}")
-    one.say(f"RIB entries {document['ribCount']}, using {document['ribMemory']} bytes of memory")
-    one.say(f"Peers {document['peerCount']}, using {document['peerMemory']} KiB of memory")
+    run.say(f"\nIP{family[2:]} Unicast Summary:\n{instance}\nBGP table version {document['tableVersion']}")
+    run.say(f"RIB entries {document['ribCount']}, using {document['ribMemory']} bytes of memory")
+    run.say(f"Peers {document['peerCount']}, using {document['peerMemory']} KiB of memory")
     groups = document.get("peerGroupCount", 0), document.get("peerGroupMemory", 0)
-    one.say(f"Peer groups {groups[0]}, using {groups[1]} bytes of memory\n\n")
-    one.say(f"{table(_TITLES, rows)}\n\nTotal number of neighbors {len(rows)}")
+    run.say(f"Peer groups {groups[0]}, using {groups[1]} bytes of memory\n\n")
+    run.say(f"{table(_TITLES, rows)}\n\nTotal number of neighbors {len(rows)}")
 
 
 @bgp.leaf("neighbors", "Show IP (IPv4) BGP neighbors", _address, _info)
-def neighbors(one: Run, ipaddress: str | None, info_type: str | None) -> None:
-    _ask(one, "show bgp neighbors", ipaddress, info_type)
+def neighbors(run: Run, ipaddress: str | None, info_type: str | None) -> None:
+    _ask(run, "show bgp neighbors", ipaddress, info_type)
 
 
 @bgp.leaf(
@@ -113,8 +113,8 @@ def neighbors(one: Run, ipaddress: str | None, info_type: str | None) -> None:
     argument("ipaddress", metavar="[<ipv4-address>|<ipv4-prefix>]", required=False),
     argument("info_type", metavar="[bestpath|json|longer-prefixes|multipath]", required=False),
 )
-def network(one: Run, ipaddress: str | None, info_type: str | None) -> None:
-    _ask(one, "show ip bgp", ipaddress, info_type)
+def network(run: Run, ipaddress: str | None, info_type: str | None) -> None:
+    _ask(run, "show ip bgp", ipaddress, info_type)
 
 
 _ROUTE_CODES = """Codes: K - kernel route, C - connected, S - static, R - RIP,
@@ -126,37 +126,37 @@ _ROUTE_CODES = """Codes: K - kernel route, C - connected, S - static, R - RIP,
 
 
 @ip.leaf("route", "Show IP (IPv4) routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
-def ip_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    _routes(one, "ip", args)
+def ip_route(run: Run, args: tuple[str, ...], verbose: bool) -> None:
+    _routes(run, "ip", args)
 
 
 @ipv6.leaf("route", "Show IPv6 routing table", _words, VERBOSE, context_settings={"ignore_unknown_options": True})
-def ipv6_route(one: Run, args: tuple[str, ...], verbose: bool) -> None:
-    _routes(one, "ipv6", args)
+def ipv6_route(run: Run, args: tuple[str, ...], verbose: bool) -> None:
+    _routes(run, "ipv6", args)
 
 
-def _routes(one: Run, version: str, args: tuple[str, ...]) -> None:
+def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
     """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
     wanted = [arg for arg in args if _is_network(arg)]
     if [arg for arg in args if arg != "json" and arg not in wanted]:
-        if view(one.device, " ".join((f"show {version} route", *args))) is None:
-            one.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
-        one.say(":")
-        _ask(one, f"show {version} route", *args)
-        one.say()
+        if view(run.device, " ".join((f"show {version} route", *args))) is None:
+            run.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
+        run.say(":")
+        _ask(run, f"show {version} route", *args)
+        run.say()
         return
-    if not one.device.frr_answers():
-        one.leave("Exiting: failed to connect to any daemons.")
-    routes = json.loads(view(one.device, f"show {version} route json") or "{}")
+    if not run.device.frr_answers():
+        run.leave("Exiting: failed to connect to any daemons.")
+    routes = json.loads(view(run.device, f"show {version} route json") or "{}")
     if wanted:
         routes = _matching(routes, wanted[0])
     if routes and "json" in args:
-        one.say(to_json(routes))
+        run.say(to_json(routes))
     elif routes:
-        one.say("" if wanted else f"{_ROUTE_CODES}\n", end="")
+        run.say("" if wanted else f"{_ROUTE_CODES}\n", end="")
         entries = [entry for same in routes.values() for entry in same]
         for entry in entries:
-            one.say((_entry_text if wanted else _lines_text)(entry), end="")
+            run.say((_entry_text if wanted else _lines_text)(entry), end="")
 
 
 def _is_network(text: str) -> bool:
@@ -220,8 +220,8 @@ def _entry_text(route: dict[str, Any]) -> str:
 
 
 @show.leaf("route-map", "show route-map", argument("route_map_name", required=False), VERBOSE)
-def route_map(one: Run, route_map_name: str | None, verbose: bool) -> None:
-    _ask(one, "show route-map", route_map_name)
+def route_map(run: Run, route_map_name: str | None, verbose: bool) -> None:
+    _ask(run, "show route-map", route_map_name)
 
 
 for _group in (ip, ipv6):
@@ -235,30 +235,30 @@ for _group in (ip, ipv6):
 
 
 @ip.branching("interfaces", "Show interfaces IPv4 address", *NAMESPACE, invoke_without_command=True)
-def ip_interfaces(one: Run, **others: Any) -> None:
+def ip_interfaces(run: Run, **others: Any) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        _interfaces(one, "inet", "IPv4")
+        _interfaces(run, "inet", "IPv4")
 
 
 @ip_interfaces.leaf("loopback-action", "show ip interfaces loopback-action")
-def loopback_action(one: Run) -> None:
+def loopback_action(run: Run) -> None:
     tables = ("INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
-    rows = {key: row for name in tables for key, row in one.db.table(name).items() if "loopback_action" in row}
+    rows = {key: row for name in tables for key, row in run.db.table(name).items() if "loopback_action" in row}
     body = [[key, rows[key]["loopback_action"]] for key in sorted(rows, key=natural_key)]
-    one.say(table(["Interface", "Action"], body))
+    run.say(table(["Interface", "Action"], body))
 
 
 @ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE)
-def ipv6_interfaces(one: Run, **others: Any) -> None:
-    _interfaces(one, "inet6", "IPv6")
+def ipv6_interfaces(run: Run, **others: Any) -> None:
+    _interfaces(run, "inet6", "IPv6")
 
 
-def _interfaces(one: Run, family: str, version: str) -> None:
+def _interfaces(run: Run, family: str, version: str) -> None:
     neighbors = {
-        row.get("local_addr", ""): (row.get("name", ""), key) for key, row in one.db.table("BGP_NEIGHBOR").items()
+        row.get("local_addr", ""): (row.get("name", ""), key) for key, row in run.db.table("BGP_NEIGHBOR").items()
     }
     rows = []
-    for link in sorted(kernel_interfaces(one.device), key=lambda link: natural_key(link["ifname"])):
+    for link in sorted(kernel_interfaces(run.device), key=lambda link: natural_key(link["ifname"])):
         # ipintutil takes an interface for up where it has carrier, which loopbacks made as dummies never say
         state = f"{'up' if 'UP' in link['flags'] else 'down'}/{'down' if link['operstate'] == 'DOWN' else 'up'}"
         found = [one_address for one_address in link["addr_info"] if one_address["family"] == family]
@@ -268,8 +268,8 @@ def _interfaces(one: Run, family: str, version: str) -> None:
             prefix = f"{address['local']}/{address['prefixlen']}"
             rows.append([*head, prefix, state if place == 0 else "", name, neighbor])
     headers = ["Interface", "Master", f"{version} address/mask", "Admin/Oper", "BGP Neighbor", "Neighbor IP"]
-    one.say(table(headers, rows))
-    one.seconds = 0.4
+    run.say(table(headers, rows))
+    run.seconds = 0.4
 
 
 configuration = show.branch("bgp", "Show BGP configuration")
@@ -278,21 +278,21 @@ configuration = show.branch("bgp", "Show BGP configuration")
 @configuration.leaf(
     "device-global", "Show BGP device global state", flag("-j", "--json", "json_format", help="Display in JSON format")
 )
-def device_global(one: Run, json_format: bool) -> None:
-    row = one.db.get("BGP_DEVICE_GLOBAL|STATE")
+def device_global(run: Run, json_format: bool) -> None:
+    row = run.db.get("BGP_DEVICE_GLOBAL|STATE")
     if not row:
-        one.stop("No configuration is present in CONFIG DB", 0)
+        run.stop("No configuration is present in CONFIG DB", 0)
     words = {"true": "enabled", "false": "disabled"}
     shown = {
         name: words.get(row.get(field, ""), "N/A")
         for name, field in (("tsa", "tsa_enabled"), ("w-ecmp", "wcmp_enabled"))
     }
     if json_format:
-        one.say(to_json(shown))
+        run.say(to_json(shown))
     else:
-        one.say(table([name.upper() for name in shown], [list(shown.values())]))
+        run.say(table([name.upper() for name in shown], [list(shown.values())]))
 
 
 @show.leaf("suppress-fib-pending", "Show the status of suppress pending FIB feature")
-def suppress_fib_pending(one: Run) -> None:
-    one.say(one.db.get("DEVICE_METADATA|localhost").get("suppress-fib-pending", "disabled").title())
+def suppress_fib_pending(run: Run) -> None:
+    run.say(run.db.get("DEVICE_METADATA|localhost").get("suppress-fib-pending", "disabled").title())

@@ -23,9 +23,9 @@ not_simulated(
 
 
 @runningconfiguration.leaf("all", "Show full running configuration", VERBOSE)
-def running_all(one: Run, verbose: bool) -> None:
-    one.say(to_json(running_document(one.device, one.complain)))
-    one.seconds = 0.5
+def running_all(run: Run, verbose: bool) -> None:
+    run.say(to_json(running_document(run.device, run.complain)))
+    run.seconds = 0.5
 
 
 @runningconfiguration.leaf(
@@ -36,15 +36,15 @@ Note:
 """,
     VERBOSE,
 )
-def running_bgp(one: Run, verbose: bool) -> None:
-    one.say(one.device.frr.show() if one.device.frr_answers() else "", end="")
+def running_bgp(run: Run, verbose: bool) -> None:
+    run.say(run.device.frr.show() if run.device.frr_answers() else "", end="")
 
 
 def _table(name: str, config_table: str, *params: click.Argument) -> None:
     """Add a command that prints a table as sonic-cfggen does, or a row of it."""
 
-    def callback(one: Run, verbose: bool, name: str | None = None) -> None:
-        one.say(table_text(with_tuples(one.db.document()), config_table, name), end="")
+    def callback(run: Run, verbose: bool, name: str | None = None) -> None:
+        run.say(table_text(with_tuples(run.db.document()), config_table, name), end="")
 
     runningconfiguration.leaf(name, f"Show {name} running configuration", *params, VERBOSE)(callback)
 
@@ -56,10 +56,10 @@ _table("copp", "COPP_TRAP")
 
 
 def _servers(name: str, config_table: str, title: str) -> None:
-    def callback(one: Run, verbose: bool) -> None:
+    def callback(run: Run, verbose: bool) -> None:
         # it is what the daemons wrote into the services' own files
-        keys = sorted(one.db.table(config_table)) if one.device.daemons or name != "syslog" else []
-        one.say(table([f"{title} Servers"], [[f"[{key}]" if name == "syslog" else key] for key in keys]))
+        keys = sorted(run.db.table(config_table)) if run.device.daemons or name != "syslog" else []
+        run.say(table([f"{title} Servers"], [[f"[{key}]" if name == "syslog" else key] for key in keys]))
 
     runningconfiguration.leaf(name, f"Show {title} running configuration", VERBOSE)(callback)
 
@@ -71,7 +71,7 @@ startupconfiguration = show.branch("startupconfiguration", "Show startup configu
 
 
 @startupconfiguration.leaf("bgp", "Show BGP startup configuration", VERBOSE)
-def startup_bgp(one: Run, verbose: bool) -> None:
-    files = one.device.files
+def startup_bgp(run: Run, verbose: bool) -> None:
+    files = run.device.files
     text = files.read(FRR_FILE).decode(errors="replace") if files.exists(FRR_FILE) else ""
-    one.say(f"Routing-Config Mode: {one.device.routing_mode()}\n{text}", end="")
+    run.say(f"Routing-Config Mode: {run.device.routing_mode()}\n{text}", end="")

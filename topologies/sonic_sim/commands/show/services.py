@@ -14,8 +14,8 @@ def _has_subcommand() -> bool:
 
 
 @show.leaf("mirror_session", "Show existing everflow sessions", argument("session_name", required=False), VERBOSE)
-def mirror_session(one: Run, session_name: str | None, verbose: bool) -> None:
-    one.say(sessions_text(one, session_name), end="")
+def mirror_session(run: Run, session_name: str | None, verbose: bool) -> None:
+    run.say(sessions_text(run, session_name), end="")
 
 
 _ERSPAN = {
@@ -34,11 +34,11 @@ _SPAN = {"DST Port": "dst_port", "SRC Port": "src_port", "Direction": "direction
          "Policer": "policer"}  # fmt: skip
 
 
-def sessions_text(one: Run, wanted: str | None) -> str:
+def sessions_text(run: Run, wanted: str | None) -> str:
     """Return the tables of mirror sessions."""
-    states = rows_of_database(one.device, STATE, "MIRROR_SESSION_TABLE|*")
+    states = rows_of_database(run.device, STATE, "MIRROR_SESSION_TABLE|*")
     bodies: dict[bool, list[list[str]]] = {False: [], True: []}
-    rows = one.db.table("MIRROR_SESSION")
+    rows = run.db.table("MIRROR_SESSION")
     for name in sorted(rows, key=natural_key):
         row = rows[name] | {key: value for key, value in states.get(f"MIRROR_SESSION_TABLE|{name}", {}).items()
                             if key in ("status", "monitor_port")}  # fmt: skip
@@ -56,18 +56,18 @@ _socket = option("-s", "--redis-unix-socket-path", help="unix socket path for re
 
 
 @warm_restart.leaf("state", "Show warm restart state", _socket)
-def state(one: Run, redis_unix_socket_path: str | None) -> None:
-    rows = rows_of_database(one.device, STATE, "WARM_RESTART_TABLE|*")
+def state(run: Run, redis_unix_socket_path: str | None) -> None:
+    rows = rows_of_database(run.device, STATE, "WARM_RESTART_TABLE|*")
     names = [key for key in rows if key.startswith("WARM_RESTART_TABLE|")]
     fields = ("restore_count", "state")
     body = [[key.partition("|")[2], *(rows[key].get(field, "") for field in fields)] for key in names]
-    one.say(table(["name", *fields], body))
+    run.say(table(["name", *fields], body))
 
 
 @warm_restart.leaf("config", "Show warm restart config", _socket)
-def warm_config(one: Run, redis_unix_socket_path: str | None) -> None:
-    rows = one.db.table("WARM_RESTART")
-    states = rows_of_database(one.device, STATE, "WARM_RESTART_ENABLE_TABLE|*")
+def warm_config(run: Run, redis_unix_socket_path: str | None) -> None:
+    rows = run.db.table("WARM_RESTART")
+    states = rows_of_database(run.device, STATE, "WARM_RESTART_ENABLE_TABLE|*")
     enabled = {
         key.partition("|")[2]: row for key, row in states.items() if key.startswith("WARM_RESTART_ENABLE_TABLE|")
     }
@@ -77,4 +77,4 @@ def warm_config(one: Run, redis_unix_socket_path: str | None) -> None:
         timer = next((field for field in ("neighsyncd_timer", "bgp_timer", "teamsyncd_timer") if field in row), "NULL")
         eoiu = row.get("bgp_eoiu", "NULL") if timer in ("bgp_timer", "NULL") else "NULL"
         body.append([name, enabled.get(name, {}).get("enable", "false"), timer, row.get(timer, "NULL"), eoiu])
-    one.say(table(["name", "enable", "timer_name", "timer_duration", "eoiu_enable"], body))
+    run.say(table(["name", "enable", "timer_name", "timer_duration", "eoiu_enable"], body))

@@ -17,39 +17,39 @@ show_group = show.branch("switch-hash", "Show switch hash feature configuration"
 
 
 @show_group.leaf("global", "Show switch hash global configuration", _json)
-def show_global(one: Run, json_format: bool) -> None:
-    row = one.db.get(ROW)
+def show_global(run: Run, json_format: bool) -> None:
+    row = run.db.get(ROW)
     if not row:
-        one.stop("No configuration is present in CONFIG DB", 0)
+        run.stop("No configuration is present in CONFIG DB", 0)
     found = {}
     for kind in ("ecmp", "lag"):
         fields = row.get(f"{kind}_hash@", "")
         found[kind] = (fields.split(",") if fields else "N/A", row.get(f"{kind}_hash_algorithm", "N/A"))
-    _say(one, found, "Configuration", as_json=json_format)
+    _say(run, found, "Configuration", as_json=json_format)
 
 
 @show_group.leaf("capabilities", "Show switch hash capabilities", _json)
-def show_capabilities(one: Run, json_format: bool) -> None:
-    row, found = rows_of_database(one.device, STATE, CAPABILITY).get(CAPABILITY, {}), {}
+def show_capabilities(run: Run, json_format: bool) -> None:
+    row, found = rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {}), {}
     for kind in ("ecmp", "lag"):
         of = kind.upper()
         if not {NATIVE, f"{of}_HASH_CAPABLE", f"{of}_HASH_ALGORITHM"} <= set(row):
-            one.fail("No data is present in STATE DB")
+            run.fail("No data is present in STATE DB")
         fields = row[NATIVE].split(",") if row[f"{of}_HASH_CAPABLE"] == "true" else "not supported"
         found[kind] = (fields, row[f"{of}_HASH_ALGORITHM"].split(","))
-    _say(one, found, "Capabilities", as_json=json_format)
+    _say(run, found, "Capabilities", as_json=json_format)
 
 
 Shown = Mapping[str, tuple[list[str] | str, list[str] | str]]
 
 
-def _say(one: Run, found: Shown, title: str, *, as_json: bool) -> None:
+def _say(run: Run, found: Shown, title: str, *, as_json: bool) -> None:
     if as_json:
         shown = {kind: {"hash_field": fields, "algorithm": kinds} for kind, (fields, kinds) in found.items()}
-        one.stop(json.dumps(shown, indent=4), 0)
+        run.stop(json.dumps(shown, indent=4), 0)
     rows = [[kind.upper(), tabulate([[*map(_lines, cells)]], ["Hash Field", "Algorithm"], "psql")]
             for kind, cells in found.items()]  # fmt: skip
-    one.say(grid(["Hash", title], rows))
+    run.say(grid(["Hash", title], rows))
 
 
 def _lines(value: list[str] | str) -> str:

@@ -20,45 +20,45 @@ vlan = show.branch("vlan", "Show VLAN information")
 
 
 @vlan.leaf("brief", "Show all bridge information", VERBOSE)
-def brief(one: Run, verbose: bool) -> None:
-    db, rows = one.db, []
+def brief(run: Run, verbose: bool) -> None:
+    db, rows = run.db, []
     for name in sorted(db.table("VLAN"), key=natural_key):
         addresses = [key.partition("|")[2] for key in db.table("VLAN_INTERFACE") if key.startswith(f"{name}|")]
-        members = _members(one, name)
+        members = _members(run, name)
         proxy = db.get(f"VLAN_INTERFACE|{name}").get("proxy_arp", "disabled")
         modes = [mode for _, mode in members]
         ports = [port for port, _ in members]
         rows.append([name.removeprefix("Vlan"), "\n".join(addresses), "\n".join(ports), "\n".join(modes), proxy])
-    one.say(grid(["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], rows))
+    run.say(grid(["VLAN ID", "IP Address", "Ports", "Port Tagging", "Proxy ARP"], rows))
 
 
-def _members(one: Run, name: str) -> list[tuple[str, str]]:
+def _members(run: Run, name: str) -> list[tuple[str, str]]:
     """Return the members of a VLAN with their modes."""
-    rows = one.db.table("VLAN_MEMBER")
+    rows = run.db.table("VLAN_MEMBER")
     ports = [key.partition("|")[2] for key in rows if key.startswith(f"{name}|")]
     return [(port, rows[f"{name}|{port}"].get("tagging_mode", "")) for port in sorted(ports, key=natural_key)]
 
 
 @vlan.leaf("config", "")
-def vlan_config(one: Run) -> None:
+def vlan_config(run: Run) -> None:
     rows = []
-    for name in sorted(one.db.table("VLAN"), key=natural_key):
-        vid = one.db.get(f"VLAN|{name}").get("vlanid", "")
-        rows += [[name, vid, port, mode] for port, mode in _members(one, name) or [("", "")]]
-    one.say(table(["Name", "VID", "Member", "Mode"], rows))
+    for name in sorted(run.db.table("VLAN"), key=natural_key):
+        vid = run.db.get(f"VLAN|{name}").get("vlanid", "")
+        rows += [[name, vid, port, mode] for port, mode in _members(run, name) or [("", "")]]
+    run.say(table(["Name", "VID", "Member", "Mode"], rows))
 
 
 @show.leaf("vrf", "Show vrf config", argument("vrf_name", required=False))
-def vrf(one: Run, vrf_name: str | None) -> None:
+def vrf(run: Run, vrf_name: str | None) -> None:
     tables = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
     rows = []
-    names = sorted(one.db.table("VRF"), key=natural_key)
+    names = sorted(run.db.table("VRF"), key=natural_key)
     for name in names if vrf_name is None else [one_name for one_name in names if one_name == vrf_name]:
         bound = [
-            key for one_table in tables for key, row in one.db.table(one_table).items() if row.get("vrf_name") == name
+            key for one_table in tables for key, row in run.db.table(one_table).items() if row.get("vrf_name") == name
         ]
         rows += [[name if place == 0 else "", key] for place, key in enumerate(bound or [""])]
-    one.say(table(["VRF", "Interfaces"], rows))
+    run.say(table(["VRF", "Interfaces"], rows))
 
 
 subinterfaces = show.branch("subinterfaces", "Show details of the sub port interfaces")
@@ -67,9 +67,9 @@ subinterfaces = show.branch("subinterfaces", "Show details of the sub port inter
 @subinterfaces.leaf(
     "status", "Show sub port interface status information", argument("subinterfacename", required=False), VERBOSE
 )
-def subinterface_status(one: Run, **others: Any) -> None:
+def subinterface_status(run: Run, **others: Any) -> None:
     # what no daemon has made is not shown
-    one.say(table(["Sub port interface", "Speed", "MTU", "Vlan", "Admin", "Type"], [], right=True))
+    run.say(table(["Sub port interface", "Speed", "MTU", "Vlan", "Admin", "Type"], [], right=True))
 
 
 lldp = show.branch("lldp", "Show LLDP information")
@@ -79,31 +79,31 @@ not_simulated(lldp, "neighbors  Show LLDP neighbors")
 
 
 @lldp.leaf("table", "Show LLDP neighbors in tabular format", VERBOSE)
-def lldp_table(one: Run, verbose: bool) -> None:
-    rows = rows_of_database(one.device, APPL, "LLDP_ENTRY_TABLE:*")
+def lldp_table(run: Run, verbose: bool) -> None:
+    rows = rows_of_database(run.device, APPL, "LLDP_ENTRY_TABLE:*")
     heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
     body = [
         [port, heard[port]["lldp_rem_sys_name"], heard[port]["lldp_rem_port_id"],
          "BR" if heard[port]["lldp_rem_sys_cap_enabled"] == "28 00" else "O", heard[port]["lldp_rem_port_desc"]]
         for port in sorted(heard, key=natural_key)
     ]  # fmt: skip
-    one.say("Capability codes: (R) Router, (B) Bridge, (O) Other")
-    one.say(table(["LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr"], body))
-    one.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
+    run.say("Capability codes: (R) Router, (B) Bridge, (O) Other")
+    run.say(table(["LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr"], body))
+    run.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
 
 
 acl = show.branch("acl", "Show ACL related information")
 
 
 @acl.leaf("table", "Show existing ACL tables", argument("table_name", required=False), VERBOSE)
-def acl_tables(one: Run, table_name: str | None, verbose: bool) -> None:
+def acl_tables(run: Run, table_name: str | None, verbose: bool) -> None:
     rows = []
-    for name in sorted(one.db.table("ACL_TABLE")):
-        row = one.db.get(f"ACL_TABLE|{name}")
+    for name in sorted(run.db.table("ACL_TABLE")):
+        row = run.db.get(f"ACL_TABLE|{name}")
         if table_name in (None, name):
             control = row.get("type") == "CTRLPLANE"
             binding = sorted(row.get("services@" if control else "ports@", "").split(","), key=natural_key)
-            status = "Active" if control else _status(one, f"ACL_TABLE_TABLE|{name}")
+            status = "Active" if control else _status(run, f"ACL_TABLE_TABLE|{name}")
             head = [
                 name,
                 row.get("type", ""),
@@ -113,11 +113,11 @@ def acl_tables(one: Run, table_name: str | None, verbose: bool) -> None:
                 status,
             ]
             rows += [head, *(["", "", port, "", "", ""] for port in binding[1:])]
-    one.say(table(_ACL_TABLES, rows))
+    run.say(table(_ACL_TABLES, rows))
 
 
-def _status(one: Run, key: str) -> str:
-    return rows_of_database(one.device, STATE, key).get(key, {}).get("status", NOT_AVAILABLE)
+def _status(run: Run, key: str) -> str:
+    return rows_of_database(run.device, STATE, key).get(key, {}).get("status", NOT_AVAILABLE)
 
 
 @acl.leaf(
@@ -127,8 +127,8 @@ def _status(one: Run, key: str) -> str:
     argument("rule_id", required=False),
     VERBOSE,
 )
-def acl_rules(one: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
-    rules = one.db.table("ACL_RULE")
+def acl_rules(run: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
+    rules = run.db.table("ACL_RULE")
     found = []
     for key, row in rules.items():
         name, _, rule = key.partition("|")
@@ -140,11 +140,11 @@ def acl_rules(one: Run, table_name: str | None, rule_id: str | None, verbose: bo
             NOT_AVAILABLE
         ]
         action = row.get("PACKET_ACTION", "")
-        control = one.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE"
-        status = "Active" if control else _status(one, f"ACL_RULE_TABLE|{name}|{rule}")
+        control = run.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE"
+        status = "Active" if control else _status(run, f"ACL_RULE_TABLE|{name}|{rule}")
         rows += [[name, rule, str(-priority), action, matches[0], status]]
         rows += [["", "", "", "", match, ""] for match in matches[1:]]
-    one.say(table(_ACL_RULES, rows))
+    run.say(table(_ACL_RULES, rows))
 
 
 @program("acl-loader")

@@ -15,8 +15,8 @@ from sonic_sim.device import Device
 
 
 @show.leaf("version", "Show version information", VERBOSE)
-def version(one: Run, verbose: bool) -> None:
-    device = one.device
+def version(run: Run, verbose: bool) -> None:
+    device = run.device
     image = device.image()
     metadata = device.db.get("DEVICE_METADATA|localhost")
     now = time.gmtime(device.clock.now())
@@ -31,7 +31,7 @@ def version(one: Run, verbose: bool) -> None:
         f"Date: {time.strftime('%a %d %b %Y %H:%M:%S', now)}", "", "Docker images:",
         "REPOSITORY          TAG       IMAGE ID       SIZE", "", "",
     ]  # fmt: skip
-    one.say("\n".join(lines), end="")
+    run.say("\n".join(lines), end="")
 
 
 def _uptime(device: Device) -> str:
@@ -42,16 +42,16 @@ def _uptime(device: Device) -> str:
 
 
 @show.leaf("uptime", "Show system uptime", VERBOSE)
-def uptime(one: Run, verbose: bool) -> None:
-    minutes = int(one.device.clock.now() - one.device.times.booted) // 60
+def uptime(run: Run, verbose: bool) -> None:
+    minutes = int(run.device.clock.now() - run.device.times.booted) // 60
     parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
     shown = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    one.say(f"up {', '.join(shown) or '0 minutes'}")
+    run.say(f"up {', '.join(shown) or '0 minutes'}")
 
 
 @show.branching("clock", "Show date and time", VERBOSE, cls=PlainGroup, invoke_without_command=True)
-def clock(one: Run, verbose: bool) -> None:
-    one.say(time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(one.device.clock.now())))
+def clock(run: Run, verbose: bool) -> None:
+    run.say(time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(run.device.clock.now())))
 
 
 platform = show.branch("platform", "Show platform-specific hardware info")
@@ -76,8 +76,8 @@ not_simulated(
 @platform.leaf(
     "summary", "Show hardware platform information", flag("--json", "json_format", help="Output in JSON format")
 )
-def summary(one: Run, json_format: bool) -> None:
-    device = one.device
+def summary(run: Run, json_format: bool) -> None:
+    device = run.device
     metadata = device.db.get("DEVICE_METADATA|localhost")
     values = {
         "platform": metadata.get("platform", device.platform), "hwsku": metadata.get("hwsku", device.spec.hwsku),
@@ -86,13 +86,13 @@ def summary(one: Run, json_format: bool) -> None:
     switch_type = metadata.get("switch_type")
     if json_format:
         found = {**values, **({"switch_type": switch_type} if switch_type else {})}
-        one.say(json.dumps(found, sort_keys=True, indent=2, ensure_ascii=False))
+        run.say(json.dumps(found, sort_keys=True, indent=2, ensure_ascii=False))
         return
     names = ("Platform", "HwSKU", "ASIC", "ASIC Count", "Serial Number", "Model Number", "Hardware Revision")
     for name, value in zip(names, values.values(), strict=True):
-        one.say(f"{name}: {value}")
+        run.say(f"{name}: {value}")
     if switch_type:
-        one.say(f"Switch Type: {switch_type}")
+        run.say(f"Switch Type: {switch_type}")
 
 
 feature = show.branch("feature", "Show feature status")
@@ -105,14 +105,14 @@ def _feature_command(name: str, text: str, fields: dict[str, str], *, optional: 
     """Add a command that shows fields of FEATURE; ``optional``: a column is there only where a row has the field."""
 
     @feature.leaf(name, text, argument("feature_name", required=False))
-    def command(one: Run, feature_name: str | None) -> None:
-        rows = one.db.table("FEATURE")
+    def command(run: Run, feature_name: str | None) -> None:
+        rows = run.db.table("FEATURE")
         if feature_name is not None and feature_name not in rows:
-            one.stop(f"Can not find feature {feature_name}")
+            run.stop(f"Can not find feature {feature_name}")
         names = [feature_name] if feature_name else sorted(rows, key=natural_key)
         columns = [field for field in fields if not optional or any(field in rows[key] for key in names)]
         body = [[key, *(rows[key].get(field, "") for field in columns)] for key in names]
-        one.say(table(["Feature", *(fields[field] for field in columns)], body))
+        run.say(table(["Feature", *(fields[field] for field in columns)], body))
 
 
 _feature_command("status", "Show feature state", {
@@ -124,48 +124,48 @@ _feature_command("autorestart", "Show auto-restart state for a feature", {"auto_
 
 
 @show.leaf("services", "Show all daemon services")
-def services(one: Run) -> None:
+def services(run: Run) -> None:
     return
 
 
 @show.branching("reboot-cause", "Show cause of most recent reboot", invoke_without_command=True)
-def reboot_cause(one: Run) -> None:
+def reboot_cause(run: Run) -> None:
     if click.get_current_context().invoked_subcommand is None:
-        one.say("Unknown")
+        run.say("Unknown")
 
 
 @reboot_cause.leaf("history", "Show history of reboot-cause", argument("module-name", required=False))
-def reboot_history(one: Run, module_name: str | None) -> None:
+def reboot_history(run: Run, module_name: str | None) -> None:
     if module_name:
-        one.say("module option is supported only for smartswitch platform")
+        run.say("module option is supported only for smartswitch platform")
 
 
 management_interface = show.branch("management_interface", "Show management interface parameters")
 
 
 @management_interface.leaf("address", "Show IP address configured for management interface")
-def address(one: Run) -> None:
-    for key, row in one.db.table("MGMT_INTERFACE").items():
-        one.say(f"Management IP address = {key.partition('|')[2]}")
+def address(run: Run) -> None:
+    for key, row in run.db.table("MGMT_INTERFACE").items():
+        run.say(f"Management IP address = {key.partition('|')[2]}")
         if "gwaddr" in row:
-            one.say(f"Management Network Default Gateway = {row['gwaddr']}")
+            run.say(f"Management Network Default Gateway = {row['gwaddr']}")
 
 
 @show.branching(
     "mgmt-vrf", "Show management VRF attributes", argument("routes", required=False, type=Choice(["routes"])),
     cls=PlainGroup, invoke_without_command=True,
 )  # fmt: skip
-def mgmt_vrf(one: Run, routes: str | None) -> None:
-    if not one.db.get("MGMT_VRF_CONFIG|vrf_global"):
-        one.say("MGMT_VRF_CONFIG is not present.")
-    if one.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") != "true":
-        one.say("\nManagementVRF : Disabled")
+def mgmt_vrf(run: Run, routes: str | None) -> None:
+    if not run.db.get("MGMT_VRF_CONFIG|vrf_global"):
+        run.say("MGMT_VRF_CONFIG is not present.")
+    if run.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") != "true":
+        run.say("\nManagementVRF : Disabled")
     elif routes is not None:
-        one.say("\nRoutes in Management VRF Routing Table:")
-        one.leave("Error: ipv4: FIB table does not exist.\nDump terminated", 2)
+        run.say("\nRoutes in Management VRF Routing Table:")
+        run.leave("Error: ipv4: FIB table does not exist.\nDump terminated", 2)
     else:
-        one.say("\nManagementVRF : Enabled\n\nManagement VRF interfaces in Linux:")
-        one.leave('Device "mgmt" does not exist.')
+        run.say("\nManagementVRF : Enabled\n\nManagement VRF interfaces in Linux:")
+        run.leave('Device "mgmt" does not exist.')
 
 
 @show.leaf(
@@ -174,5 +174,5 @@ def mgmt_vrf(one: Run, routes: str | None) -> None:
     flag("--brief", "-b"),
     VERBOSE,
 )
-def line(one: Run, **others: Any) -> None:
-    one.stop("Console switch feature is disabled")
+def line(run: Run, **others: Any) -> None:
+    run.stop("Console switch feature is disabled")

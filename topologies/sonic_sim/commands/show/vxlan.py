@@ -33,21 +33,21 @@ def _natural(rows: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[s
 
 
 @vxlan.leaf("name", "Show vxlan name <vxlan_name> information", argument("vxlan_name"))
-def name(one: Run, vxlan_name: str) -> None:
-    row = one.db.get(f"VXLAN_TUNNEL|{vxlan_name}")
-    one.say(table(_TUNNEL, _tunnel_rows(one, vxlan_name, row) if row else []))
+def name(run: Run, vxlan_name: str) -> None:
+    row = run.db.get(f"VXLAN_TUNNEL|{vxlan_name}")
+    run.say(table(_TUNNEL, _tunnel_rows(run, vxlan_name, row) if row else []))
 
 
 @vxlan.leaf("tunnel", "Show vxlan tunnel information")
-def tunnel(one: Run) -> None:
-    found = _natural(one.db.table("VXLAN_TUNNEL"))
-    one.say(table(_TUNNEL, [row for name, fields in found for row in _tunnel_rows(one, name, fields)]))
+def tunnel(run: Run) -> None:
+    found = _natural(run.db.table("VXLAN_TUNNEL"))
+    run.say(table(_TUNNEL, [row for name, fields in found for row in _tunnel_rows(run, name, fields)]))
 
 
-def _tunnel_rows(one: Run, name: str, fields: Mapping[str, str]) -> Rows:
+def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> Rows:
     """Return the rows of a tunnel's end: one a map, its own fields in the first."""
     start = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
-    maps = _natural({key: row for key, row in one.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")})
+    maps = _natural({key: row for key, row in run.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")})
     if not maps:
         return [start]
     return [
@@ -57,84 +57,84 @@ def _tunnel_rows(one: Run, name: str, fields: Mapping[str, str]) -> Rows:
 
 
 @vxlan.leaf("interface", "Show VXLAN VTEP Information")
-def interface(one: Run) -> None:
-    one.say("VTEP Information:\n")
+def interface(run: Run) -> None:
+    run.say("VTEP Information:\n")
     address = _ANY_ADDRESS
-    for end, row in _natural(one.db.table("VXLAN_TUNNEL")):
+    for end, row in _natural(run.db.table("VXLAN_TUNNEL")):
         address = row.get("src_ip", address)
-        one.say(f"\tVTEP Name : {end}" + (f", SIP  : {_field(row, 'src_ip')}" if address != _ANY_ADDRESS else ""))
+        run.say(f"\tVTEP Name : {end}" + (f", SIP  : {_field(row, 'src_ip')}" if address != _ANY_ADDRESS else ""))
     if address == _ANY_ADDRESS:
         return
-    for nvo, row in _natural(one.db.table("VXLAN_EVPN_NVO")):
-        one.say(f"\tNVO Name  : {nvo},  VTEP : {_field(row, 'source_vtep')}")
-    loopbacks = (key.split("|", 1) for key in sorted(one.db.table("LOOPBACK_INTERFACE"), key=natural_key))
+    for nvo, row in _natural(run.db.table("VXLAN_EVPN_NVO")):
+        run.say(f"\tNVO Name  : {nvo},  VTEP : {_field(row, 'source_vtep')}")
+    loopbacks = (key.split("|", 1) for key in sorted(run.db.table("LOOPBACK_INTERFACE"), key=natural_key))
     source = next((key[0] for key in loopbacks if key[1:] == [f"{address}/32"]), "Not Configured")
-    one.say(f"\tSource interface  : {source}")
+    run.say(f"\tSource interface  : {source}")
 
 
-def _total(one: Run, number: int) -> None:
-    one.say(f"Total count : {number}\n")
+def _total(run: Run, number: int) -> None:
+    run.say(f"Total count : {number}\n")
 
 
 @vxlan.leaf("vlanvnimap", "Show VLAN VNI Mapping Information", _count)
-def vlan_map(one: Run, count: str | None) -> None:
-    found = _natural(one.db.table("VXLAN_TUNNEL_MAP"))
+def vlan_map(run: Run, count: str | None) -> None:
+    found = _natural(run.db.table("VXLAN_TUNNEL_MAP"))
     if count is None:
-        one.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in found]))
-    _total(one, len(found))
+        run.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in found]))
+    _total(run, len(found))
 
 
 @vxlan.leaf("vrfvnimap", "Show VRF VNI Mapping Information")
-def vrf_map(one: Run) -> None:
-    found = [[vrf, row["vni"]] for vrf, row in _natural(one.db.table("VRF")) if "vni" in row]
-    one.say(grid(["VRF", "VNI"], found))
-    _total(one, len(found))
+def vrf_map(run: Run) -> None:
+    found = [[vrf, row["vni"]] for vrf, row in _natural(run.db.table("VRF")) if "vni" in row]
+    run.say(grid(["VRF", "VNI"], found))
+    _total(run, len(found))
 
 
-def _learned(one: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
-    rows = rows_of_database(one.device, database, pattern)
+def _learned(run: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
+    rows = rows_of_database(run.device, database, pattern)
     return _natural({key: row for key, row in rows.items() if fnmatchcase(key, pattern)})
 
 
 @vxlan.leaf("remotevtep", "Show All Remote VTEP Information", _count)
-def far_ends(one: Run, count: str | None) -> None:
+def far_ends(run: Run, count: str | None) -> None:
     if count not in (None, "count"):
-        one.say(f"Unacceptable argument {count}")
+        run.say(f"Unacceptable argument {count}")
         return
-    found = _learned(one, STATE, "VXLAN_TUNNEL_TABLE|*")
+    found = _learned(run, STATE, "VXLAN_TUNNEL_TABLE|*")
     if count is None:
         fields = ("src_ip", "dst_ip", "tnl_src")
         rows = [[*(_field(row, name) for name in fields), f"oper_{_field(row, 'operstatus')}"] for _, row in found]
-        one.say(grid(["SIP", "DIP", "Creation Source", "OperStatus"], rows))
-    _total(one, len(found))
+        run.say(grid(["SIP", "DIP", "Creation Source", "OperStatus"], rows))
+    _total(run, len(found))
 
 
-def _is_far_end(one: Run, text: str) -> bool:
+def _is_far_end(run: Run, text: str) -> bool:
     if text == "all" or is_address(text):
         return True
-    one.say(f"Remote VTEP IP {text} invalid format")
+    run.say(f"Remote VTEP IP {text} invalid format")
     return False
 
 
 @vxlan.leaf("remotevni", "Show Vlans extended to the remote VTEP", _far_end, _count)
-def far_vlans(one: Run, remote_vtep_ip: str, count: str | None) -> None:
-    if not _is_far_end(one, remote_vtep_ip):
+def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
+    if not _is_far_end(run, remote_vtep_ip):
         return
     wanted = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
-    found = _learned(one, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
+    found = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
     if count is None:
         rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in found]
-        one.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
-    _total(one, len(found))
+        run.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
+    _total(run, len(found))
 
 
 @vxlan.leaf("remotemac", "Show MACs pointing to the remote VTEP", _far_end, _count)
-def far_macs(one: Run, remote_vtep_ip: str, count: str | None) -> None:
-    if not _is_far_end(one, remote_vtep_ip):
+def far_macs(run: Run, remote_vtep_ip: str, count: str | None) -> None:
+    if not _is_far_end(run, remote_vtep_ip):
         return
-    found = _learned(one, APPL, "VXLAN_FDB_TABLE:*")
+    found = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
     if count is not None and remote_vtep_ip == "all":
-        _total(one, len(found))
+        _total(run, len(found))
         return
     there = [(key, row) for key, row in found if row.get("remote_vtep") == remote_vtep_ip]
     if remote_vtep_ip == "all":
@@ -143,5 +143,5 @@ def far_macs(one: Run, remote_vtep_ip: str, count: str | None) -> None:
         rows = [
             [*key.split(":", 2)[1:], row["remote_vtep"], _field(row, "vni"), _field(row, "type")] for key, row in there
         ]
-        one.say(grid(["VLAN", "MAC", "RemoteVTEP", "VNI", "Type"], rows))
-    _total(one, len(there))
+        run.say(grid(["VLAN", "MAC", "RemoteVTEP", "VNI", "Type"], rows))
+    _total(run, len(there))
