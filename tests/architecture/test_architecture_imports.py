@@ -175,7 +175,7 @@ def test_the_import_rule_notices_a_module_that_looks_upwards() -> None:
     assert not allowed("railweave_switch", "railweave_switch.main", "railweave.sonic.rows")
     assert not allowed("sonic_sim", "sonic_sim.frr", "railweave.sonic.frr")
     assert engine_allowed("railweave.sonic.render.configure", "railweave.qos.maps")
-    assert engine_allowed("railweave.api.live", "nornir_railweave.target.connect")
+    assert engine_allowed("railweave.api.targets.fabric", "nornir_railweave.target.connect")
     assert not engine_allowed("railweave.api.project", "railweave.cli.show")
     assert not engine_allowed("railweave.report.plan", "railweave.api.project")
     assert not allowed("nornir_railweave", "nornir_railweave.target.connect", "railweave.api.project")

@@ -14,8 +14,8 @@ import pytest
 
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal
-from railweave.api.deploying import DeployOptions
-from railweave.api.phased import deploy_phases
+from railweave.api.deployment.phases import deploy_phases
+from railweave.api.deployment.rollout import DeployOptions
 from railweave.api.project import open_project
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from railweave.api.designing import gather_text
+from railweave.api.design.intent import gather_text
 from railweave.fabric.model import Fabric
 from railweave.failures.analysis import failures
 from railweave.failures.availability import availability

@@ -13,7 +13,7 @@ from typing import Any
 import asyncssh
 import pytest
 
-from railweave.api.sim import simulator_spec
+from railweave.api.simulator.sim import simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric

@@ -29,7 +29,7 @@ from napalm_sonic.session import Completed, Session
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.target.target_file import parse_target
-from railweave.api.designing import _gather, design_text
+from railweave.api.design.intent import _gather, design_text
 from railweave.checks.facts import fact_findings
 from railweave.cli.show import print_diagnostics, print_document, print_view
 from railweave.diagnostics import Diagnostic

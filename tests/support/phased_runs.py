@@ -29,11 +29,16 @@ from napalm_sonic.session import Completed, Session
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.node_log import NodeLog
 from nornir_railweave.target import runner
-from railweave.api import comparing, hosts, live, phased, phasing, resuming
-from railweave.api.deploying import DeployOptions
+from railweave.api import hosts
+from railweave.api.deployment import phases as phased
+from railweave.api.deployment import resumption
+from railweave.api.deployment.rollout import DeployOptions
+from railweave.api.design import revisions
 from railweave.api.operator import Operator
-from railweave.api.phasing import LivePhases
 from railweave.api.project import Project
+from railweave.api.targets import fabric as live
+from railweave.api.targets import phases as phasing
+from railweave.api.targets.phases import LivePhases
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
@@ -157,7 +162,7 @@ class Site(Operator):
         patched.setenv("RUNNER_PASSWORD", "unused")
         patched.delenv("RAILWEAVE_JOURNALS", raising=False)
         self.project = Project(Path("intent/weave.yml"), self)
-        self.change = comparing.phased_change(self.project, "base.yml")
+        self.change = revisions.phased_change(self.project, "base.yml")
         self._patch(patched)
         self._start()
 
@@ -364,7 +369,7 @@ class Site(Operator):
         """Run the command, to resume first where so asked, until it is all done, and do what it waits for meanwhile."""
         if resume:
             try:
-                result = resuming.resume(self.project, "dc", DeployOptions(provision=True))
+                result = resumption.resume(self.project, "dc", DeployOptions(provision=True))
                 self.story.append(f"resumed: {str(result)[:200]}")
             except RefusedError as refused:
                 self.story.append(f"not resumed: {refused}")

@@ -19,13 +19,13 @@ from rollout_shapes import Shape, Wish
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.rollout.rolling_back import newest_change
-from railweave.api.deploying import DeployOptions, deploy
-from railweave.api.designing import Designed, load_designed
-from railweave.api.live import live_fabric
+from railweave.api.deployment.resumption import resume
+from railweave.api.deployment.rollback import rollback
+from railweave.api.deployment.rollout import DeployOptions, deploy
+from railweave.api.design.intent import Designed, load_designed
 from railweave.api.project import JOURNALS, Project
-from railweave.api.resuming import resume
-from railweave.api.rolling_back import rollback
-from railweave.api.sim import simulator_spec
+from railweave.api.simulator.sim import simulator_spec
+from railweave.api.targets.fabric import live_fabric
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import Plan

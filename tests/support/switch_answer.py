@@ -15,7 +15,7 @@ from napalm_sonic.quoting import Quotes
 from napalm_sonic.session import Completed
 from nornir_railweave.device.observing import losses_of, observe, seen_of
 from nornir_railweave.device.reading import Comparer
-from railweave.api.designing import load_designed
+from railweave.api.design.intent import load_designed
 from railweave.sonic.document import DocumentError, json_tables
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates

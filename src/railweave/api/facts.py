@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nornir_railweave.tasks.facts import collect as collect_switches
 from railweave.api.hosts import reach_nodes, selected
-from railweave.api.live import LiveFabric, live_fabric
 from railweave.api.project import Project
+from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.checks.facts import switch_facts
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Host

@@ -8,9 +8,9 @@ from nornir_railweave.rollout.node_log import NodeLog
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.secret_store import SecretStore
 from nornir_railweave.target.target_file import load_target
-from railweave.api.comparing import phased_change
-from railweave.api.designing import Designed, load_configurable, project_templates
-from railweave.api.journals import journal_folder, shared_journals
+from railweave.api.design.intent import Designed, load_configurable, project_templates
+from railweave.api.design.revisions import phased_change
+from railweave.api.journal.folder import journal_folder, shared_journals
 from railweave.api.operator import Operator
 from railweave.api.project import Project, find_target
 from railweave.diagnostics import Severity, Where, error

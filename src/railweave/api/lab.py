@@ -23,9 +23,9 @@ from nornir_railweave.lab.laboratory import (
     start,
     stop,
 )
-from railweave.api.designing import Designed, design_text, load_configurable
+from railweave.api.design.intent import Designed, design_text, load_configurable
 from railweave.api.project import STATE, Project
-from railweave.api.sim import simulator_spec
+from railweave.api.simulator.sim import simulator_spec
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric, Switch

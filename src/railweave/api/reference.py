@@ -1,13 +1,19 @@
-"""What programs and editors look up: JSON Schemas, and the codes of diagnostics."""
+"""What programs and editors look up: JSON Schemas, codes of diagnostics, and the models of the catalog."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from railweave.catalog.load import use_own_models
+from railweave.catalog.load import Catalog, load_catalog, use_own_models
+from railweave.catalog.model import SwitchModel
+from railweave.checks.capability import Models, SwitchCapability, capability
 from railweave.checks.registry import Rule, all_rules
 from railweave.errors import UsageError
+from railweave.fabric.policy import Policies
+from railweave.intent.load import load_intent_text
 from railweave.intent.schema import json_schema
 from railweave.report import documents
+from railweave.wording import suggestion
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -34,3 +40,50 @@ def explain_rule(code: str) -> Rule:
     if code not in all_rules():
         raise UsageError(f"no rule has the code {code!r}; `railweave codes` lists them")
     return all_rules()[code]
+
+
+_DEFAULTS = """
+fabric: defaults
+workload: {kind: pretraining}
+nodes: [{name: gpu, count: 1, gpus: 1, nics: {count: 1, speed: 400G}}]
+topology: {leaf: {ports: 64, speed: 400G}, spine: {ports: 64, speed: 400G}}
+"""
+"""An intent of which only the defaults count: traffic classes, MTU, release."""
+
+
+def models(model: str = "") -> Models:
+    """Return what every switch model and NIC of the catalog and of the project's ``catalog/`` can do, or one by its id.
+
+    What is lossless follows from the default traffic classes. Raises UsageError that names the nearest id.
+    """
+    catalog = _catalog_with(model)
+    switches, nics = catalog.switch_ids(), catalog.nic_ids()
+    return Models(
+        tuple(_capability(catalog.switch(one)) for one in switches if model in {"", one}),
+        tuple(catalog.nic(one) for one in nics if model in {"", one}),
+    )
+
+
+@cache
+def _capability(model: SwitchModel) -> SwitchCapability:
+    return capability(model, _default_policies())
+
+
+@cache
+def _default_policies() -> Policies:
+    return load_intent_text(_DEFAULTS, "defaults").policies
+
+
+def model_file(model: str) -> str:
+    """Return the JSON file of a switch model or NIC, to make one of your own from; raises UsageError as `models`."""
+    return _catalog_with(model).file_text(model)
+
+
+def _catalog_with(model: str) -> Catalog:
+    use_own_models()
+    catalog = load_catalog()
+    known = (*catalog.switch_ids(), *catalog.nic_ids())
+    if model and model not in known:
+        near = suggestion(model, known)
+        raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
+    return catalog

@@ -11,7 +11,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.errors import RailweaveError, UsageError
 from railweave.wording import suggestion
 

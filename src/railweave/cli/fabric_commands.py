@@ -63,7 +63,7 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: read the devices and show what a deployment would change."""
-    from railweave.api.signing import sign_plan
+    from railweave.api.plans import sign_plan
     from railweave.plan.consent import conflicts
     from railweave.plan.document import plan_json
     from railweave.plan.model import DeviceState
@@ -119,7 +119,7 @@ def deploy(
 
     With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
-    from railweave.api.journals import open_rollout_project
+    from railweave.api.journal.folder import open_rollout_project
 
     if resume and base:
         raise UsageError("--resume knows the phase of its rollout: omit --from")
@@ -191,7 +191,7 @@ def rollback(
     json: AsJson = False,
 ) -> int:
     """Roll back a rollout: restore what the devices had before it."""
-    from railweave.api.journals import open_rollout_project
+    from railweave.api.journal.folder import open_rollout_project
 
     if last and rollout:
         raise UsageError("--last selects the rollout: omit its name")

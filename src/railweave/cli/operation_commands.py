@@ -141,7 +141,7 @@ def trust(
     json: AsJson = False,
 ) -> int:
     """Show the devices' host keys and record new ones in the target's known_hosts file."""
-    from railweave.api.trusting import key_fields
+    from railweave.api.targets.host_keys import key_fields
     from railweave.report.trust import trust_json
 
     project = api.open_project(option, Terminal(yes=yes, quiet=json))

@@ -118,7 +118,7 @@ def print_plan(
 
 def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> None:
     """Print the lines of the stored rehearsals of exactly ``plan``; ``beside`` are files of it."""
-    from railweave.api.rehearsals import stored
+    from railweave.api.simulator.rehearsal_files import stored
     from railweave.report.rehearsal import stored_line
 
     for one in stored(plan, *beside):

@@ -144,7 +144,7 @@ class Terminal(Operator):
 
     def show_keys(self, keys: "Sequence[ShownKey]") -> None:
         """Print host keys."""
-        from railweave.api.trusting import key_fields
+        from railweave.api.targets.host_keys import key_fields
         from railweave.report.trust import trust_view
 
         if not self.quiet:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.api.comparing import phased_change
-from railweave.api.designing import designed_at
+from railweave.api.design.intent import designed_at
+from railweave.api.design.revisions import phased_change
 from railweave.api.project import Project
 from railweave.errors import RailweaveError
 from railweave.plan.headline import headline

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.history import project_history
+from railweave.api.journal.history import project_history
 from railweave.api.project import JOURNALS
 from railweave.plan.lineage import Ancestry, History
 from railweave.plan.model import Generation

@@ -12,13 +12,12 @@ from nornir_railweave.target.model import Address, Source, Target
 from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.tasks.recording import RecordedSwitch, startup_of
 from railweave.api import open_project
-from railweave.api.designing import Designed, load_designed
-from railweave.api.rehearsals import store, stored
-from railweave.api.rehearsing import rehearse
-from railweave.api.running_states import states_of
-from railweave.api.seen_links import cabled_as_seen, dark_ports
-from railweave.api.sim import simulator_spec
-from railweave.api.twin import refuse_other_machines, sim_state, twin_target
+from railweave.api.design.intent import Designed, load_designed
+from railweave.api.simulator.rehearsal import rehearse
+from railweave.api.simulator.rehearsal_files import store, stored
+from railweave.api.simulator.sim import simulator_spec
+from railweave.api.simulator.states import states_of
+from railweave.api.simulator.twin import cabled_as_seen, dark_ports, refuse_other_machines, sim_state, twin_target
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError, UsageError
 from railweave.plan.document import plan_digest

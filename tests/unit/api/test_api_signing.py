@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.signing import check_resumed, read_order, read_signed, sign_plan
+from railweave.api.plans import check_resumed, read_order, read_signed, sign_plan
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_json
 from railweave.plan.model import DevicePlan, DeviceState, Plan

@@ -17,7 +17,7 @@ def test_the_extra_that_the_simulator_needs_is_named(monkeypatch: pytest.MonkeyP
         return None if name in ("asyncssh", "tabulate") else find_spec(name)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("railweave.api.sim.find_spec", found)
+    monkeypatch.setattr("railweave.api.simulator.sim.find_spec", found)
 
     with pytest.raises(RailweaveError) as refused:
         api.sim.up(api.open_project(INTENT))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.auditing import audit, audited_action
+from railweave.api.journal.audit import audit, audited_action
 from railweave.cli.main import main
 from railweave.report.audit import AuditChain, audit_json
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from railweave.api.auditing import audit, audited
+from railweave.api.journal.audit import audit, audited
 from railweave.diagnostics import error
 from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
@@ -64,7 +64,7 @@ def test_a_line_that_the_disk_takes_in_parts_or_not_at_all(log: Path, monkeypatc
             raise OSError(28, "No space left on device")
         return real(handle, data[: room.pop(0)])
 
-    monkeypatch.setattr("railweave.api.auditing.os.write", full)
+    monkeypatch.setattr("railweave.api.journal.audit.os.write", full)
     with pytest.raises(KeyError), audited("deploy", PLAN, log):
         raise KeyError
     assert [entry["result"] for entry in entries(log)] == ["not ended"], "its end found no room"
@@ -95,7 +95,7 @@ def test_a_deployment_that_ends_by_an_exception_is_recorded(
 
 def test_every_line_is_synchronized_and_nothing_is_overwritten(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
-    monkeypatch.setattr("railweave.api.auditing.os.fsync", synced.append)
+    monkeypatch.setattr("railweave.api.journal.audit.os.fsync", synced.append)
     for _ in range(3):
         with audited("deploy", PLAN, log) as record:
             record(DONE)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.bom.bill import bill
 from railweave.bom.labels import LabelEnd, cable_labels
 from railweave.bom.prices import Prices, priced

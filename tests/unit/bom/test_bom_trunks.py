@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.bom.bill import Bill, Line, PartKind, bill
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.api.designing import Gathered, gather_text
+from railweave.api.design.intent import Gathered, gather_text
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.failures.analysis import Failures, failures
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from railweave.api.catalog import models
+from railweave.api.reference import models
 from railweave.catalog.load import load_catalog
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.designing import gather
+from railweave.api.design.intent import gather
 from railweave.checks.registry import all_rules
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.errors import RefusedError

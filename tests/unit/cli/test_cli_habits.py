@@ -18,7 +18,7 @@ from parsed_commands import parse
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from railweave import __version__, api
-from railweave.api.journals import open_rollout_project
+from railweave.api.journal.folder import open_rollout_project
 from railweave.api.operator import SILENT
 from railweave.cli import completion
 from railweave.cli.main import app, main

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api import alternatives
-from railweave.api.alternatives import suggest
-from railweave.api.catalog import models
 from railweave.api.project import open_project
+from railweave.api.reference import models
+from railweave.api.reports import comparison
+from railweave.api.reports.comparison import suggest
 from railweave.errors import UsageError
 
 TEXT = """\
@@ -44,7 +44,7 @@ FEW = models("nokia-ixr7220-h4-64d")._replace(
 
 
 def test_the_suggestions_are_those_for_the_fabric_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alternatives, "models", lambda: FEW)
+    monkeypatch.setattr(comparison, "models", lambda: FEW)
     (tmp_path / "cluster.yml").write_text(TEXT)
     (tmp_path / "alone.yml").write_text(ALONE)
     found = suggest(open_project(tmp_path / "cluster.yml", fabric="backend"))

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from railweave import api
-from railweave.api.designing import design_text, load_designed
+from railweave.api.design.intent import design_text, load_designed
 from railweave.catalog.load import load_catalog
 from railweave.cli.main import main
 from railweave.comparison.nic_choices import nic_choices

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.designing import design_text, designed_at, load_designed
+from railweave.api.design.intent import design_text, designed_at, load_designed
 from railweave.cabling.table import cables_csv
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent

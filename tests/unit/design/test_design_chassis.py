@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.api.designing import design_text, load_configurable
+from railweave.api.design.intent import design_text, load_configurable
 from railweave.bom.bill import PartKind, bill
 from railweave.catalog.load import load_catalog
 from railweave.errors import RefusedError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.bom.bill import PartKind, bill
 from railweave.cabling.management import management_csv
 from railweave.catalog.load import load_catalog

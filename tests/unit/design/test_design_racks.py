@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.cabling.assemblies import assemblies
 from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from railweave import api
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.drawing.elevation import described, elevation
 from railweave.drawing.marks import Mark, MarkKind, Marks
 from railweave.fabric.model import Fabric

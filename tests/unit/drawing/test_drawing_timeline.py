@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.api.designing import load_designed
+from railweave.api.design.intent import load_designed
 from railweave.drawing.marks import Mark, MarkKind, Marks
 from railweave.drawing.timeline import WaveSlot, timeline
 

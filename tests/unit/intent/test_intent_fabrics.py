@@ -8,8 +8,8 @@ import pytest
 import yaml
 from intent_schema import validator
 
-from railweave.api.designing import design_text, designed_at, gather_text
-from railweave.api.offline import check, render
+from railweave.api.design.analysis import check, render
+from railweave.api.design.intent import design_text, designed_at, gather_text
 from railweave.api.project import Project, open_project
 from railweave.checks.intent import check_intent
 from railweave.cli.options import open_compared

@@ -12,7 +12,7 @@ from nornir_railweave.lab.containerlab import ContainerlabError
 from nornir_railweave.lab.laboratory import LabFolder
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target
-from railweave.api.designing import load_designed
+from railweave.api.design.intent import load_designed
 from railweave.errors import RefusedError
 
 ROOT = Path(__file__).resolve().parents[3]

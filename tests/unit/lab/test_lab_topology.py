@@ -159,7 +159,7 @@ def test_labs_of_other_names_share_neither_network_nor_ports(render_lab: Any) ->
 
 
 def test_the_claimed_cables_are_those_of_the_fabric_that_is_deployed(render_lab: Any) -> None:
-    from railweave.api.designing import load_designed
+    from railweave.api.design.intent import load_designed
 
     today = load_designed(ROOT / "intent" / "lab-4.yml").fabric
     whole = render_lab("lab-4.yml").lab.fabric
@@ -345,7 +345,7 @@ def test_a_kind_transport_or_release_that_cannot_be_is_refused(render_lab: Any, 
 
 
 def test_ports_that_a_virtual_switch_does_not_have_are_refused(render_lab: Any) -> None:
-    from railweave.api.designing import load_designed
+    from railweave.api.design.intent import load_designed
 
     (fault,) = lab_diagnostics(load_designed(ROOT / "intent" / "pod-32.yml").fabric)
     assert fault.code == "RW701"

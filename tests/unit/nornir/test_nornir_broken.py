@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from counted_fabric import Counted, deployed_fabric
 
-from railweave.api.draining import DrainRequest, drain
-from railweave.api.observing import drift, plan, verify
+from railweave.api.maintenance.drain import DrainRequest, drain
+from railweave.api.plans import plan
 from railweave.api.project import Project
+from railweave.api.verification import drift, verify
 from railweave.errors import RefusedError
 from railweave.plan.document import plan_json
 from railweave.plan.model import Plan

@@ -16,10 +16,11 @@ import napalm_sonic.driver
 import nornir_railweave.rollout.deploying
 from nornir_railweave.events import Event, Step
 from nornir_railweave.rollout.progress import FabricProgress
-from railweave.api.deploying import deploy
-from railweave.api.observing import plan, verify
+from railweave.api.deployment.rollout import deploy
 from railweave.api.operator import Operator
+from railweave.api.plans import plan
 from railweave.api.project import Project
+from railweave.api.verification import verify
 from railweave.report.plan import plan_markdown
 from railweave.report.plan_parts import device_remarks
 from railweave.report.verification import verify_json

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from railweave.api.deploying import state_told
+from railweave.api.deployment.rollout import state_told
 from railweave.api.operator import Operator
 from railweave.api.project import JOURNALS, Project
 

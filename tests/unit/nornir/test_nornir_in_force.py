@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from counted_fabric import Counted, deployed_fabric, typed
 
-from railweave.api.observing import drift, verify
 from railweave.api.project import Project
+from railweave.api.verification import drift, verify
 from railweave.plan.outcome import CheckKind
 from sonic_sim.frr.tree import Context
 

@@ -10,10 +10,10 @@ import pytest
 from counted_fabric import Counted, deployed_fabric
 from recording import run
 
-from railweave.api.deploying import DeployOptions, deploy
-from railweave.api.observing import plan
+from railweave.api.deployment.rollback import rollback
+from railweave.api.deployment.rollout import DeployOptions, deploy
+from railweave.api.plans import plan
 from railweave.api.project import Project
-from railweave.api.rolling_back import rollback
 from railweave.errors import RefusedError
 from railweave.plan.outcome import Outcome
 from railweave.report.deployment import deploy_json

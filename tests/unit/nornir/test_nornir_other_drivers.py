@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 DRIVERS = [("eos", "EOSDriver"), ("nxos_ssh", "NXOSSSHDriver"), ("sonic", "SonicDriver"), ("ios", "IOSDriver")]
 # What a deployment imports is imported once; every name is then looked up where no other one was.
 LOOK_UP = """
-import os, sys, railweave.api.deploying
+import os, sys, railweave.api.deployment.rollout
 
 def apart(work):
     if os.fork() == 0:

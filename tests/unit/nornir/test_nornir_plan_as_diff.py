@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from schema_leaves import PAIRS
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.fabric.model import Fabric
 from railweave.plan.offline import plan_offline
 from railweave.templates import find_templates

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from nornir_railweave.rollout.rolling_back import newest_change
-from railweave.api import rolling_back
+from railweave.api.deployment import rollback
 from railweave.api.operator import Operator
 from railweave.api.project import JOURNALS, Project
 from railweave.errors import RailweaveError
@@ -46,11 +46,11 @@ def test_the_rollout_before_one_that_changed_nothing_is_named_before_anything_is
     write(UNCHANGED, "not-attempted")
     designed = SimpleNamespace(fabric=SimpleNamespace(name="lab"), intent=SimpleNamespace(sha256="f"))
     fabric = SimpleNamespace(designed=designed, target=SimpleNamespace(name="sim", allowed_signers=None))
-    monkeypatch.setattr(rolling_back, "live_fabric", lambda project, target: cast("Any", fabric))
-    monkeypatch.setattr(rolling_back, "of_other_version", lambda rollout: ())
+    monkeypatch.setattr(rollback, "live_fabric", lambda project, target: cast("Any", fabric))
+    monkeypatch.setattr(rollback, "of_other_version", lambda rollout: ())
     operator = Absent()
     with pytest.raises(RailweaveError, match="nobody to ask"):
-        rolling_back.rollback(Project(Path("x"), operator), "sim", rollout=named)
+        rollback.rollback(Project(Path("x"), operator), "sim", rollout=named)
     said = f"{UNCHANGED} changed nothing; this rolls back an earlier rollout, {CHANGED}, which ada@host started at"
     assert [note.startswith(said) for note in operator.told] == [True] * told
 
@@ -61,5 +61,5 @@ def test_the_newest_rollout_needs_no_word(tmp_path: Path, monkeypatch: pytest.Mo
     operator = Absent()
     found = newest_change(JOURNALS, "lab", "sim")
     assert found is not None
-    rolling_back._tell_of_others(Project(Path("x"), operator), found)
+    rollback._tell_of_others(Project(Path("x"), operator), found)
     assert operator.told == []

@@ -5,7 +5,7 @@ import pytest
 from nornir_railweave.target.policy import policy_for
 from nornir_railweave.target.rollout import Rollout
 from nornir_railweave.target.target_file import parse_target
-from railweave.api.deploying import DeployOptions
+from railweave.api.deployment.rollout import DeployOptions
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 from railweave.plan.consent import Consent

@@ -12,7 +12,7 @@ from nornir_railweave.target.inventory import FabricInventory, build_inventory
 from nornir_railweave.target.model import Address, Site, Target
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import load_target, parse_target
-from railweave.api.spreading import PAYS_FROM, processes_for, sites_of, start_command
+from railweave.api.targets.sites import PAYS_FROM, processes_for, sites_of, start_command
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave_hosts.access import SecretName

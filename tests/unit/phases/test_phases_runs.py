@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from nornir_railweave.rollout.node_log import NodeLog
-from railweave.api import hosts, phased, phased_removal
-from railweave.api.comparing import PhasedChange
-from railweave.api.deploying import DeployOptions
-from railweave.api.phasing import LivePhases
+from railweave.api import hosts
+from railweave.api.deployment import phases as phased
+from railweave.api.deployment.rollout import DeployOptions
+from railweave.api.design.revisions import PhasedChange
 from railweave.api.project import Project
+from railweave.api.targets.phases import LivePhases
 from railweave.catalog.load import load_catalog
 from railweave.cli.terminal import Terminal, show_phases
 from railweave.design.build import design
@@ -371,10 +372,10 @@ def leaving(stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> St
         yield lambda found: None
 
     monkeypatch.setattr(LivePhases, "live", live)
-    monkeypatch.setattr(phased_removal, "links_up_towards", ends)
-    monkeypatch.setattr(phased_removal, "HookRunner", Hooks)
-    monkeypatch.setattr(phased_removal, "node_log", lambda *named: NodeLog(tmp_path, *named))
-    monkeypatch.setattr(phased_removal, "audited_action", audited)
+    monkeypatch.setattr(phased, "links_up_towards", ends)
+    monkeypatch.setattr(phased, "HookRunner", Hooks)
+    monkeypatch.setattr(phased, "node_log", lambda *named: NodeLog(tmp_path, *named))
+    monkeypatch.setattr(phased, "audited_action", audited)
     stage.up |= {"gpu3", "gpu4"}
     return stage
 

@@ -3,7 +3,7 @@
 import pytest
 from schema_leaves import PAIRS, SIZED_ONLY, leaves
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric, Switch
 from railweave.plan.model import DeviceState

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rollout_shapes import SHAPES
 
-from railweave.api.designing import design_text
+from railweave.api.design.intent import design_text
 from railweave.fabric.model import Fabric
 from railweave.plan.policy import Limits, RolloutPolicy
 from railweave.plan.waves import WaveGate

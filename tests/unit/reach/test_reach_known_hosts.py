@@ -14,7 +14,7 @@ from nornir_railweave.target.known_hosts import record, recorded_keys
 from nornir_railweave.target.model import JumpLogin
 from nornir_railweave.target.reach import resolve
 from nornir_railweave.target.target_file import parse_target
-from railweave.api.designing import load_designed
+from railweave.api.design.intent import load_designed
 from railweave.errors import RefusedError
 
 JUMP = "source: addresses\naddress: '{name}.example'\nssh:\n  jump:\n    host: jump.example\n"

@@ -11,7 +11,7 @@ import pytest
 from nornir_railweave.device import trusting
 from railweave.api.operator import Operator
 from railweave.api.project import Project
-from railweave.api.trusting import trust
+from railweave.api.targets.host_keys import trust
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RefusedError
 

@@ -26,7 +26,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.model import SecretSource, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
-from railweave.api.auditing import _line
+from railweave.api.journal.audit import _line
 from railweave.cli.show import print_error, print_json, print_text, print_view, write_json
 from railweave.csv_text import csv_text
 from railweave.masking import forget_resolved, mask_from_now_on, masked

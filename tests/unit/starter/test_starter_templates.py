@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from nornir_railweave.target.target_file import load_target
-from railweave.api.designing import design_text, load_designed
+from railweave.api.design.intent import design_text, load_designed
 from railweave.api.starter import INTENT, design_intent, init, starter_designs, starter_templates
 from railweave.bom.bill import bill
 from railweave.catalog.load import load_catalog

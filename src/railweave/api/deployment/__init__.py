@@ -1,0 +1,1 @@
+"""Changes of devices: deployments, also in phases and resumed, and rollbacks."""

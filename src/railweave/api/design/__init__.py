@@ -1,0 +1,1 @@
+"""Intents read, designed, checked and compared; no device is needed."""

@@ -1,0 +1,176 @@
+"""From an intent, in the working tree or at a git revision, to its designed and checked fabric."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from railweave.api.design.templates import templates_at
+from railweave.catalog.load import load_catalog
+from railweave.checks.config import check_design, check_own
+from railweave.checks.intent import check_intent
+from railweave.checks.rules.rw126_chassis import of_fabric
+from railweave.design.build import design
+from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.model import Fabric
+from railweave.fabric.sizing import Sizing
+from railweave.intent.load import Beside, files_beside, load_intent, load_intent_text
+from railweave.intent.model import Intent
+from railweave.intent.reference import file_of, reference, split_reference
+from railweave.templates import Templates, find_templates
+from railweave.wording import first_few
+
+
+@dataclass(frozen=True, slots=True)
+class Designed:
+    """An intent that was read, checked and designed without an error; ``diagnostics`` are warnings at most.
+
+    ``templates`` are those that its files are made with: of the same revision."""
+
+    intent: Intent
+    fabric: Fabric
+    diagnostics: tuple[Diagnostic, ...]
+    templates: Templates
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything known of an intent, errors included; ``fabric`` and ``sizing`` are None if it cannot be designed.
+
+    ``of_own`` are the diagnostics of overrides and of the project's own templates."""
+
+    intent: Intent
+    fabric: Fabric | None
+    sizing: Sizing | None
+    diagnostics: tuple[Diagnostic, ...]
+    of_own: tuple[Diagnostic, ...]
+    templates: Templates
+
+    @property
+    def of_design(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of the intent, its design and its buffers: other errors of overrides and templates do
+        not keep a fabric from being sized."""
+        others = {one for one in self.of_own if one.severity is Severity.ERROR and not one.code.startswith("H-")}
+        return tuple(one for one in self.diagnostics if one not in others)
+
+
+def gather(path: Path) -> Gathered:
+    """Read, check and design the intent at ``path``. Raises RefusedError if the file cannot be read as an intent."""
+    return _gather(load_intent(path))
+
+
+def gather_text(text: str, name: str) -> Gathered:
+    """Read, check and design an intent given as text; ``name`` stands for the file. Raises RefusedError likewise."""
+    return _gather(load_intent_text(text, name))
+
+
+def load_designed(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``; raises RefusedError with every error."""
+    return _demand(gather(path))
+
+
+def load_configurable(path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path``, to configure it; raises RefusedError with every error, and
+    where switches can only be sized."""
+    designed = load_designed(path)
+    refused = [
+        one.diagnostic("RW126", designed.intent.where(one.path)) for one in of_fabric(designed.fabric, Severity.ERROR)
+    ]
+    if refused:
+        raise RefusedError(refused)
+    return designed
+
+
+def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
+    """Return the designed fabric of an intent given as text; ``name`` stands for the file in diagnostics, ``beside``
+    reads the files that it names."""
+    return _demand(_gather(load_intent_text(text, name, beside)))
+
+
+def _design_revision(text: str, name: str, revision: str, beside: Beside) -> Designed:
+    templates = templates_at(revision) if revision else project_templates()
+    return _demand(_gather(load_intent_text(text, name, beside), templates))
+
+
+def design_intent(intent: Intent) -> Designed:
+    """Return the designed fabric of an intent; raises RefusedError with every error."""
+    return _demand(_gather(intent))
+
+
+def designed_at(revision: str, path: Path) -> Designed:
+    """Return the designed fabric of the intent at ``path`` in a git revision, in the working tree where that is empty,
+    with the templates of that revision.
+
+    ``revision`` may also name a file, which takes precedence over a revision of that name; a file has the templates of
+    the working tree. Raises RailweaveError with
+    git's own message, and RefusedError with every error of the intent. Of several fabrics the one that ``path`` names
+    is meant, in a file that ``revision`` names too unless that names its own.
+    """
+    file = file_of(path)
+    if revision and (other := file_of(Path(revision))).is_file():
+        named = Path(revision) if other != Path(revision) else reference(other, split_reference(str(path))[1])
+        return design_text(_text_at("", other), str(named), files_beside(other))
+    name = f"{revision}:{path}" if revision else str(path)
+    return _design_revision(_text_at(revision, file), name, revision, _beside(revision, file))
+
+
+def _beside(revision: str, path: Path) -> Beside:
+    """Return what reads the files beside an intent in a revision, in the working tree where that is empty."""
+    if not revision:
+        return files_beside(path)
+
+    def read(name: str) -> tuple[str, bytes]:
+        file = path.parent / name
+        return f"{revision}:{file}", _text_at(revision, file).encode("utf-8", "surrogateescape")
+
+    return read
+
+
+def project_templates() -> Templates:
+    """Return the project's templates, with those of railweave as fallback."""
+    return find_templates(Path.cwd())
+
+
+def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
+    templates = templates or project_templates()
+    found = check_intent(intent)
+    outcome = design(intent, load_catalog())
+    fabric = outcome.fabric
+    of_config = () if fabric is None else check_design(fabric, intent.where)
+    of_own = () if fabric is None else check_own(fabric, intent.where, templates)
+    every = in_order((*found, *outcome.diagnostics, *of_config, *of_own))
+    return Gathered(intent, fabric, outcome.sizing, every, of_own, templates)
+
+
+def _demand(gathered: Gathered) -> Designed:
+    if has_errors(gathered.diagnostics):
+        raise RefusedError(gathered.diagnostics)
+    if gathered.fabric is None:
+        raise RailweaveError(
+            f"{gathered.intent.file}: this intent can be sized but not built; name switch models of the catalog"
+        )
+    return Designed(gathered.intent, gathered.fabric, gathered.diagnostics, gathered.templates)
+
+
+def _text_at(revision: str, path: Path) -> str:
+    if not revision:
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as exc:
+            raise RailweaveError(f"{path}: {exc.strerror}") from exc
+    if revision.startswith("-"):
+        raise RailweaveError(f"{revision!r} is not a git revision")
+    shown = _git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
+    if shown.returncode:
+        why = shown.stderr.strip() or "git failed"
+        branches = _git("branch", "--format=%(refname:short)").stdout.split()
+        known = f"branches: {first_few(branches)}; " if branches else ""
+        raise RailweaveError(
+            f"{path} at {revision}: {why}\n{known}`git log --oneline {path}` lists the revisions that have it"
+        )
+    return shown.stdout
+
+
+def _git(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["git", *words], capture_output=True, text=True, errors="surrogateescape", check=False)

@@ -1,0 +1,67 @@
+"""Two revisions of an intent, compared without a device: the changes, and the phases of those that need several."""
+
+from dataclasses import dataclass, replace
+
+from railweave.api.design.intent import Designed, designed_at
+from railweave.api.project import Project
+from railweave.checks.phases import check_phases
+from railweave.diagnostics import has_errors
+from railweave.errors import RefusedError, UsageError
+from railweave.fabric.model import Fabric
+from railweave.plan import phases as planning
+from railweave.plan.model import Plan
+from railweave.plan.offline import plan_offline
+from railweave.plan.phases import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class PhasedChange:
+    """The phases from the running intent ``running``, which the command calls ``base``, to that of ``designed``."""
+
+    base: str
+    running: Designed
+    designed: Designed
+    phases: tuple[Phase, ...]
+
+    @property
+    def before(self) -> Fabric:
+        """Return the fabric that runs."""
+        return self.running.fabric
+
+    def phase(self, number: int) -> Phase:
+        """Return a phase by its number from 1; raises UsageError for any other."""
+        if not 1 <= number <= len(self.phases):
+            count = f"phases 1 to {len(self.phases)}" if len(self.phases) > 1 else "phase 1 alone"
+            raise UsageError(f"there is no phase {number}: from {self.base} there are {count}")
+        return self.phases[number - 1]
+
+
+def diff(project: Project, base: str, head: str = "", *, renumber: bool = False) -> Plan:
+    """Return the plan that leads every device from the intent at the git revision or file ``base`` to that at ``head``.
+
+    ``head`` empty is the working tree. Raises RefusedError if one of the two has errors, or if an existing device
+    would be renumbered and ``renumber`` does not allow it.
+    """
+    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
+    plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
+    return replace(plan, intent_sha256=after.intent.sha256)
+
+
+def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:
+    """Return the phases of the change from the intent at ``base`` to that at ``head``, revisions or files as in `diff`.
+
+    The operator receives warnings. Raises RefusedError if one of the two has errors, or if no sequence of phases leads
+    from one to the other.
+    """
+    return phased_change(project, base, head).phases
+
+
+def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
+    """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
+    running, designed = designed_at(base, project.intent), designed_at(head, project.intent)
+    found = planning.phases(running.fabric, designed.fabric)
+    diagnostics = check_phases(running.fabric, found, designed.intent.where)
+    if has_errors(diagnostics):
+        raise RefusedError(diagnostics)
+    project.operator.warn(diagnostics)
+    return PhasedChange(base, running, designed, found)

@@ -1,0 +1,1 @@
+"""What is on record: rollouts, the audit log, and which state of the project is deployed."""

@@ -1,0 +1,188 @@
+"""The audit log of a project, ``.railweave/audit.jsonl``: who deployed or drained what, and the result.
+
+A deployment writes two lines, one before the first device is changed and one at its end, so that one that was killed is
+on record. Lines are appended whole and synchronized; nothing is ever changed or removed. Each line holds the SHA-256 of
+the one before it, so that a change is seen by whoever checks the chain.
+"""
+
+import fcntl
+import getpass
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nornir_railweave.journals.shared import SharedJournals
+from nornir_railweave.journals.store import StoreError
+from railweave.api.journal.folder import journal_folder, shared_journals
+from railweave.api.project import JOURNALS, STATE
+from railweave.errors import RailweaveError, RefusedError
+from railweave.masking import masked
+from railweave.plan.document import plan_digest
+from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult
+from railweave.report.audit import AuditLog, line_digest, read_audit
+
+AUDIT_FILE = STATE / "audit.jsonl"
+
+_PIPELINE_VARIABLES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN")
+"""Where GitHub and GitLab name the person who started a job; the account of a runner says little."""
+
+
+def audit_file() -> Path:
+    """Return the file of the log: beside the journals where these lie outside of the project."""
+    folder = journal_folder()
+    return AUDIT_FILE if folder == JOURNALS else folder / AUDIT_FILE.name
+
+
+def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
+    """Return the entries of the log, oldest first, and whether its chain is whole; none without a log.
+
+    ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
+    end. Raises RailweaveError if the log cannot be read.
+    """
+    shared, file = None if file else shared_journals(), file or audit_file()
+    try:
+        data = file.read_bytes() if shared is None else b"".join(line + b"\n" for line in shared.audit_lines())
+        return read_audit(data, head)
+    except FileNotFoundError:
+        return read_audit(b"", head)
+    except OSError as exc:
+        raise RailweaveError(f"{file}: {exc.strerror}") from exc
+
+
+@contextmanager
+def audited(
+    command: str, plan: Plan, file: Path | None = None, *, signed_by: str = ""
+) -> Iterator[Callable[[DeployResult], None]]:
+    """Record that ``plan`` is being deployed; the function given takes its result. ``signed_by`` signed the plan.
+
+    Leaving the block by an exception is recorded as well. Raises RailweaveError if the log cannot be written before
+    anything was done: a deployment that leaves no record does not start.
+    """
+    begun = {
+        "command": command,
+        "fabric": plan.fabric,
+        "target": plan.target,
+        "intent_sha256": plan.intent_sha256,
+        "plan_digest": plan_digest(plan),
+        "changes": plan.summary.total,
+        **({"signed_by": signed_by} if signed_by else {}),
+    }
+    with _recorded(begun, file) as record:
+        yield lambda result: record(_ended(result))
+
+
+@contextmanager
+def audited_action(
+    command: str, fabric: str, target: str, intent_sha256: str, file: Path | None = None
+) -> Iterator[Callable[[Mapping[str, Mapping[str, str]]], None]]:
+    """Record that devices are changed without a plan; the function given takes each device's outcome.
+
+    An outcome is ``{"outcome": word, "error": text of an error}``. Raises as ``audited`` does.
+    """
+    begun = {"command": command, "fabric": fabric, "target": target, "intent_sha256": intent_sha256}
+    with _recorded(begun, file) as record:
+
+        def finish(devices: Mapping[str, Mapping[str, str]]) -> None:
+            failed = any("error" in device for device in devices.values())
+            record({"result": "failed" if failed else "done", "devices": devices})
+
+        yield finish
+
+
+@contextmanager
+def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    number = os.urandom(4).hex()
+    _append(file, {"event": "begun", "id": number, **who(), **begun})
+    ended: dict[str, Any] = {"result": "failed", "devices": {}}
+    try:
+        yield ended.update
+    except BaseException as exc:
+        refused = isinstance(exc, RefusedError)
+        kind = "" if isinstance(exc, RailweaveError) else f"{type(exc).__name__}: "
+        ended |= {"result": "refused" if refused else "failed", "error": f"{kind}{exc}"}
+        raise
+    finally:
+        # The result must reach the person even if the disk is full.
+        with suppress(RailweaveError):
+            _append(file, {"event": "ended", "id": number, **ended})
+
+
+def who() -> dict[str, str]:
+    """Return the person, as a pipeline or the machine names them, the account and the machine."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = f"uid {os.getuid()}"
+    person = next((os.environ[name] for name in _PIPELINE_VARIABLES if os.environ.get(name)), "")
+    return {"user": person or user, "account": user, "host": socket.gethostname()}
+
+
+def _ended(result: DeployResult) -> dict[str, Any]:
+    return {
+        "result": result.result.value,
+        "stopped_by": result.stopped_by,
+        "devices": {
+            name: {"outcome": device.outcome.value, **({"error": device.error} if device.error else {})}
+            for name, device in result.devices.items()
+        },
+        "verified": None if result.verification is None else result.verification.ok,
+        "journal": result.journal,
+    }
+
+
+def _append(file: Path | None, record: dict[str, Any]) -> None:
+    """Append a line to ``file``, by default the project's log, which may lie in a store."""
+    if file is None and (shared := shared_journals()) is not None:
+        _append_shared(shared, record)
+        return
+    file = file or audit_file()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = _last_line(descriptor)
+            line = _line(record, before.rstrip(b"\n"))
+            # A line that a lost machine cut short must not swallow the next one.
+            torn = before != b"" and not before.endswith(b"\n")
+            data = b"\n" * torn + line + b"\n"
+            while data:
+                data = data[os.write(descriptor, data) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as exc:
+        raise RailweaveError(f"the audit log {file} cannot be written: {exc.strerror}") from exc
+
+
+def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
+    try:
+        stored = False
+        while not stored:  # where another runner's line came first, the next try names that
+            stored = shared.append_audit(lambda before: _line(record, before))
+    except StoreError as exc:
+        raise RailweaveError(f"the audit log cannot be stored: {exc}") from exc
+
+
+def _line(record: Mapping[str, Any], before: bytes) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"at": now, **masked(record), "previous": line_digest(before)}).encode()
+
+
+_BLOCK_BYTES = 65536
+
+
+def _last_line(descriptor: int) -> bytes:
+    """Return the last line of the file, with its end where it has one; empty where the file is."""
+    at, tail = os.fstat(descriptor).st_size, b""
+    while at and b"\n" not in tail[:-1]:
+        length = min(at, _BLOCK_BYTES)
+        at -= length
+        tail = os.pread(descriptor, length, at) + tail
+    return tail[tail.rfind(b"\n", 0, -1) + 1 :] if tail else b""

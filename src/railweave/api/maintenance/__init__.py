@@ -1,0 +1,1 @@
+"""Work on single switches: drain, replace, retire, recover, self-test."""

@@ -1,0 +1,139 @@
+"""Switches that are replaced (RMA), decommissioned or recovered: what they show, and the steps that remain."""
+
+from collections.abc import Sequence
+from dataclasses import replace as replaced
+from pathlib import Path
+
+from nornir_railweave.device.reading import Comparer
+from nornir_railweave.device.trusting import ShownKey, Trust, look
+from nornir_railweave.target.connect import run_on
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.reach import resolve
+from nornir_railweave.target.target_file import load_target
+from nornir_railweave.tasks import recover_device
+from nornir_railweave.tasks.inspect_device import check_in_use, inspect_device
+from nornir_railweave.tasks.links_up_towards import links_up_towards
+from nornir_railweave.tasks.verifying import verify
+from railweave.api.design.intent import designed_at, load_designed
+from railweave.api.journal.audit import audited_action
+from railweave.api.project import STATE, Project, find_target
+from railweave.api.targets.fabric import LiveFabric, connect, live_fabric
+from railweave.fabric.model import Fabric
+from railweave.fabric.names import known_switches
+from railweave.plan.lifecycle import Condition, Leaving, Proof, Use, WorkStep, leaving, proofs, replacement_steps
+from railweave.plan.outcome import RecoveryResult
+
+_INTERVAL_S = 1.0
+"""Between two readings of the counters."""
+
+
+def replace(project: Project, target: str, device: str, *, serial: str = "") -> tuple[WorkStep, ...]:
+    """Return the steps of replacing ``device``, each done, next or to come by its present state.
+
+    ``serial`` is the serial number of the new switch. A device that cannot be read is a state, not an error. Raises
+    UsageError for an unknown device.
+    """
+    fabric = load_designed(project.intent).fabric
+    known_switches(fabric, [device])
+    seen = _condition(project, fabric, load_target(find_target(target)), device)
+    return replacement_steps(fabric, fabric.switch_of[device], seen, target=target, new_serial=serial)
+
+
+def _condition(project: Project, fabric: Fabric, target: Target, device: str) -> Condition:
+    shown = _host_key(fabric, target, device)
+    if shown is not None and shown.trust is Trust.UNREACHABLE:
+        return Condition(answers=False, key_known=False)
+    if shown is not None and shown.trust is not Trust.KNOWN:
+        return Condition(answers=True, key_known=False)
+    return _inspected(project, target.name, device)
+
+
+def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
+    """Return the host key that the device shows; None if the target has no file of host keys."""
+    reach = resolve(fabric, target, STATE)[device]
+    known_hosts = reach.options.get("alt_key_file")
+    return None if known_hosts is None else look({device: reach}, Path(known_hosts), 1)[0]
+
+
+def _inspected(project: Project, target: str, device: str) -> Condition:
+    live = live_fabric(project, target)
+    fabric = live.designed.fabric
+    compare = Comparer(fabric, live.intended)
+    with live.progress():
+        seen = run_on(live.nornir, (device,), inspect_device, compare=compare)[device]
+        if seen.error:
+            return Condition(answers=False, key_known=True)
+        near = (*fabric.above(device), *fabric.below(device))
+        verified = None
+        as_intended = not seen.changes and not seen.pending
+        if seen.provisioned and as_intended:
+            verified = verify(live.nornir, fabric, {device, *near}).ok
+    return Condition(
+        answers=True,
+        key_known=True,
+        provisioned=seen.provisioned,
+        as_intended=as_intended,
+        drained=seen.drained,
+        verified=verified,
+        serial=seen.serial,
+    )
+
+
+def retire(
+    project: Project, target: str, base: str, head: str = "", *, wait_s: float = 5
+) -> tuple[Leaving, tuple[Proof, ...]]:
+    """Return the switches that leave between two git revisions of the intent, and the proofs that they are unused.
+
+    ``wait_s`` bounds the wait for idle ports. Raises RefusedError if one of the two has errors, UsageError for an
+    unknown target.
+    """
+    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
+    gone = leaving(before.fabric, after.fabric)
+    live = connect(project, before, target)
+    if not gone.switches:
+        return gone, ()
+    with live.progress():
+        return gone, proofs(before.fabric, gone, switch_uses(live, gone, wait_s))
+
+
+def switch_uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
+    """Read the switches that leave, and the far ends of those that do not answer; ``wait_s`` bounds the wait for idle
+    ports."""
+    fabric = live.designed.fabric
+    names = [switch.name for switch in gone.switches]
+    found: dict[str, Use] = run_on(
+        live.nornir,
+        names,
+        check_in_use,
+        ports_of={name: frozenset(port.name for port in fabric.ports_of[name]) for name in names},
+        hosts_of={name: _hosts_by_port(fabric, name) for name in names},
+        packets_per_s=live.target.rollout.quiet_packets_per_s,
+        timeout_s=wait_s,
+        interval_s=_INTERVAL_S,
+    )
+    silent = [name for name, use in found.items() if use.error]
+    seen = links_up_towards(live.nornir, fabric, silent)
+    return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}
+
+
+def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
+    ports = fabric.ports_of[switch]
+    return {ports[link.upper_port].name: link.lower for link in fabric.downlinks_of[switch] if link.is_access}
+
+
+def recover(
+    project: Project, target: str, devices: Sequence[str], *, accept_running: bool = False
+) -> tuple[RecoveryResult, ...]:
+    """Repair the transaction state of these switches and restore what an unfinished change left; one result each.
+
+    ``accept_running`` keeps what runs where nothing can be restored. A commit that waits for its confirmation is left
+    alone. Raises UsageError for unknown names.
+    """
+    live = live_fabric(project, target)
+    fabric = live.designed.fabric
+    names = known_switches(fabric, devices)
+    command = " ".join(["recover", *names, *(["--accept-running"] if accept_running else [])])
+    with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
+        results = recover_device.recover(live.nornir, names, accept_running=accept_running)
+        record({one.device: {"outcome": one.outcome.value, "error": one.error} for one in results})
+        return results

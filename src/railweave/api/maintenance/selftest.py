@@ -1,0 +1,99 @@
+"""The self-test of one unused switch: railweave's own claims against what that switch shows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from nornir_railweave.tasks.selftest import SelftestOrder
+from nornir_railweave.tasks.selftest import selftest as test_switch
+from railweave.api.journal.audit import audited_action
+from railweave.api.project import STATE, Project
+from railweave.api.targets.fabric import live_fabric
+from railweave.errors import RailweaveError, UsageError
+from railweave.fabric.names import known_switches
+from railweave.files import write_private
+from railweave.plan.selftest import SelftestReport
+from railweave.report.selftest import selftest_json
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestOptions:
+    """How to test: ``spare`` says that the switch is unused, ``reads_only`` changes nothing, ``reloads`` also tries a
+    reload. A trial has the target's revert timer; ``timer_s`` is that of the trial of the timer itself."""
+
+    spare: bool = False
+    reads_only: bool = False
+    reloads: bool = False
+    timer_s: int = 20
+
+
+def selftest(project: Project, target: str, device: str, options: SelftestOptions) -> SelftestReport | None:
+    """Test ``device`` and return what was found; None if the operator declined.
+
+    The switch is refused where it is in use, and is left as it was found. Raises UsageError for an unknown name, or
+    without ``spare``; RefusedError as every command that reaches devices.
+    """
+    live = live_fabric(project, target)
+    known_switches(live.designed.fabric, [device])
+    if not options.spare:
+        raise UsageError(f"a self-test changes {device}: say --spare if it is unused")
+    if not (options.reads_only or project.operator.approves_selftest(device)):
+        return None
+    live.require_secrets()
+    kept = _KeptCommit(STATE / "selftest" / f"{live.designed.fabric.name}-{target}-{device}.json")
+    order = SelftestOrder(
+        rows=live.intended(device).rows,
+        revert_in_s=live.target.rollout.revert_in_s,
+        timer_s=options.timer_s,
+        reloads=options.reloads,
+        reads_only=options.reads_only,
+        leftover=kept.read(),
+        note=kept.note,
+    )
+    command = f"selftest {device}"
+    designed = live.designed
+    with audited_action(command, designed.fabric.name, target, designed.intent.sha256) as record, live.progress():
+        report = test_switch(live.nornir, device, order, events=live.shown)
+        outcome = {"outcome": "tested" if report.is_back else "changed"}
+        record({device: {**outcome, **({"error": report.error} if report.error else {})}})
+        return report
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptCommit:
+    """The commit that a self-test made on a switch and has not rolled back, in a file of the project's state."""
+
+    file: Path
+
+    def read(self) -> str:
+        """Return the commit, empty for none."""
+        try:
+            return str(json.loads(self.file.read_text("utf-8"))["commit"])
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError, KeyError, TypeError) as fault:
+            raise RailweaveError(f"{self.file} cannot be read: {fault}") from fault
+
+    def note(self, commit_id: str) -> None:
+        """Keep the commit; an empty one removes the file."""
+        if not commit_id:
+            self.file.unlink(missing_ok=True)
+            return
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        write_private(self.file, json.dumps({"commit": commit_id}).encode())
+
+
+def write_bundle(report: SelftestReport, out: Path) -> Path:
+    """Write what can be sent in: the report without names, addresses and secrets; return its path.
+
+    Raises RailweaveError if it cannot be written.
+    """
+    hwsku = report.platform.get("hwsku", "switch").replace("/", "-")
+    release = report.image.get("release") or report.image.get("branch") or "unknown"
+    file = out / f"selftest-{hwsku}-{release}.json"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_private(file, (json.dumps(selftest_json(report), indent=2) + "\n").encode())
+    except OSError as fault:
+        raise RailweaveError(f"cannot write the bundle into {out}: {fault.strerror}") from fault
+    return file

@@ -1,0 +1,1 @@
+"""Pages, pictures, parts lists and comparisons of fabrics."""

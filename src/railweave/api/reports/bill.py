@@ -1,0 +1,111 @@
+"""What to buy for an intent: the bill of materials, what a change adds to it, with prices of the user's."""
+
+from collections.abc import Iterable, Iterator
+from math import ceil
+from pathlib import Path
+
+from railweave.api.design.intent import Designed, design_intent, designed_at, load_designed
+from railweave.api.project import Project
+from railweave.bom.bill import Bill, bill, change
+from railweave.bom.labels import Label
+from railweave.bom.labels import cable_labels as labels_of
+from railweave.bom.phases import BomPhase
+from railweave.bom.prices import priced, read_prices
+from railweave.bom.spares import read_spares, with_spares
+from railweave.catalog.load import load_catalog
+from railweave.design.growth import (
+    gpus_of,
+    growing,
+    grown,
+    most_growing,
+    with_switches_of_pods,
+    without_switches_of_pods,
+)
+from railweave.errors import RefusedError
+from railweave.fabric.model import Fabric
+from railweave.wording import counted
+
+
+def bom(project: Project, *, against: str = "", prices: Path | None = None, spares: Iterable[str] = ()) -> Bill:
+    """Return the bill of materials: every part with its quantity, cables by length.
+
+    ``against`` is a git revision or a file, as in `diff`: then only what the intent needs more, or less, than there.
+    ``prices`` is a file with prices by part, ``spares`` what is bought beyond the quantities: percent of every part,
+    or of a kind of part as ``module=5``, or pieces as ``switch=+1``. Raises RefusedError with every error of an intent
+    or of the prices, UsageError for other rules of spares.
+    """
+    listed = None if prices is None else read_prices(prices)
+    rules = read_spares(spares)
+
+    def bought(fabric: Fabric) -> Bill:
+        return with_spares(bill(fabric, load_catalog()), rules)
+
+    found = bought(load_designed(project.intent).fabric)
+    known = found.lines
+    if against:
+        before = bought(designed_at(against, project.intent).fabric)
+        known = (*known, *before.lines)
+        found = change(before, found, against)
+    return found if listed is None else priced(found, listed, known)
+
+
+def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable[str] = ()) -> tuple[BomPhase, ...]:
+    """Return what each phase of growth orders: today, the growth that the workload states, and all nodes that fit.
+
+    A phase that is no larger than the one before is left out. Spares are those of all parts until then. Raises
+    RefusedError also where the fabric cannot be built at a phase, with what prevents it.
+    """
+    listed = None if prices is None else read_prices(prices)
+    rules = read_spares(spares)
+    today = load_designed(project.intent)
+    totals: list[Bill] = []
+    phases: list[BomPhase] = []
+    for title, designed in _phases(today):
+        total = with_spares(bill(designed.fabric, load_catalog()), rules)
+        more = change(totals[-1], total, phases[-1].title) if totals else total
+        totals.append(total)
+        phases.append(BomPhase(title, growing(designed.intent).count, gpus_of(designed.intent), more))
+    if listed is None:
+        return tuple(phases)
+    known = [line for total in totals for line in total.lines]
+    return tuple(phase._replace(bill=priced(phase.bill, listed, known)) for phase in phases)
+
+
+def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
+    """Yield the fabric of each phase, each larger than the one before."""
+    intent = today.intent
+    entry = growing(intent)
+    yield "today", today
+    largest = entry.count
+    target = intent.workload.growth
+    if target is not None:
+        more = ceil((target.gpus - gpus_of(intent)) / max(1, entry.gpus))
+        nodes = entry.count + max(0, more)
+        if nodes > largest:
+            when = "" if target.months is None else f" in {counted(target.months, 'month')}"
+            yield f"{target.gpus:,} GPUs{when}", _grown(today, nodes)
+            largest = nodes
+    fits = most_growing(intent, today.fabric)
+    if fits > largest:
+        yield "all nodes that fit", _grown(today, fits)
+
+
+def _grown(today: Designed, nodes: int) -> Designed:
+    intent = today.intent
+    larger = grown(intent, nodes)
+    try:
+        if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
+            larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely).fabric)
+        return design_intent(larger)
+    except RefusedError as refused:
+        name = growing(intent).name
+        found = [one._replace(message=f"with {nodes} nodes {name}: {one.message}") for one in refused.diagnostics]
+        raise RefusedError(found) from None
+
+
+def cable_labels(project: Project) -> tuple[Label, ...]:
+    """Return the labels of all plugs of all cables, in the order of racks, units and ports.
+
+    Raises RefusedError with every error of the intent.
+    """
+    return labels_of(load_designed(project.intent).fabric, load_catalog())

@@ -1,0 +1,1 @@
+"""The simulated fabric of an intent, and rehearsals of a plan on one."""

@@ -1,0 +1,205 @@
+"""The simulated fabric of an intent: start, stop, inspect, move cables, power nodes, inject faults.
+
+A simulator is made of factory-fresh switches, GPU nodes and the cables of the intent.
+"""
+
+import hashlib
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from railweave.api.project import STATE, Project
+from railweave.catalog.load import Catalog, load_catalog
+from railweave.catalog.model import SwitchModel
+from railweave.catalog.panel import PortGroup, boot_speed_gbps, build_panel
+from railweave.diagnostics import Blocker
+from railweave.errors import RailweaveError, UsageError
+from railweave.fabric.model import Fabric, Host, Link, Switch
+from railweave.intent.load import load_intent
+from sonic_sim import control
+from sonic_sim.control import Endpoints, SimOptions
+from sonic_sim.errors import SimulatorError
+from sonic_sim.factory import factory_config
+from sonic_sim.spec import SimCable, SimDevice, SimHost, SimSpec
+
+__all__ = ["cable", "down", "fault", "power", "replace", "ssh_command", "status", "up"]
+
+_FOLDER = STATE / "sim"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSim:
+    """A running simulated fabric: how to reach its switches, and the folder of its state."""
+
+    fabric: str
+    endpoints: Endpoints
+    state: Path
+
+
+_EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
+"""Packages of the extra ``sim`` that the simulator imports."""
+
+
+@contextmanager
+def simulator_errors() -> Iterator[None]:
+    """Turn what the simulator refuses, or that it is not installed, into RailweaveError."""
+    if missing := [name for name in _EXTRA if find_spec(name) is None]:
+        needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
+        raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
+    try:
+        yield
+    except SimulatorError as refused:
+        raise RailweaveError(str(refused)) from refused
+
+
+@simulator_errors()
+def up(project: Project, *, real_time: bool = False) -> RunningSim:
+    """Start the simulated fabric, or add what the intent has grown by; running switches are not reset.
+
+    With ``real_time`` the waits of SONiC take as long as on a switch. Raises RefusedError if the intent has errors,
+    RailweaveError if the simulator cannot become what it describes.
+    """
+    from railweave.api.design.intent import load_configurable
+
+    fabric = load_configurable(project.intent).fabric
+    options = SimOptions(time_scale=1.0) if real_time else SimOptions()
+    folder = _FOLDER / fabric.name
+    return RunningSim(fabric.name, control.up(folder, simulator_spec(fabric, load_catalog()), options), folder)
+
+
+@simulator_errors()
+def down(project: Project | None = None) -> dict[str, bool]:
+    """Stop the simulated fabric of ``project``, by default all of the working directory, and remove its state.
+
+    Returns for each fabric whether it was running.
+    """
+    folders = [state(project)] if project else sorted(_FOLDER.glob("*"))
+    return {folder.name: control.down(folder) for folder in folders}
+
+
+@simulator_errors()
+def status(project: Project) -> dict[str, Any]:
+    """Return the simulated switches with their addresses and faults, as ``sim status --json`` prints them."""
+    return control.status(state(project))
+
+
+@simulator_errors()
+def cable(project: Project, a: str, b: str) -> None:
+    """Plug a cable between two ends ``DEVICE:PORT``; a cable that was in one of them is unplugged."""
+    control.cable(state(project), a, b)
+
+
+@simulator_errors()
+def power(project: Project, nodes: Sequence[str], *, powered: bool) -> None:
+    """Power GPU nodes on or off; the links of one that is off are down."""
+    control.power(state(project), nodes, powered=powered)
+
+
+@simulator_errors()
+def replace(project: Project, device: str) -> dict[str, str]:
+    """Replace a switch by a factory-fresh one on the same cables; return its ``serial`` and ``mac``."""
+    return control.replace(state(project), device)
+
+
+@simulator_errors()
+def fault(project: Project, device: str, kind: str, **details: Any) -> None:
+    """Inject a fault, with ``details`` as in `sonic_sim.faults`; the kind ``clear`` clears all faults of the switch."""
+    if kind == "clear":
+        control.clear_fault(state(project), device)
+    else:
+        control.fault(state(project), device, kind, **details)
+
+
+@simulator_errors()
+def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> list[str]:
+    """Return the OpenSSH command that logs in to a simulated switch; raises UsageError for an unknown one."""
+    endpoints = control.endpoints(state(project))
+    endpoint = endpoints.devices.get(device)
+    if endpoint is None:
+        raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
+    if command and command[0].startswith("-"):
+        alone = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
+        raise UsageError(f"{command[0]!r} is no command of a switch: write it without options, as in `{alone}`")
+    options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
+    return [
+        "ssh",
+        *(word for name, value in options.items() for word in ("-o", f"{name}={value}")),
+        *("-i", endpoints.key_file, "-p", str(endpoint.port), f"{endpoints.username}@{endpoint.address}"),
+        *command,
+    ]
+
+
+def state(project: Project) -> Path:
+    """Return the folder with the state of the project's simulated fabric."""
+    return _FOLDER / load_intent(project.intent).fabric
+
+
+def simulator_spec(fabric: Fabric, catalog: Catalog) -> SimSpec:
+    """Return what the simulator must be made of so that ``fabric`` can be deployed on it.
+
+    Cables join the ports of the intent's breakout: a cage that still runs at its factory speed has no link yet.
+    """
+    return SimSpec(
+        fabric=fabric.name,
+        devices=tuple(_device(switch, fabric, catalog) for switch in fabric.switches),
+        hosts=tuple(_host(host, fabric) for host in fabric.hosts),
+        cables=tuple(SimCable(a=_lower_end(link, fabric), b=_upper_end(link, fabric)) for link in fabric.links),
+    )
+
+
+def _device(switch: Switch, fabric: Fabric, catalog: Catalog) -> SimDevice:
+    model = catalog.find_switch(switch.panel.model)
+    if model is None:
+        raise ValueError(f"{switch.name}: model {switch.panel.model!r} left the catalog")
+    mac = _mac(fabric.name, switch.name)
+    factory = factory_config(_factory_ports(model), hwsku=model.hwskus[0].name, platform=model.platform, mac=mac)
+    serial = _digest(fabric.name, switch.name)[:12].upper()
+    return SimDevice(name=switch.name, factory=factory, serial=serial, mac=mac, asic=model.asic.vendor.lower())
+
+
+def _factory_ports(model: SwitchModel) -> dict[str, dict[str, str]]:
+    """Return the PORT rows of the base HWSKU, service ports included, as the factory leaves them."""
+    panel = build_panel(model, (PortGroup(len(model.cages), boot_speed_gbps(model)),))
+    if isinstance(panel, Blocker):
+        raise TypeError(f"{model.id}: its own HWSKU cannot be built: {panel}")
+    rows = {
+        port.name: _port_row(port.lanes, port.speed_gbps, port.alias, port.panel, {"fec": port.fec})
+        for port in panel.ports
+    }
+    for port in model.service_ports:
+        lanes = ",".join(str(lane) for lane in port.lanes)
+        rows[port.name] = _port_row(lanes, port.speed_gbps, port.alias, port.port_index, {})
+    return rows
+
+
+def _port_row(lanes: str, speed_gbps: int, alias: str, index: int, more: dict[str, str]) -> dict[str, str]:
+    row = {"lanes": lanes, "speed": str(speed_gbps * 1000), "alias": alias, "index": str(index)}
+    return row | {"mtu": "9100", "admin_status": "up"} | more
+
+
+def _host(host: Host, fabric: Fabric) -> SimHost:
+    return SimHost(name=host.name, mac=_mac(fabric.name, host.name), mtu=fabric.policies.mtu.hosts_bytes)
+
+
+def _lower_end(link: Link, fabric: Fabric) -> str:
+    host = fabric.host_of.get(link.lower)
+    ports = host.ports if host is not None else fabric.switch_of[link.lower].panel.ports
+    return f"{link.lower}:{ports[link.lower_port].name}"
+
+
+def _upper_end(link: Link, fabric: Fabric) -> str:
+    return f"{link.upper}:{fabric.switch_of[link.upper].panel.ports[link.upper_port].name}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()
+
+
+def _mac(*parts: str) -> str:
+    """Return a locally administered address that is always the same for the same device."""
+    digits = _digest(*parts)[:10]
+    return ":".join(("02", *(digits[at : at + 2] for at in range(0, 10, 2))))

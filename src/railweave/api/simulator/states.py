@@ -1,0 +1,73 @@
+"""What switches run where nobody reads them: by recorded documents, or by a revision of the intent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nornir_railweave.tasks.recording import RecordedSwitch
+from railweave.api.design.intent import Designed, designed_at
+from railweave.api.project import Project
+from railweave.api.simulator.sim import simulator_spec
+from railweave.catalog.load import load_catalog
+from railweave.errors import RailweaveError, UsageError
+from railweave.fabric.model import Fabric
+from railweave.sonic.delta.delta import applied
+from railweave.sonic.delta.diff import diff
+from railweave.sonic.document import DocumentError, RunningConfig, parse_running, running_from
+from railweave.sonic.render.configure import Configurator
+from railweave.wording import compact, first_few
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStates:
+    """What switches hold, by name, and in words where that is from; ``base`` is the intent that is taken to run."""
+
+    recorded: Mapping[str, RecordedSwitch]
+    source: str
+    base: Designed | None = None
+
+
+def states_of(project: Project, designed: Designed, source: str) -> RunningStates:
+    """Return the states that ``source`` tells.
+
+    A folder holds ``NAME.json``, what ``show runningconfiguration all`` printed; anything else is a revision, or a
+    file, of the intent, which is taken to be deployed on switches that were factory-fresh. A switch that is in neither
+    is factory-fresh. Raises UsageError for a folder without documents of the fabric's switches, RailweaveError for a
+    file that is none, RefusedError with every error of the intent.
+    """
+    folder = Path(source)
+    if folder.is_dir():
+        found = _recorded(designed.fabric, folder)
+        return RunningStates(found, f"documents in {folder} of {compact(found)}")
+    before = designed_at(source, project.intent)
+    return RunningStates(_deployed(before), f"the intent at {source}, taken to be deployed", before)
+
+
+def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        if path.stem not in fabric.switch_of:
+            continue
+        try:
+            running = parse_running(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, DocumentError) as wrong:
+            raise RailweaveError(f"{path}: {wrong}: `show runningconfiguration all` prints what it must hold") from None
+        if not running.is_whole:
+            raise RailweaveError(f"{path}: no whole configuration: `show runningconfiguration all` prints one")
+        found[path.stem] = RecordedSwitch(running=running)
+    if not found:
+        names = first_few(f"{name}.json" for name in fabric.switch_of)
+        raise UsageError(f"{folder} holds no document of a switch of {fabric.name}: {names}")
+    return found
+
+
+def _deployed(designed: Designed) -> dict[str, RecordedSwitch]:
+    """Return what switches hold once an intent is deployed on them as the factory left them."""
+    fabric = designed.fabric
+    configurator = Configurator(fabric, designed.templates)
+    found = {}
+    for device in simulator_spec(fabric, load_catalog()).devices:
+        intended = configurator.device(fabric.switch_of[device.name])
+        factory = RunningConfig(running_from(device.factory).config_db, "")
+        found[device.name] = RecordedSwitch(running=applied(diff(device.name, factory, intended).delta, factory))
+    return found

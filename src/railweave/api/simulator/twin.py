@@ -1,0 +1,251 @@
+"""A twin: simulated switches on loopback that hold what a target's switches were read to hold."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.model import Address, Login, Source, Target, Timeouts
+from nornir_railweave.target.rollout import Rollout
+from nornir_railweave.tasks.recording import RecordedSwitch
+from railweave.api.design.intent import Designed
+from railweave.api.project import Project
+from railweave.api.simulator.sim import simulator_errors, simulator_spec
+from railweave.api.targets.fabric import LiveFabric, on_nornir
+from railweave.catalog.load import load_catalog
+from railweave.errors import RailweaveError
+from railweave.fabric.model import Fabric
+from railweave.plan.expectation import Expecting, expect
+from railweave.sonic.document import RunningConfig, json_tables
+from sonic_sim import control
+from sonic_sim.clock import NEARLY_NOTHING
+from sonic_sim.control import Endpoints, SimOptions
+from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, FaultKind
+from sonic_sim.network import Port, compatible, end_of, port_of
+from sonic_sim.spec import SimCable, SimSpec, SimState
+
+FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind is not FaultKind.ERRORS}
+"""The kinds of faults that can be injected, and whether of one port. Errors count in the soak, which is left out."""
+
+_PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.1
+"""What is down on simulated switches after so long stays down: their own waits take a thousandth of the real time, and
+one process serves all of them, so that the size of the fabric counts and the target's own times do not."""
+_COMMAND_S = Timeouts().command_s
+_TIMER_PATIENCES = 3
+"""The revert timer of a twin covers a wave and its verification, and a lost switch is waited for until it expires."""
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A running twin: its fabric as a deployment sees it, the target that it is ``of``, the simulator's folder, and
+    what the simulator is made of."""
+
+    live: LiveFabric
+    of: Target
+    folder: Path
+    spec: SimSpec
+
+    @property
+    def journals(self) -> Path:
+        """Return where rollouts on the twin leave their journals."""
+        return self.folder / "journal"
+
+    def watch(self) -> list[tuple[str, str]]:
+        """Begin a record of the twin; return the cables that carry BGP."""
+        with simulator_errors():
+            return control.watch(self.folder)
+
+    def watched(self) -> list[dict[str, Any]]:
+        """Return the moments of the record (`sonic_sim.watching`)."""
+        with simulator_errors():
+            return control.watched(self.folder)
+
+    def fault(self, device: str, kind: str, **details: Any) -> None:
+        """Inject a fault; raises RailweaveError for an unknown kind or port.
+
+        A slow switch takes a second longer by its own clock, as all that is said of its time. One that boots is met
+        away by the next connection, as one that takes minutes to boot.
+        """
+        if kind == FaultKind.SLOW:
+            details = {"seconds": NEARLY_NOTHING, **details}
+        if kind in AT_ONCE:
+            details = {"unanswered": 1, **details}
+        with simulator_errors():
+            control.fault(self.folder, device, kind, **details)
+
+    def unstruck(self, device: str) -> frozenset[str]:
+        """Return the kinds of faults of a switch that wait for a command of it and were not met by one."""
+        with simulator_errors():
+            armed = control.status(self.folder)["devices"][device]["faults"]
+        return frozenset(one["kind"] for one in armed if one["kind"] in AT_A_COMMAND and not one["struck"])
+
+
+@contextmanager
+def twin(
+    project: Project,
+    designed: Designed,
+    target: Target,
+    recorded: Mapping[str, RecordedSwitch],
+    expecting: Expecting = expect,
+) -> Iterator[Twin]:
+    """Start a twin of ``designed`` on ``target``: recorded switches hold what was read, others are factory-fresh.
+
+    It has a folder, keys and credentials of its own, and ends with the context, also where this process is killed: it
+    holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
+    owned, owner = os.pipe()
+    try:
+        with simulator_errors():
+            spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
+            states = {name: sim_state(one) for name, one in recorded.items() if not one.error}
+            endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
+        yield Twin(_reached(project, designed, target, endpoints, expecting), target, folder, spec)
+    finally:
+        os.close(owned)
+        try:
+            control.down(folder)
+        finally:
+            os.close(owner)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def sim_state(recorded: RecordedSwitch) -> SimState:
+    """Return what a simulated switch must hold to be as the recorded one."""
+    running = recorded.running
+    if running is None:
+        raise ValueError("a switch that was not read has no state")
+    startup = recorded.startup or running
+    return SimState(
+        running=_tables(running),
+        frr=running.frr,
+        startup=_tables(startup),
+        startup_frr=startup.frr,
+        version_file="".join(f"{name}: '{value}'\n" for name, value in recorded.image.items()),
+        digest_key=running.digest_key,
+        generation=recorded.generation,
+    )
+
+
+def _tables(config: RunningConfig) -> dict[str, Any]:
+    return json_tables(config.config_db)
+
+
+def _reached(
+    project: Project, designed: Designed, of: Target, endpoints: Endpoints, expecting: Expecting
+) -> LiveFabric:
+    """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
+    target = twin_target(of, endpoints)
+    refuse_other_machines(designed.fabric, target)
+    shown = project.operator.progress()
+    nornir = build(designed.fabric, target, processors=[shown])
+    return on_nornir(designed, target, nornir, shown, expecting)
+
+
+def twin_target(target: Target, endpoints: Endpoints) -> Target:
+    """Return the target that reaches a twin: addresses, login and host keys of its own, the rollout of ``target``."""
+    patience_s = _PATIENCE_S + _PATIENCE_OF_A_SWITCH_S * len(endpoints.devices)
+    return Target(
+        name=target.name,
+        source=Source.ADDRESSES,
+        login=Login(
+            username=endpoints.username,
+            key_file=Path(endpoints.key_file),
+            agent=False,
+            strict=True,
+            known_hosts=Path(endpoints.known_hosts),
+        ),
+        devices={name: Address(one.address, one.port) for name, one in endpoints.devices.items()},
+        options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
+        timeouts=Timeouts(connect_s=patience_s, command_s=max(_COMMAND_S, patience_s), reconnect_s=patience_s),
+        rollout=twin_rollout(target.rollout, patience_s),
+        skip_checks=target.skip_checks,
+        secrets=target.secrets,
+    )
+
+
+def twin_rollout(rollout: Rollout, patience_s: float) -> Rollout:
+    """Return a rollout without the waits that only tell something of real switches: no soak, patience of its own."""
+    return replace(
+        rollout,
+        soak_s=0,
+        revert_in_s=ceil(_TIMER_PATIENCES * patience_s),
+        verify_timeout_s=patience_s,
+        verify_interval_s=min(_POLL_S, rollout.verify_interval_s),
+        drain_timeout_s=patience_s,
+    )
+
+
+def refuse_other_machines(fabric: Fabric, target: Target) -> None:
+    """Raise RailweaveError unless every switch of the twin is on loopback: no other device is ever changed."""
+    for switch in fabric.switches:
+        address = target.devices.get(switch.name)
+        if address is None or not ip_address(address.host).is_loopback:
+            raise RailweaveError(f"{switch.name}: its twin is not on loopback, so nothing was rehearsed")
+
+
+Recorded = Mapping[str, RecordedSwitch]
+
+
+def cabled_as_seen(spec: SimSpec, fabric: Fabric, recorded: Recorded) -> SimSpec:
+    """Return ``spec`` with the cables between switches that LLDP shows in the place of those that they contradict."""
+    seen = {tuple(sorted(ends)) for ends in _seen_cables(fabric, recorded)}
+    taken = {end for ends in seen for end in ends}
+    kept = tuple(one for one in spec.cables if not taken & {one.a, one.b})
+    return replace(spec, cables=(*kept, *(SimCable(a, b) for a, b in sorted(seen))))
+
+
+def _seen_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]]:
+    ports = {name: _names(one) for name, one in recorded.items()}
+    for name, one in recorded.items():
+        for port, neighbors in one.seen.lldp.items() if one.seen else ():
+            known = {(far.system, ports.get(far.system, {}).get(far.port, "")) for far in neighbors}
+            known = {(system, far_port) for system, far_port in known if system in fabric.switch_of and far_port}
+            if port in ports[name] and len(known) == 1:
+                ((system, far_port),) = known
+                yield f"{name}:{port}", f"{system}:{far_port}"
+
+
+def _names(one: RecordedSwitch) -> dict[str, str]:
+    """Return the ports of a switch by name and by alias, which SONiC's LLDP sends."""
+    rows = one.running.port_rows if one.running else {}
+    return {str(row.get("alias", name)): name for name, row in rows.items()} | {name: name for name in rows}
+
+
+def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return the switch and port of each link that would be up by both configurations and is down on the target.
+
+    A switch that is provisioned yet has links of another speed until then, so nothing is said of them.
+    """
+    found = []
+    for cable in spec.cables:
+        ends = [end_of(one) for one in (cable.a, cable.b)]
+        own = [end for end in ends if end.node in recorded]
+        if any(end.node in unprovisioned for end in ends) or not own:
+            continue
+        ports = [_port(recorded[end.node], end.port) for end in own]
+        would = all(one is not None and one.admin_up for one in ports)
+        if would and len(ports) == 2 and not (ports[0] and ports[1] and compatible(ports[0], ports[1])):
+            continue
+        down = [end for end in own if _is_down(recorded[end.node], end.port)]
+        if would and down:
+            found.append((down[0].node, down[0].port))
+    return tuple(found)
+
+
+def _port(one: RecordedSwitch, name: str) -> Port | None:
+    row = one.running.port_rows.get(name) if one.running else None
+    return None if row is None else port_of(name, {key: str(value) for key, value in row.items()})
+
+
+def _is_down(one: RecordedSwitch, port: str) -> bool:
+    state = one.seen.ports.get(port) if one.seen else None
+    return state is not None and not state.up

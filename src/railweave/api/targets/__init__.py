@@ -1,0 +1,1 @@
+"""Targets: live fabrics, their phases, host keys, and the workers that reach switches."""

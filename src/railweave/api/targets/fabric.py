@@ -1,0 +1,235 @@
+"""A designed fabric together with the target that reaches its devices."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from nornir.core import Nornir
+
+from nornir_railweave.rollout import deploying, planning
+from nornir_railweave.rollout.journal import DEPLOYMENT, Journal, RolloutMetadata
+from nornir_railweave.rollout.progress import FabricProgress
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.model import Target
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.target.runner import end_workers
+from nornir_railweave.target.secret_store import SecretStore
+from nornir_railweave.target.sessions import close_sessions
+from nornir_railweave.target.target_file import load_target
+from nornir_railweave.tasks import verifying
+from railweave.api.design.intent import Designed, load_configurable, project_templates
+from railweave.api.journal.history import project_history
+from railweave.api.project import Project, find_target
+from railweave.api.targets.sites import spread
+from railweave.checks.management import management_findings
+from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
+from railweave.errors import RefusedError
+from railweave.intent.model import Intent
+from railweave.intent.paths import path_text
+from railweave.plan.expectation import Expecting, expect, skipping, with_own_frr
+from railweave.plan.lineage import History
+from railweave.plan.model import Plan
+from railweave.plan.outcome import DeployResult, VerifyResult
+from railweave.secrets import references
+from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.frr_text import own_frr_template
+from railweave.sonic.rows import DeviceConfig
+from railweave.wording import command_line, counted
+
+_TEMPLATES = Path("templates")
+
+TIMER_MARGIN_S = 15
+"""How long a switch may take to revert after its own timer expired."""
+
+_CONFIGS_KEPT = 64
+"""More than the devices of a wave: each step of a wave compares its devices with the same configurations."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFabric:
+    """Everything that a command needs to read or change the devices of a fabric.
+
+    ``intended`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
+    returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of which the
+    fabric is a phase; empty and 0 for the fabric of an intent. ``secrets`` are the values that the intent refers to;
+    ``missing_secrets`` says which cannot be resolved here: a plan is made without them, a deployment is refused.
+    """
+
+    designed: Designed
+    target: Target
+    nornir: Nornir
+    shown: FabricProgress
+    intended: Callable[[str], DeviceConfig]
+    expecting: Expecting = expect
+    base: str = ""
+    phase: int = 0
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing_secrets: tuple[Diagnostic, ...] = ()
+
+    @property
+    def history(self) -> History:
+        """Return the state of the project that is deployed, and how others stand to it."""
+        designed = self.designed
+        return project_history(Path(designed.intent.file), designed.intent.sha256, designed.fabric.name)
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Close the sessions of all devices at the end; until then one login serves all work on a device. Workers that
+        were started for it end as well."""
+        try:
+            yield
+        finally:
+            close_sessions(self.nornir)
+            end_workers(self.nornir)
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """Show progress to the operator during work on devices, and close their sessions at the end."""
+        with self.connected(), self.shown:
+            yield
+
+    def plan(
+        self, *, remove_conflicting: bool = False, skip_unreachable: bool = False, pending_wait_s: float = 0
+    ) -> Plan:
+        """Read all devices and return the plan."""
+        return planning.plan(
+            self.nornir,
+            self.designed.fabric,
+            self.intended,
+            target=self.target.name,
+            intent_sha256=self.designed.intent.sha256,
+            remove_conflicting=remove_conflicting,
+            unresolved=bool(self.missing_secrets),
+            skip_unreachable=skip_unreachable,
+            pending_wait_s=pending_wait_s,
+            rollout_policy=self.target.rollout.policy,
+            quiet_packets_per_s=self.target.rollout.quiet_packets_per_s,
+            events=self.shown,
+        )
+
+    def deploy(
+        self, plan: Plan, policy: Policy, *, journal: Journal | None = None, metadata: RolloutMetadata = DEPLOYMENT
+    ) -> DeployResult:
+        """Deploy ``plan``: as the rollout of ``journal``, which is resumed, else as a new one."""
+        return deploying.deploy(
+            self.nornir,
+            self.designed.fabric,
+            plan,
+            self.intended,
+            policy=policy,
+            events=self.shown,
+            journal=journal,
+            metadata=metadata,
+            expecting=self.expecting,
+            history=self.history,
+        )
+
+    def require_secrets(self) -> None:
+        """Raise RefusedError, before any device is read, with every secret that cannot be resolved."""
+        if self.missing_secrets:
+            raise RefusedError(self.missing_secrets)
+
+    def verify(self, *, wait_s: float = 0) -> VerifyResult:
+        """Read all devices and compare them with the fabric."""
+        return verifying.verify(
+            self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, expecting=self.expecting
+        )
+
+
+def pending_wait_s(target: Target) -> float:
+    """Return how long a commit that nobody confirms may wait on a switch of ``target``, in seconds."""
+    return target.rollout.revert_in_s + TIMER_MARGIN_S
+
+
+def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:
+    """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError as `connect` does."""
+    designed = load_configurable(project.intent)
+    count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
+    if count:
+        intent = str(project.intent)
+        check = command_line("check", intent=intent)
+        project.operator.tell(f"{intent}: {counted(count, 'warning')}; run `{check}` for details")
+    return connect(project, designed, target, partial=partial, whole=True)
+
+
+def connect(
+    project: Project,
+    designed: Designed,
+    target: str,
+    expecting: Expecting = expect,
+    *,
+    partial: bool = False,
+    whole: bool = False,
+) -> LiveFabric:
+    """Return ``designed`` on ``target``; no session is opened yet. With ``partial`` switches may lack an address.
+
+    ``whole`` tells that it is the fabric of the project's intent, which workers can read too; what else there is, such
+    as a phase, is worked on from this process.
+
+    Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
+    """
+    file = find_target(target)
+    chosen = load_target(file)
+    shown = project.operator.progress()
+    nornir = build(designed.fabric, chosen, processors=[shown], partial=partial)
+    addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
+    in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
+    if has_errors(in_band):
+        raise RefusedError(in_band)
+    project.operator.warn(in_band)
+    if whole:
+        nornir = spread(project, designed, chosen, nornir)
+    elif chosen.sites:
+        project.operator.tell(
+            "a phase, or a fabric whose switches leave, is worked on from this machine, not from the target's sites"
+        )
+    return on_nornir(designed, chosen, nornir, shown, expecting)
+
+
+def on_nornir(
+    designed: Designed, chosen: Target, nornir: Nornir, shown: FabricProgress, expecting: Expecting = expect
+) -> LiveFabric:
+    """Return ``designed`` with the secrets and exceptions of the target ``chosen``, reached through ``nornir``."""
+    store = SecretStore(chosen)
+    missing = store.missing(secret_places(designed.intent))
+    templates = project_templates()
+    configurator = Configurator(designed.fabric, templates, store.values)
+
+    @lru_cache(_CONFIGS_KEPT)
+    def intended(device: str) -> DeviceConfig:
+        return configurator.device(designed.fabric.switch_of[device])
+
+    expecting = with_own_frr(expecting) if own_frr_template(templates) is not None else expecting
+    expecting = skipping(expecting, chosen.skip_checks) if chosen.skip_checks else expecting
+    return LiveFabric(
+        designed, chosen, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing
+    )
+
+
+def secret_places(intent: Intent) -> dict[str, Where]:
+    """Return the secrets of the intent's overrides, and of the templates of the project in the working directory."""
+    places: dict[str, Where] = {}
+    for name, where in (*_of_overrides(intent), *_of_templates()):
+        places.setdefault(name, where)
+    return places
+
+
+def _of_overrides(intent: Intent) -> Iterator[tuple[str, Where]]:
+    for scope, tables in intent.policies.overrides.rows.items():
+        for table, rows in tables.items():
+            for key, fields in rows.items():
+                path = ("overrides", scope, table, key)
+                for name in references(key):
+                    yield name, intent.where(path_text(path))
+                for column, value in fields.items():
+                    for name in references(value) if isinstance(value, str) else ():
+                        yield name, intent.where(path_text((*path, column)))
+
+
+def _of_templates() -> Iterator[tuple[str, Where]]:
+    for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file() and not path.is_symlink()):
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            for name in references(line):
+                yield name, Where(str(path), number, 1 + line.index("{secret:"))

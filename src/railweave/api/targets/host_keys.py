@@ -1,0 +1,137 @@
+"""Record host keys: shown first, confirmed, written at once; a changed key never by accident."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nornir_railweave.device.trusting import ShownKey, Trust, devices_by_key, jump_of, look, look_at_jump
+from nornir_railweave.target.known_hosts import record
+from nornir_railweave.target.reach import resolve
+from nornir_railweave.target.target_file import load_target
+from railweave.api.design.intent import load_designed
+from railweave.api.operator import Operator
+from railweave.api.project import STATE, Project, find_target
+from railweave.diagnostics import Diagnostic, Where, error, warning
+from railweave.errors import RailweaveError, RefusedError
+from railweave.fabric.names import known_switches
+from railweave.jsonable import members
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """Every key seen, the names of those recorded now, and the file of the switches' keys.
+
+    ``agreed`` is False if the operator declined.
+    """
+
+    keys: tuple[ShownKey, ...]
+    recorded: tuple[str, ...]
+    known_hosts: Path
+    agreed: bool
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether every device's key is recorded now."""
+        return self.agreed and not any(one.error for one in self.keys)
+
+
+def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace: bool = False) -> Trusted:
+    """Read the host keys of ``devices``, by default of all, and record the new ones; first that of the jump host.
+
+    ``replace`` also records keys in place of earlier ones. Raises RefusedError if a key changed without it or is
+    revoked, before anything of that step is written; UsageError for an unknown device; RailweaveError if the jump host
+    does not answer or the file cannot be written.
+    """
+    fabric = load_designed(project.intent).fabric
+    file = find_target(target)
+    chosen = load_target(file)
+    known_switches(fabric, devices)
+    reaches = resolve(fabric, chosen, STATE)
+    known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
+    seen: tuple[ShownKey, ...] = ()
+    recorded: tuple[str, ...] = ()
+    if jump := jump_of(reaches):
+        shown = look_at_jump(jump, chosen.timeouts.connect_s)
+        if shown.trust is Trust.UNREACHABLE:
+            raise RailweaveError(f"jump host {jump}: {shown.error}")
+        seen = (shown,)
+        agreed = _recorded(seen, jump.known_hosts_file, project.operator, replace=replace)
+        if agreed is None:
+            return Trusted(seen, (), known_hosts, agreed=False)
+        recorded = agreed
+    asked = {name: reach for name, reach in reaches.items() if not devices or name in devices}
+    keys = look(asked, known_hosts, chosen.rollout.workers)
+    shared = devices_by_key(keys, reaches, known_hosts)
+    project.operator.warn(_shared_key(fingerprint, names, known_hosts) for fingerprint, names in shared.items())
+    agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
+    return Trusted((*seen, *keys), (*recorded, *(agreed or ())), known_hosts, agreed=agreed is not None)
+
+
+def _known_hosts(named: str | None, file: Path) -> Path:
+    if named is None:
+        refused = error(
+            "RW605",
+            f"{file} names no file for host keys",
+            Where(str(file), path="ssh.known_hosts"),
+            fix="add `ssh: {known_hosts: inventory/known_hosts}`, and commit that file with the rest",
+        )
+        raise RefusedError([refused])
+    return Path(named)
+
+
+def _recorded(
+    keys: Sequence[ShownKey], known_hosts: Path, operator: Operator, *, replace: bool
+) -> tuple[str, ...] | None:
+    """Show the keys, ask, record; return the devices whose key was recorded, None if the operator declined."""
+    operator.show_keys(keys)
+    refused = [_revoked_key(one, known_hosts) for one in keys if one.trust is Trust.REVOKED]
+    if not replace:
+        refused += [_changed_key(one, known_hosts) for one in keys if one.trust is Trust.CHANGED]
+    if refused:
+        raise RefusedError(refused)
+    fresh = [one for one in keys if one.trust in {Trust.NEW, Trust.CHANGED}]
+    if not fresh:
+        return ()
+    if not operator.approves_keys(fresh, known_hosts):
+        return None
+    try:
+        record(known_hosts, {one.name: one.key for one in fresh})
+    except OSError as exc:
+        raise RailweaveError(f"{known_hosts} cannot be written: {exc.strerror}") from exc
+    return tuple(one.device for one in fresh)
+
+
+def _changed_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
+    return error(
+        "RW605",
+        f"{one.device} ({one.name}) shows another host key than the one recorded: {one.fingerprint}",
+        Where(str(known_hosts)),
+        devices=(one.device,),
+        fix="find out why; if it was reinstalled, compare the fingerprint at its console, then add --replace",
+    )
+
+
+def _revoked_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
+    return error(
+        "RW605",
+        f"{one.device} ({one.name}) shows a host key that is marked @revoked: {one.fingerprint}",
+        Where(str(known_hosts)),
+        devices=(one.device,),
+        fix="give the switch a new key at its console (`ssh-keygen -A` after removing the old one), then run it again",
+    )
+
+
+def _shared_key(fingerprint: str, names: Sequence[str], known_hosts: Path) -> Diagnostic:
+    return warning(
+        "RW605",
+        f"{', '.join(names)} have the same host key, {fingerprint}: they are one switch at several addresses, "
+        "or were installed from one image with its key, and each can pass for the others",
+        Where(str(known_hosts)),
+        devices=tuple(names),
+        fix="compare their addresses in inventory/; give each switch a key of its own (`ssh-keygen -A`)",
+    )
+
+
+def key_fields(one: ShownKey) -> dict[str, str]:
+    """Return a key as `railweave.report.trust` takes it."""
+    return members(one, "device", "name", "trust", "algorithm", "fingerprint", "error")

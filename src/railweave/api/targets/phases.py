@@ -1,0 +1,135 @@
+"""A change in phases on a target: how far the switches are, and which cables are missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nornir_railweave.tasks.phase_progress import find_phase_progress
+from railweave.api.design.revisions import PhasedChange, phased_change
+from railweave.api.journal.folder import refuse_while_rolling_out
+from railweave.api.project import Project
+from railweave.api.targets.fabric import LiveFabric, connect, live_fabric, pending_wait_s
+from railweave.errors import RefusedError, UsageError
+from railweave.fabric.model import Fabric
+from railweave.plan.expectation import Expecting, expect, expecting_only, expecting_without
+from railweave.plan.outcome import CheckKind, VerifyCheck
+from railweave.plan.phase_progress import PhaseProgress, Waiting, check_phase, check_reached
+from railweave.plan.phases import Phase
+from railweave.sonic.render.configure import Configurator
+
+
+@dataclass(frozen=True, slots=True)
+class LivePhases:
+    """The phases of ``change`` on ``target``."""
+
+    project: Project
+    change: PhasedChange
+    target: str
+
+    def live(self, number: int, expecting: Expecting = expect) -> LiveFabric:
+        """Return the fabric of a phase, of the base if ``number`` is 0."""
+        fabric = self.change.phase(number).fabric if number else self.change.before
+        return connect(self.project, replace(self.change.designed, fabric=fabric), self.target, expecting)
+
+    def live_to_deploy(self, number: int) -> LiveFabric:
+        """Return the fabric of a phase; links whose cables are moved after its deployment are not verified."""
+        fabric = self.live(number, expecting_without(self.change.phase(number).pending))
+        return replace(fabric, base=self.change.base, phase=number)
+
+    def done(self, asked: int | None = None, *, settle: bool = False) -> int:
+        """Read every switch and return the last phase that all of them have, confirmed.
+
+        With ``settle``, for who is about to change something, commits of an interrupted deployment are waited for until
+        their timers have reverted them. Raises RefusedError if phase ``asked``, by default the next one, can neither
+        begin nor be repeated.
+        """
+        if settle:
+            refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
+        progress = self._progress(settle=settle)
+        if diagnostics := check_phase(progress, self.change.base, asked, self.change.phases):
+            raise RefusedError(diagnostics)
+        return progress.done
+
+    def require_reached(self, number: int) -> None:
+        """Read every switch; raise RefusedError where one has not done phase ``number``, or not confirmed it yet."""
+        if diagnostics := check_reached(self._progress(settle=False), number):
+            raise RefusedError(diagnostics)
+
+    def _progress(self, *, settle: bool) -> PhaseProgress:
+        fabrics = (self.change.before, *(phase.fabric for phase in self.change.phases))
+        inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
+        everyone = connect(self.project, inventory, self.target)
+        with everyone.progress():
+            own = (self.change.running.templates, *(self.change.designed.templates for _ in self.change.phases))
+            stages = [
+                Configurator(fabric, templates, everyone.secrets)
+                for fabric, templates in zip(fabrics, own, strict=True)
+            ]
+            wait_s = pending_wait_s(everyone.target) if settle else 0
+            return find_phase_progress(everyone.nornir, stages, pending_wait_s=wait_s, events=everyone.shown)
+
+    def missing_cables(self, number: int) -> Waiting | None:
+        """Return the first phase up to ``number`` with a cable that is missing or whose link is down."""
+        moving = [phase for phase in self.change.phases[:number] if phase.pending]
+        if not moving:
+            return None
+        links = [link for phase in moving for link in phase.pending]
+        fabric = self.live(number, expecting_only(links))
+        with fabric.progress():
+            failed = fabric.verify().failed
+            if failed and all(
+                check.kind in (CheckKind.BGP, CheckKind.TIMERS, CheckKind.BFD, CheckKind.IPV6) for check in failed
+            ):
+                # The cables are there; sessions need their time.
+                failed = fabric.verify(wait_s=fabric.target.rollout.verify_timeout_s).failed
+        return _first_missing(moving, _ports(fabric, failed))
+
+
+def live_phases(project: Project, target: str, base: str) -> LivePhases:
+    """Return the phases from ``base`` to the project's intent on ``target``.
+
+    Raises as `phases` does, and UsageError without ``base``.
+    """
+    if not base:
+        raise UsageError("--phase needs --from BASE, the running intent: a git revision or a file")
+    return LivePhases(project, phased_change(project, base), target)
+
+
+def live_phase(
+    project: Project, target: str, base: str, number: int | None, *, done: bool = False, partial: bool = False
+) -> LiveFabric:
+    """Return the fabric of the intent without ``base``, with ``partial`` as `live_fabric`; else of a phase.
+
+    The default phase is the next one, with ``done`` the last one that all switches have.
+    """
+    if not base and number is None:
+        return live_fabric(project, target, partial=partial)
+    phases = live_phases(project, target, base)
+    if number is not None and done:
+        phases.require_reached(number)
+    if number is None:
+        last = phases.done()
+        number = last if done else min(last + 1, len(phases.change.phases))
+    return phases.live(number) if done else phases.live_to_deploy(number)
+
+
+def _with_every_switch(fabrics: Sequence[Fabric]) -> Fabric:
+    """Return the last fabric with the switches of all of them: an inventory, not a design."""
+    switches = {switch.name: switch for fabric in fabrics for switch in fabric.switches}
+    return replace(fabrics[-1], switches=tuple(switches.values()))
+
+
+def _ports(fabric: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, str]]:
+    """Return the ports of failed checks; that of a session is the port of its link."""
+    found = {(check.device, check.subject) for check in failed}
+    for name in {check.device for check in failed}:
+        sessions = expect(fabric.designed.fabric, fabric.designed.fabric.switch_of[name]).sessions
+        found |= {(name, one.port) for one in sessions if (name, one.peer) in found}
+    return found
+
+
+def _first_missing(moving: Sequence[Phase], ports: set[tuple[str, str]]) -> Waiting | None:
+    for phase in moving:
+        cables = tuple(cable for cable in phase.cables if {(end.device, end.port) for end in cable.ends_after} & ports)
+        if cables:
+            return Waiting(phase, cables)
+    return None

@@ -1,0 +1,51 @@
+"""A worker: a process that works on switches for a coordinator elsewhere, with its own project, target and logins."""
+
+import os
+
+from nornir_railweave.target.connect import build
+from nornir_railweave.target.target_file import load_target
+from nornir_railweave.workers.celery_queue import make_app, serve_queue
+from nornir_railweave.workers.pipe import own_pipe, serve
+from nornir_railweave.workers.serving import Worker
+from nornir_railweave.workers.workbench import Workbench
+from railweave.api.design.intent import load_configurable
+from railweave.api.project import Project, find_target
+from railweave.api.targets.fabric import on_nornir, secret_places
+from railweave.api.targets.sites import binding_of, broker_url
+from railweave.catalog.load import use_own_models
+from railweave.errors import UsageError
+
+
+def load_workbench(project: Project, target: str) -> Workbench:
+    """Read the project and its target, and return what a worker works with. Raises RefusedError, UsageError."""
+    use_own_models()
+    designed = load_configurable(project.intent)
+    chosen = load_target(find_target(target))
+    nornir = build(designed.fabric, chosen, partial=True)
+    fabric = on_nornir(designed, chosen, nornir, project.operator.progress())
+    missing = tuple(name for name in secret_places(designed.intent) if name not in fabric.secrets)
+    return Workbench(
+        binding_of(designed, target), nornir, designed.fabric, chosen, fabric.intended, fabric.expecting, missing
+    )
+
+
+def worker(project: Project, target: str, *, site: str = "") -> None:
+    """Be a worker: of ``site``'s queue until a signal ends it, else of standard input until that ends.
+
+    Raises UsageError for an unknown target or site, RefusedError where the target's file or the broker's URL is.
+    """
+    chosen = load_target(find_target(target))
+
+    def load() -> Workbench:
+        return load_workbench(project, target)
+
+    if not site:
+        serve(Worker(load), *own_pipe(), chosen.rollout.workers)
+        # Nobody waits for its tasks: their sessions end, and switches revert by themselves what is not confirmed.
+        os._exit(0)
+    if site not in chosen.sites or chosen.sites[site].command is not None:
+        queued = [name for name, one in chosen.sites.items() if one.command is None]
+        known = ", ".join(queued) or "none"
+        raise UsageError(f"no site {site!r} with a queue in inventory/{target}.yml (sites with a queue: {known})")
+    app = make_app(broker_url(chosen), chosen.timeouts.worker_s)
+    serve_queue(app, lambda name: Worker(load, name), site, chosen.rollout.workers)
