@@ -163,7 +163,7 @@ NAMED = {f"{table}|{name}": {"size": "9"} for table in ("SCHEDULER", "WRED_PROFI
 def held(daemon: Orchagent, table: str, field: str) -> str | None:
     """Return what the ASIC has of a field, None for nothing."""
     if table in ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE"):
-        return daemon.bound_to(table, "Ethernet0", 3, field) or None
+        return daemon.bindings().get(f"{table}|Ethernet0", {}).get(f"3 {field}")
     if table == "PFC_WD" and field == "action":
         return daemon.watch_of("Ethernet0").get("3")
     return daemon.object_of(f"{table}|{key_of(table)}").get(field)

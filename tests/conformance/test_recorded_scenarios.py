@@ -25,4 +25,4 @@ def test_a_scenario_that_is_left_out_has_a_command_that_is_not_simulated(name: s
     scenario = load(name)
     device = device_of(scenario)
     answers = [run(device, step) for step in scenario["steps"]]
-    assert any(answer.stderr.endswith("this command of SONiC is not simulated\n") for answer in answers)
+    assert any(answer.stderr.endswith(" not simulated\n") for answer in answers)

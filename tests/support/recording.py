@@ -57,6 +57,8 @@ class Ran:
 NOT_SIMULATED: dict[str, tuple[str, ...]] = {
     "log-in by TACACS+ and RADIUS": ("system/tacacs-aaa",),
     "NTP, DNS, the clock, banners and kernel dumps": (
+        "show/running-acl-ntp",
+        "show/uptime-clock",
         "system/clock-banner",
         "system/dns",
         "system/kdump-memory",
@@ -64,6 +66,12 @@ NOT_SIMULATED: dict[str, tuple[str, ...]] = {
     ),
     "sFlow": ("system/sflow",),
     "SNMP": ("show/mgmt-interface",),
+    "sample configurations of sonic-cfggen": ("cfggen/preset",),
+    "patches in the SonicYang format": ("apply-patch/sonicyang",),
+    "subinterfaces": ("interface/subinterface",),
+    "tags of another protocol than 802.1Q": ("interface/description-tpid",),
+    "retries of LACP": ("portchannel/retry-count",),
+    "ports named by their aliases": ("show/interfaces-alias-forms",),
 }
 """The scenarios that are left out, by what their commands configure: nobody renders or types it on the switches of a
 GPU fabric, so the simulator has these commands by name only."""

@@ -165,14 +165,6 @@ class Orchagent:
         """Return the fields of an object as the ASIC has them; none where there is no such object."""
         return dict(self.held.get(key, self.seen.get(key, ())))
 
-    def bound_to(self, table: str, port: str, number: int, name: str) -> str:
-        """Return what a group or queue has in the ASIC of the objects that the field ``name`` names, empty for none."""
-        state = self.bound.get(f"{table}|{port}")
-        if state is None:
-            start = f"{table}|{port}|"
-            state = self._ranges({key: row for key, row in self.seen.items() if key.startswith(start)})
-        return state.get(f"{number} {name}", "")
-
     def bindings(self) -> dict[str, dict[str, str]]:
         """Return what all groups and queues have in the ASIC, by table and port, and then by number and field."""
         found = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}

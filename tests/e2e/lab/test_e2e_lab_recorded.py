@@ -28,12 +28,12 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
         *("frr/routes", "interface/ip-add", "show/interfaces-breakout-leaf", "show/ip-interfaces", "show/tables"),
     ),
     "the platform's files, which labs do not have": (
-        *("cfggen/hwinfo", "cfggen/preset", "interface/breakout", "interface/breakout-asic-stuck"),
+        *("cfggen/hwinfo", "interface/breakout", "interface/breakout-asic-stuck"),
         *("interface/breakout-load-predefined", "qos/reload-leaf"),
     ),
     "an ASIC other than the virtual one": ("qos/reload-mellanox",),
     "routing daemons, or none of FRR at all": (
-        *("apply-patch/add-row-missing-table", "apply-patch/sonicyang", "frr/bgp-summary", "frr/vtysh-forms"),
+        *("apply-patch/add-row-missing-table", "frr/bgp-summary", "frr/vtysh-forms"),
         *("show/route-nobgpd", "show/running-all", "show/vtysh"),
     ),
     "systemd, or a stand-in of `systemctl`": ("reload/not-ready",),

@@ -14,6 +14,7 @@ def test_ipv6_by_link_local_addresses_is_enabled_where_no_member_is_and_disabled
         switch.db.delete(key)
     for key in (
         "VLAN|Vlan10",
+        "VLAN_INTERFACE|Vlan10",
         "VLAN_MEMBER|Vlan10|Ethernet4",
         "PORTCHANNEL|PortChannel1",
         "PORTCHANNEL_MEMBER|PortChannel1|Ethernet8",
@@ -23,13 +24,23 @@ def test_ipv6_by_link_local_addresses_is_enabled_where_no_member_is_and_disabled
         switch.db.put(key, {})
     switch.db.put("INTERFACE|Ethernet12", {"vrf_name": "VrfBlue"})
 
-    assert run(switch, "sudo config ipv6 enable link-local") == (0, "", "")
-    given = {key for key, row in switch.db.rows.items() if row.get("ipv6_use_link_local_only") == "enable"}
-    ports = {f"INTERFACE|{name}" for name in switch.db.table("PORT")}
-    members = {"INTERFACE|Ethernet4", "INTERFACE|Ethernet8"}
-    assert given == ports - members | {"VLAN_INTERFACE|Vlan10", "PORTCHANNEL_INTERFACE|PortChannel1"}
+    words = "use-link-local-only"
+    chosen = ("Ethernet0", "Ethernet12", "Vlan10", "PortChannel1")
+    for name in chosen:
+        assert run(switch, f"sudo config interface ipv6 enable {words} {name}") == (0, "", "")
+    for name, group in (("Ethernet4", "vlan"), ("Ethernet8", "portchannel")):
+        status, _, said = run(switch, f"sudo config interface ipv6 enable {words} {name}")
+        assert (status, f"configured as a member of {group}" in said) == (2, True)
+    enabled = {key for key, row in switch.db.rows.items() if row.get("ipv6_use_link_local_only") == "enable"}
+    assert enabled == {
+        "INTERFACE|Ethernet0",
+        "INTERFACE|Ethernet12",
+        "VLAN_INTERFACE|Vlan10",
+        "PORTCHANNEL_INTERFACE|PortChannel1",
+    }
 
-    assert run(switch, "sudo config ipv6 disable link-local") == (0, "", "")
+    for name in chosen:
+        assert run(switch, f"sudo config interface ipv6 disable {words} {name}") == (0, "", "")
     tables = ("INTERFACE|", "VLAN_INTERFACE|", "PORTCHANNEL_INTERFACE|")
     left = {key: dict(row) for key, row in switch.db.rows.items() if key.startswith(tables)}
     assert left == {

@@ -117,15 +117,20 @@ def test_a_row_that_is_named_waits_to_be_removed_and_so_does_what_is_set_meanwhi
     assert leaf.orchagent.object_of("SCHEDULER|roce") == {"type": "STRICT"}
 
 
+def bound(device: Device, table: str, number_and_field: str) -> str:
+    """Return what a group or queue of Ethernet0 has in the ASIC, empty for nothing."""
+    return device.orchagent.bindings().get(f"{table}|Ethernet0", {}).get(number_and_field, "")
+
+
 def test_a_range_that_goes_takes_the_profiles_of_others_along(run: Run, leaf: Device) -> None:
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|3-4": None}})
-    assert leaf.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == ""
+    assert bound(leaf, "BUFFER_PG", "4 profile") == ""
     again = device_from_json(json.loads(json.dumps(device_to_json(leaf))), Clock(0.0))
-    assert again.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == ""
+    assert bound(again, "BUFFER_PG", "4 profile") == ""
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": None}})
     write(run, leaf, {"BUFFER_PG": {"Ethernet0|4": {"profile": "lossless"}}})
-    assert leaf.orchagent.bound_to("BUFFER_PG", "Ethernet0", 4, "profile") == "lossless"
+    assert bound(leaf, "BUFFER_PG", "4 profile") == "lossless"
 
 
 def test_the_watchdog_keeps_its_queues_and_action_until_its_row_is_set_anew(run: Run, leaf: Device) -> None:
@@ -150,17 +155,14 @@ def test_the_watchdog_waits_for_queues_and_refuses_times_out_of_range(run: Run, 
 
 
 def test_a_queue_s_row_that_goes_takes_scheduler_and_marking_of_its_whole_range(run: Run, leaf: Device) -> None:
-    def bound(queue: int) -> tuple[str, str]:
-        return (
-            leaf.orchagent.bound_to("QUEUE", "Ethernet0", queue, "scheduler"),
-            leaf.orchagent.bound_to("QUEUE", "Ethernet0", queue, "wred_profile"),
-        )
+    def of_queue(queue: int) -> tuple[str, str]:
+        return bound(leaf, "QUEUE", f"{queue} scheduler"), bound(leaf, "QUEUE", f"{queue} wred_profile")
 
     write(run, leaf, {"QUEUE": {"Ethernet0|3": {"wred_profile": "roce"}}})
     write(run, leaf, {"QUEUE": {"Ethernet0|3-4": {"scheduler": "roce"}}})
-    assert [bound(3), bound(4)] == [("roce", "roce"), ("roce", "")]
+    assert [of_queue(3), of_queue(4)] == [("roce", "roce"), ("roce", "")]
     write(run, leaf, {"QUEUE": {"Ethernet0|3-4": None}})
-    assert [bound(3), bound(4)] == [("", ""), ("", "")]
+    assert [of_queue(3), of_queue(4)] == [("", ""), ("", "")]
 
 
 def test_a_hash_that_was_refused_half_way_leaves_orchagent_with_a_wrong_belief(run: Run, leaf: Device) -> None:

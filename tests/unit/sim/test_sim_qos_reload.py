@@ -86,28 +86,27 @@ def test_a_sku_that_is_not_simulated_says_so_and_loses_nothing(run: Run, switch:
     assert switch.db.get("SCHEDULER|own")
 
 
-def test_a_dual_tor_remaps_its_tunnel_on_the_ports_to_leaves(run: Run, switch: Device) -> None:
-    who = {"hwsku": "Mellanox-SN2700", "type": "ToRRouter", "subtype": "DualToR"}
-    switch.db.set_fields("DEVICE_METADATA|localhost", who)
-    switch.db.put("SYSTEM_DEFAULTS|tunnel_qos_remap", {"status": "enabled"})
-    for port, far in (("Ethernet0", "LeafRouter"), ("Ethernet4", "Server")):
-        switch.db.put(f"DEVICE_NEIGHBOR|{port}", {"name": far, "port": "Ethernet0"})
-        switch.db.put(f"DEVICE_NEIGHBOR_METADATA|{far}", {"type": far})
-    assert run(switch, "config qos reload --no-dynamic-buffer --no-delay")[::2] == (0, "")
-    assert set(switch.db.table("DSCP_TO_TC_MAP")) == {"AZURE", "AZURE_TUNNEL", "AZURE_UPLINK"}
-    up, down = switch.db.get("PORT_QOS_MAP|Ethernet0"), switch.db.get("PORT_QOS_MAP|Ethernet4")
-    assert (up["dscp_to_tc_map"], up["pfc_enable"]) == ("AZURE_UPLINK", "2,3,4,6")
-    assert (down["dscp_to_tc_map"], down["pfc_enable"]) == ("AZURE", "3,4")
-    assert switch.db.get("BUFFER_QUEUE|Ethernet0|2-4") == {"profile": "egress_lossless_profile"}
-    assert switch.db.get("BUFFER_QUEUE|Ethernet4|5-7") == {"profile": "q_lossy_profile"}
-
-
-def test_a_card_of_a_chassis_has_queues_of_all_its_system_ports(run: Run, switch: Device) -> None:
-    switch.db.set_fields("DEVICE_METADATA|localhost", {"switch_type": "voq"})
-    switch.db.put("SYSTEM_PORT|card2|asic0|Ethernet0", {"speed": "100000"})
-    assert run(switch, "config qos reload --no-dynamic-buffer --no-delay")[::2] == (0, "")
-    assert set(switch.db.table("QUEUE")) == {f"card2|asic0|Ethernet0|{queue}" for queue in range(7)}
-    assert set(switch.db.table("BUFFER_QUEUE")) == {f"card2|asic0|Ethernet0|{part}" for part in ("0-2", "3-4", "5-6")}
+@pytest.mark.parametrize(
+    ("key", "fields", "use"),
+    [
+        ("DEVICE_METADATA|localhost", {"switch_type": "voq"}, "a card of a VoQ chassis"),
+        ("DEVICE_METADATA|localhost", {"subtype": "DualToR"}, "a ToR that shares its servers with another (DualToR)"),
+        ("DEVICE_METADATA|localhost", {"storage_device": "true"}, "a backend for storage"),
+        (
+            "SYSTEM_DEFAULTS|tunnel_qos_remap",
+            {"status": "enabled"},
+            "remapped traffic of a tunnel between two ToRs",
+        ),
+    ],
+)
+def test_a_use_that_is_not_simulated_says_so_and_loses_nothing(
+    run: Run, switch: Device, key: str, fields: dict[str, str], use: str
+) -> None:
+    switch.db.put("SCHEDULER|own", {"type": "STRICT"})
+    switch.db.set_fields(key, fields)
+    said = f"config qos reload: the QoS and buffer rows of {use} are not simulated\n"
+    assert run(switch, "config qos reload") == (1, "", said)
+    assert switch.db.get("SCHEDULER|own")
 
 
 def test_a_dry_run_for_ports_removes_their_rows_and_writes_none(run: Run, switch: Device) -> None:

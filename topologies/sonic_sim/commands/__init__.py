@@ -12,11 +12,10 @@ _PROGRAMS = {
     "coreutils": "echo printf true : stty terminal set export unset umask trap reset clear ulimit false cd pwd whoami"
     " id date which type",
     "counterpoll": "counterpoll",
-    "crm": "crm",
     "database": "sonic-db-cli redis-cli sonic-redis-cli sonic-db-dump",
     "ecnconfig": "ecnconfig",
     "filetools": "cp mv rm mkdir install touch chmod chown sync ls stat sha256sum md5sum test [ cmp",
-    "host": "hostname uname uptime reboot systemctl journalctl dmesg logger monit kill ps",
+    "host": "hostname uname uptime reboot systemctl journalctl dmesg logger monit kill ps crm",
     "jq": "jq",
     "mmuconfig": "mmuconfig",
     "netlink": "ip",

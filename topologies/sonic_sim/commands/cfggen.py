@@ -12,7 +12,6 @@ from sonic_sim.commands.parsing import Parser
 from sonic_sim.configdb import to_json
 from sonic_sim.device import Device
 from sonic_sim.platform import ASIC_SENSORS, cages
-from sonic_sim.presets import PRESETS, sample
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait, program
 from sonic_sim.sku.data import MissingTemplateError, NotSimulatedError
 from sonic_sim.sku.templates import Template, find_template
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 _SECONDS = 0.15
 _ERRORS = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, IsADirectoryError: errno.EISDIR,
            NotADirectoryError: errno.ENOTDIR}  # fmt: skip
+_PRESETS = ("t1", "l2", "t1-smartswitch", "empty", "l1", "l3")
 _TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
 
@@ -49,7 +49,7 @@ def _parser() -> Parser:
     parser.add_argument("-T", "--template_dir", help="search base for the template files", action="store")
     group.add_argument("-v", "--var", help="print the value of a variable, support jinja2 expression")
     group.add_argument("--var-json", help="print the value of a variable, in json format")
-    group.add_argument("--preset", help="generate sample configuration from a preset template", choices=list(PRESETS))
+    group.add_argument("--preset", help="generate sample configuration from a preset template", choices=_PRESETS)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--print-data", help="print all data", action="store_true")
     group.add_argument("-w", "--write-to-db", help="write config into configdb", action="store_true")
@@ -66,7 +66,7 @@ def cfggen(call: Call) -> Result:
     parsed = _PARSER.parse(call.argv[1:])
     if isinstance(parsed, Result):
         return parsed
-    for option in ("minigraph", "yang", "device_description"):
+    for option in ("minigraph", "yang", "device_description", "preset"):
         if getattr(parsed, option) is not None:
             return Result(1, err=f"sonic-cfggen --{option.replace('_', '-')}: this option is not simulated\n")
     if parsed.from_db and not call.device.initialized:
@@ -215,8 +215,6 @@ def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str
         merge_into(call.device.db, {name: _with_keys(rows) for name, rows in data.items()})
     if parsed.print_data:
         out += to_json(_with_keys(data)) + "\n"
-    if parsed.preset is not None:
-        out += to_json(_with_keys(sample(data, parsed.preset))) + "\n"
     return out
 
 

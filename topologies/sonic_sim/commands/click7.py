@@ -364,6 +364,8 @@ def _show_help(ctx: click.Context, param: click.Parameter | None, value: Any) ->
 
 def run(root: click.Command, call: Call) -> Result:
     """Run a command line of a program."""
+    if (call.variables or {}).get("SONIC_CLI_IFACE_MODE") == "alias":
+        return Result(1, err=f"{call.argv[0]}: ports named by their aliases are not simulated\n")
     made = Run(call)
     settings = {"help_option_names": _HELP_NAMES, **root.context_settings, "obj": made, "terminal_width": _WIDTH}
     try:

@@ -59,6 +59,12 @@ def systemctl(call: Call) -> Result:
     return Result()
 
 
+@program("crm")
+def crm(call: Call) -> Result:
+    """Refuse: use and thresholds of the ASIC's tables are not simulated."""
+    return Result(1, err="crm: this command of SONiC is not simulated\n")
+
+
 @program("journalctl", "dmesg", "logger", "monit", "kill", "ps")
 def quiet(call: Call) -> Result:
     """Print nothing."""

@@ -1,7 +1,7 @@
 """What the folders of SKUs add to the templates of QoS and buffers: ``data.json``.
 
 A SKU names its buffers by topology (``traditional`` and ``dynamic``) as the number of a layout, a layout names the rows
-of a table as the number of a list of rows. ``remap`` holds what changes where a tunnel's traffic is remapped.
+of a table as the number of a list of rows.
 """
 
 import functools
@@ -34,12 +34,16 @@ def _document() -> Mapping[str, Any]:
 def sku_folder(platform: str, hwsku: str) -> Mapping[str, Any] | None:
     """Return what the folder of a SKU holds, if there is one. Raises NotSimulatedError."""
     platforms: Mapping[str, Mapping[str, Any]] = _document()["platforms"]
-    # the package of the folders puts those of all SKUs into that of the virtual switch (src/sonic-device-data)
-    folders = (platforms.get(platform, {}), *(platforms.values() if platform == _VIRTUAL else ()))
-    found = next((skus[hwsku] for skus in folders if hwsku in skus), None)
-    if found is None and hwsku in _document()["not_simulated"]:
+    folders = [platforms.get(platform, {})]
+    if platform == _VIRTUAL:
+        # The package of the folders puts those of all SKUs into that of the virtual switch (src/sonic-device-data).
+        folders += platforms.values()
+    for skus in folders:
+        if hwsku in skus:
+            return skus[hwsku]
+    if hwsku in _document()["not_simulated"]:
         raise NotSimulatedError(f"the QoS and buffer templates of {hwsku} are not simulated")
-    return found
+    return None
 
 
 def layout_of(number: int) -> Mapping[str, Any]:
@@ -49,7 +53,8 @@ def layout_of(number: int) -> Mapping[str, Any]:
 
 def rows_of(tables: Mapping[str, int | None]) -> dict[str, Any]:
     """Return tables whose rows stand in the list of the data by number."""
-    return {table: None if place is None else _document()["rows"][place] for table, place in tables.items()}
+    rows = _document()["rows"]
+    return {table: None if place is None else rows[place] for table, place in tables.items()}
 
 
 def undefined(text: str) -> ProgramError:

@@ -1,10 +1,10 @@
-"""The ports that templates write rows for: all, those with a neighbor, those that carry a tunnel's remapped traffic."""
+"""The ports that templates write rows for, and the uses of a switch whose rows are not simulated."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sonic_sim.sku.data import Row, undefined
+from sonic_sim.sku.data import NotSimulatedError, Row, undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,32 @@ def localhost_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(data["DEVICE_METADATA"]["localhost"])
 
 
+def check_use(data: Mapping[str, Any]) -> None:
+    """Raise NotSimulatedError for a switch whose templates write rows that no GPU fabric has."""
+    localhost = data.get("DEVICE_METADATA", {}).get("localhost", {})
+    remap = data.get("SYSTEM_DEFAULTS", {}).get("tunnel_qos_remap", {})
+    uses = {
+        "remapped traffic of a tunnel between two ToRs": remap.get("status") == "enabled",
+        "a ToR that shares its servers with another (DualToR)": localhost.get("subtype") == "DualToR",
+        "a card of a VoQ chassis": localhost.get("switch_type") == "voq",
+        "a backend for storage": localhost.get("storage_device") == "true",
+    }
+    for use, is_used in uses.items():
+        if is_used:
+            raise NotSimulatedError(f"the QoS and buffer rows of {use} are not simulated")
+
+
 def ports_of(data: Mapping[str, Any], without_table: Sequence[str] = (), *, dpus: bool = True) -> Ports:
     """Return the ports of a configuration; ``without_table`` are those of one that has no ports.
 
     A template of a SKU's own knows no ports that lead to DPUs (``dpus``).
     """
     rows = data.get("PORT")
+    dpc: list[str] = []
     if rows is None:
-        every, dpc = list(without_table), []
+        every = list(without_table)
     else:
+        # Recirculation and inband ports of a chassis have no queues of their own.
         every = [name for name in rows if not name.startswith(("Ethernet-Rec", "Ethernet-IB"))]
         dpc = [name for name in every if dpus and rows[name].get("role") == "Dpc"]
     neighbors = data.get("DEVICE_NEIGHBOR")
@@ -48,53 +65,5 @@ def port_rows(ports: Sequence[str], pattern: Mapping[str, Row]) -> Iterator[tupl
     """Yield the rows of ports; a key of the pattern is what follows the port's name."""
     for port in ports:
         for part, row in pattern.items():
-            yield (f"{port}|{part}" if part else port), row
-
-
-def is_remapped(data: Mapping[str, Any]) -> bool:
-    """Tell whether the traffic of a tunnel between two ToRs gets lossless priorities of its own."""
-    return bool(data.get("SYSTEM_DEFAULTS", {}).get("tunnel_qos_remap", {}).get("status") == "enabled")
-
-
-def is_dual(localhost: Mapping[str, Any]) -> bool:
-    """Tell whether a switch is one of two ToRs that servers are attached to."""
-    return localhost.get("subtype") == "DualToR"
-
-
-def tunnel_ports(data: Mapping[str, Any], active: Sequence[str]) -> tuple[str, ...]:
-    """Return the active ports that carry the tunnel: those of a leaf to ToRs, those of a dual ToR to leaves.
-
-    Raises ProgramError where the neighbor of a port is asked for and there is no such row.
-    """
-    if not active or not is_remapped(data):
-        return ()
-    if "DEVICE_METADATA" not in data:
-        raise undefined("'DEVICE_METADATA' is undefined")
-    localhost = data["DEVICE_METADATA"].get("localhost", {})
-    wanted = {
-        *(["ToRRouter"] if localhost.get("type") == "LeafRouter" else []),
-        *(["LeafRouter"] if is_dual(localhost) else []),
-    }
-    if not wanted or "DEVICE_NEIGHBOR_METADATA" not in data:
-        return ()
-    return tuple(port for port in active if _far_type(data, port) in wanted)
-
-
-def _far_type(data: Mapping[str, Any], port: str) -> str | None:
-    if "DEVICE_NEIGHBOR" not in data:
-        raise undefined("'DEVICE_NEIGHBOR' is undefined")
-    if port not in data["DEVICE_NEIGHBOR"]:
-        raise undefined(f"'dict object' has no attribute '{port}'")
-    found: str | None = data["DEVICE_NEIGHBOR_METADATA"].get(data["DEVICE_NEIGHBOR"][port].get("name"), {}).get("type")
-    return found
-
-
-def is_voq(data: Mapping[str, Any]) -> bool:
-    """Tell whether a switch queues what all cards of its chassis send, by system port."""
-    return bool(data.get("DEVICE_METADATA", {}).get("localhost", {}).get("switch_type") == "voq")
-
-
-def system_ports(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the front ports of all cards of a chassis, as keys of its queues name them."""
-    names = ("|".join(key) if "|" not in key else key for key in data.get("SYSTEM_PORT", ()))
-    return tuple(name for name in names if "cpu" not in name.lower() and "IB" not in name and "Rec" not in name)
+            key = f"{port}|{part}" if part else port
+            yield key, row

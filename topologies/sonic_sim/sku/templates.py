@@ -7,6 +7,7 @@ from typing import Any
 from sonic_sim.configdb import to_json
 from sonic_sim.sku.buffers import buffer_tables
 from sonic_sim.sku.data import sku_folder
+from sonic_sim.sku.ports import check_use
 from sonic_sim.sku.qos import qos_tables
 
 _NAMES = ("buffers.json.j2", "buffers_dynamic.json.j2", "qos.json.j2")
@@ -20,16 +21,22 @@ class Template:
     sku: Mapping[str, Any]
 
     def text(self, data: Mapping[str, Any]) -> str:
-        """Return what it renders. Raises ProgramError as Jinja does, MissingTemplateError."""
+        """Return what it renders. Raises ProgramError as Jinja does, MissingTemplateError, NotSimulatedError."""
+        check_use(data)
         if self.name == "qos.json.j2":
             return to_json(qos_tables(data, self.sku))
         dynamic = self.name == "buffers_dynamic.json.j2"
         ports, tables = buffer_tables(data, self.sku, dynamic=dynamic)
-        # the comma before the rows of ports stays where there are none: no JSON
-        return to_json(tables) if dynamic or ports.active or ports.inactive else f"{to_json(tables)[:-2]},\n}}"
+        text = to_json(tables)
+        if dynamic or ports.active or ports.inactive:
+            return text
+        # The template writes the comma before the rows of ports also where there are none: no JSON.
+        return text[: -len("\n}")] + ",\n}"
 
 
 def find_template(platform: str, hwsku: str, name: str) -> Template | None:
     """Return a template in the folder of a SKU, if there is one. Raises NotSimulatedError."""
     sku = sku_folder(platform, hwsku) if name in _NAMES else None
-    return None if sku is None or ("dynamic" in name and "dynamic" not in sku) else Template(name, sku)
+    if sku is None or ("dynamic" in name and "dynamic" not in sku):
+        return None
+    return Template(name, sku)

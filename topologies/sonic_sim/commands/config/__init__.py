@@ -12,9 +12,8 @@ _COMMANDS = {
     "buffer": "buffer interface",
     "files": "save load",
     "interface": "interface",
-    "ipv6": "ipv6",
     "marking": "ecn mmu pfcwd",
-    "monitoring": "mirror_session warm_restart watermark",
+    "monitoring": "mirror_session watermark",
     "portchannel": "portchannel",
     "portconfig": "interface",
     "qos": "qos",
@@ -24,7 +23,7 @@ _COMMANDS = {
     "system": "hostname synchronous_mode yang_config_validation feature",
     "updater": "apply-patch replace checkpoint delete-checkpoint list-checkpoints rollback",
     "vlan": "vlan switchport",
-    "vrf": "vrf loopback subinterface",
+    "vrf": "vrf loopback",
     "vxlan": "vxlan",
 }
 """Parts of ``interface`` are in modules of their own."""

@@ -12,10 +12,8 @@ from sonic_sim.commands.config.names import (
     Address,
     addresses_of,
     expand_filter,
-    finish,
     interface_table,
     is_interface,
-    meant,
     port_channel_of,
     remove_addresses,
     vlans_of,
@@ -24,11 +22,13 @@ from sonic_sim.commands.config.names import (
 from sonic_sim.commands.config.root import config, not_simulated
 from sonic_sim.configdb import ConfigDb
 from sonic_sim.interfaces import kernel_interfaces
-from sonic_sim.shell.programs import ProgramError, Result
+from sonic_sim.shell.programs import ProgramError
 
 
 def _named(context: click.Context, param: click.Parameter, value: str) -> str:
-    return meant(context.find_root().obj, value)
+    if value.startswith(("Eth", "PortChannel", "Po")) and "." in value:
+        context.find_root().obj.leave(f"{context.command_path}: subinterfaces are not simulated")
+    return value
 
 
 name_argument = argument("interface_name", metavar="<interface_name>", callback=_named)
@@ -47,6 +47,8 @@ not_simulated(
     transceiver           SFP transceiver configuration
     vrrp                  Vrrp configuration
     vrrp6                 Vrrpv6 configuration
+    mpls                  Add or remove MPLS
+    tpid                  Set interface tpid
 """,
 )
 
@@ -66,13 +68,14 @@ def _set_admin(run: Run, text: str, state: str) -> None:
     names = list(expand_filter(text))
     if len(names) == 1 and not is_interface(run, text):
         run.fail(INVALID_NAME)
-    for table in ("PORT", "PORTCHANNEL", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE"):
+    for table in ("PORT", "PORTCHANNEL", "LOOPBACK_INTERFACE"):
         for name in names:
             if f"{table}|{name}" in run.db.rows:
                 run.db.set_fields(f"{table}|{name}", {"admin_status": state})
 
 
 ip = interface.branch("ip", "Set IP interface attributes")
+not_simulated(ip, "loopback-action  Set IP interface loopback action")
 
 
 @ip.leaf(
@@ -90,13 +93,11 @@ def ip_add(run: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
     if interface_name == "eth0":
         _set_management(run, address, gw)
         return
-    table = table_of(interface_name, "get_entry")
-    if not table:
-        run.fail(VALID_KINDS)
+    table = _table_of(run, interface_name)
     if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
         run.fail(f"Error: {interface_name} does not exist. Vlan must be created before adding an IP address")
     if f"{table}|{interface_name}" not in db.rows:
-        db.put(f"{table}|{interface_name}", {"admin_status": "up"} if table == "VLAN_SUB_INTERFACE" else {})
+        db.put(f"{table}|{interface_name}", {})
     key = f"{table}|{interface_name}|{address}"
     if not secondary:
         db.put(key, {})
@@ -139,9 +140,7 @@ def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
     if interface_name == "eth0":
         db.delete(f"MGMT_INTERFACE|eth0|{address}")
         return
-    table = interface_table(interface_name)
-    if not table:
-        run.fail(VALID_KINDS)
+    table = _table_of(run, interface_name)
     held = addresses_of(db, interface_name)
     if set(held.values()) == {address}:
         _check_static_routes(run, interface_name)
@@ -152,7 +151,7 @@ def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
             db.delete(key)
     row = db.get(f"{table}|{interface_name}")
     bound = row.get("vrf_name") or row.get("vnet_name") or row.get("ipv6_use_link_local_only") == "enable"
-    if not addresses_of(db, interface_name) and not bound and table != "VLAN_SUB_INTERFACE":
+    if not addresses_of(db, interface_name) and not bound:
         db.delete(f"{table}|{interface_name}")
 
 
@@ -167,22 +166,16 @@ def _check_static_routes(run: Run, name: str) -> None:
             run.fail(f"Cannot remove the last IP entry of interface {name}. {why}")
 
 
-@ip.leaf("loopback-action", "Set IP interface loopback action", name_argument, argument("action", metavar="<action>"))
-def loopback_action(run: Run, interface_name: str, action: str) -> None:
-    if interface_name == "null":  # is_interface_in_config_db refuses no other name
-        run.fail(f"Interface {interface_name} is not an IP interface")
-    if action not in ("drop", "forward"):
-        run.fail("Invalid action")
-    run.db.set_fields(f"{table_of(interface_name, 'mod_entry')}|{interface_name}", {"loopback_action": action})
-
-
-def table_of(name: str, method: str) -> str:
-    """Return the table of an interface; get_interface_table_name gives None for a foreign name with a dot."""
+def _table_of(run: Run, name: str) -> str:
+    """Return the table of an interface's addresses; end if the name is of no known kind."""
     table = interface_table(name)
     if not table and "." in name:
+        # get_interface_table_name returns None for a foreign name with a dot, which the C++ library refuses.
         raise ProgramError(
-            f"TypeError: in method 'ConfigDBConnector_Native_{method}', argument 2 of type 'std::string'"
+            "TypeError: in method 'ConfigDBConnector_Native_get_entry', argument 2 of type 'std::string'"
         )
+    if not table:
+        run.fail(VALID_KINDS)
     return table
 
 
@@ -198,33 +191,23 @@ def bind(run: Run, interface_name: str, vrf_name: str) -> None:
     elif not vrf_exists(db, vrf_name):
         run.fail(f"VRF {vrf_name} does not exist!")
     field = "vnet_name" if vrf_name.startswith("Vnet_") else "vrf_name"
-    key = _bindable(run, interface_name)
-    row = db.get(key)
-    if row.get(field) == vrf_name:
+    key = f"{_table_of(run, interface_name)}|{interface_name}"
+    if db.get(key).get(field) == vrf_name:
         return
     remove_addresses(db, interface_name)
-    db.put(key, {**(row if key.startswith("VLAN_SUB_INTERFACE") else {}), field: vrf_name})
+    db.put(key, {field: vrf_name})
     run.say(f"Interface {interface_name} IP disabled and address(es) removed due to binding VRF {vrf_name}.")
-
-
-def _bindable(run: Run, name: str) -> str:
-    table = table_of(name, "get_entry")
-    if not table:
-        run.fail(VALID_KINDS)
-    return f"{table}|{name}"
 
 
 @vrf.leaf("unbind", "Unbind the interface to VRF", name_argument)
 def unbind(run: Run, interface_name: str) -> None:
-    db, key = run.db, _bindable(run, interface_name)
+    db = run.db
+    key = f"{_table_of(run, interface_name)}|{interface_name}"
     row = db.get(key)
     if not row.get("vrf_name") and not row.get("vnet_name"):
         return
     remove_addresses(db, interface_name)
-    if key.startswith("VLAN_SUB_INTERFACE"):
-        db.put(key, {name: value for name, value in row.items() if name not in ("vrf_name", "vnet_name")})
-    else:
-        db.delete(key)
+    db.delete(key)
     run.say(f"Interface {interface_name} IP disabled and address(es) removed due to unbinding VRF.")
 
 
@@ -276,28 +259,6 @@ def _link_local_key(run: Run, name: str) -> str:
     return f"{table}|{name}"
 
 
-mpls = interface.branch("mpls", "Add or remove MPLS")
-
-
-@mpls.leaf("add", "Add MPLS operation on the interface", name_argument)
-def mpls_add(run: Run, interface_name: str) -> None:
-    _set_mpls(run, interface_name, "enable")
-
-
-@mpls.leaf("remove", "Remove MPLS operation from the interface", name_argument)
-def mpls_remove(run: Run, interface_name: str) -> None:
-    _set_mpls(run, interface_name, "disable")
-
-
-def _set_mpls(run: Run, name: str, state: str) -> None:
-    table = table_of(name, "set_entry")
-    if name == "null":  # is_interface_in_config_db refuses no other name
-        run.fail(f"interface {name} doesn`t exist")
-    if not table:
-        run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    run.db.put(f"{table}|{name}", {"mpls": state})
-
-
 pfc = interface.branch("pfc", "Set PFC configuration.")
 
 
@@ -322,12 +283,12 @@ def asymmetric(run: Run, interface_name: str, status: str, namespace: str | None
 def priority(run: Run, interface_name: str, priority: str, status: str, namespace: str | None) -> None:
     key = f"PORT_QOS_MAP|{interface_name}"
     if key not in run.db.rows:
-        finish(run, Result(out=f"Cannot find interface {interface_name}\n"))
+        run.say(f"Cannot find interface {interface_name}")
         return
     enabled = {one_priority for one_priority in run.db.get(key).get("pfc_enable", "").split(",") if one_priority}
     if (priority in enabled) == (status == "on"):
         state = "has already been enabled" if status == "on" else "is not enabled"
-        finish(run, Result(out=f"Priority {priority} {state} on {interface_name}\n"))
+        run.say(f"Priority {priority} {state} on {interface_name}")
         return
     enabled ^= {priority}
     run.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})

@@ -3,7 +3,6 @@
 import click
 
 from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, flag, option
-from sonic_sim.commands.config.names import finish
 from sonic_sim.commands.config.root import config
 from sonic_sim.commands.ecnconfig import FIELDS, run_ecnconfig
 from sonic_sim.commands.mmuconfig import ALPHA, run_mmuconfig
@@ -62,7 +61,7 @@ def _pass_on(run: Run, handler: Handler, words: list[str], verbose: bool) -> Non
     """Run another program and end as it does."""
     if verbose:
         run.say(f"Running command: {' '.join(words)}")
-    finish(run, handler(Call(run.device, words)))
+    run.finish(handler(Call(run.device, words)))
 
 
 pfcwd = config.branch("pfcwd", "Configure pfc watchdog")

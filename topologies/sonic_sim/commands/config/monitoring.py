@@ -1,14 +1,13 @@
-"""``config syslog``, ``mirror_session``, ``warm_restart`` and ``watermark``."""
+"""``config mirror_session`` and ``config watermark``."""
 
 import ipaddress
 from typing import Any
 
 import click
 
-from sonic_sim.commands.click7 import Choice, Integer, Range, Run, argument, option
+from sonic_sim.commands.click7 import Range, Run, argument, option
 from sonic_sim.commands.config.names import is_interface, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
-from sonic_sim.databases import STATE
 
 
 def _ipv4(context: click.Context, param: click.Parameter, value: str) -> str:
@@ -113,43 +112,6 @@ def span_add(run: Run, **values: Any) -> None:
 @mirror.leaf("remove", "Delete mirror session", _name)
 def mirror_remove(run: Run, session_name: str) -> None:
     run.db.delete(f"MIRROR_SESSION|{session_name}")
-
-
-warm = config.branch("warm_restart", "warm_restart-related configuration tasks",
-                     params=[option("-s", "--redis-unix-socket-path", help="unix socket path for redis connection")],
-                     )  # fmt: skip
-
-
-def _enable(name: str, value: str) -> None:
-    @warm.leaf(name, "", argument("module", metavar="<module>", default="system", required=False))
-    def command(run: Run, module: str) -> None:
-        if module != "system" and f"FEATURE|{module}" not in run.db.rows:
-            run.leave(f"Feature {module} is unknown")
-        rows = run.device.other.setdefault(STATE, {})
-        rows.setdefault(f"WARM_RESTART_ENABLE_TABLE|{module}", {})["enable"] = value
-
-
-_enable("enable", "true")
-_enable("disable", "false")
-
-
-def _timer(daemon: str, most: int, key: str) -> None:
-    @warm.leaf(f"{daemon}_timer", "", argument("seconds", metavar="<seconds>", type=Integer()))
-    def command(run: Run, seconds: int) -> None:
-        if not 1 <= seconds < most:
-            run.fail(f"{daemon} warm restart timer must be in range 1-{most}")
-        run.db.set_fields(f"WARM_RESTART|{key}", {f"{daemon}_timer": str(seconds)})
-
-
-_timer("neighsyncd", 9999, "swss")
-_timer("bgp", 3600, "bgp")
-_timer("teamsyncd", 3600, "teamd")
-
-
-@warm.leaf("bgp_eoiu", "", argument("enable", metavar="<enable>", default="true", required=False,
-                                    type=Choice(["true", "false"])))  # fmt: skip
-def bgp_eoiu(run: Run, enable: str) -> None:
-    run.db.set_fields("WARM_RESTART|bgp", {"bgp_eoiu": enable})
 
 
 telemetry = config.branch("watermark", "Configure watermark").branch("telemetry", "Configure watermark telemetry")

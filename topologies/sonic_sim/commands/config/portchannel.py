@@ -2,7 +2,7 @@
 
 from sonic_sim.commands.click7 import Choice, Range, Run, argument, option
 from sonic_sim.commands.config.names import INVALID_NAME, NAME_MAX, is_interface, port_channel_of, vlans_of
-from sonic_sim.commands.config.root import config
+from sonic_sim.commands.config.root import config, not_simulated
 
 _FORM = "name should have prefix 'PortChannel' and suffix '<0-9999>'"
 _channel = argument("portchannel_name", metavar="<portchannel_name>")
@@ -108,26 +108,4 @@ def member_del(run: Run, portchannel_name: str, port_name: str) -> None:
         run.fail(f"{port_name} is not a member of portchannel {portchannel_name}")
 
 
-retry_count_group = portchannel.branch("retry-count", "")
-
-
-@retry_count_group.leaf("get", "Get the retry count for a port channel", _channel)
-def get_retry_count(run: Run, portchannel_name: str) -> None:
-    _retry(run, portchannel_name, "get")
-
-
-@retry_count_group.leaf(
-    "set",
-    "Set the retry count for a port channel",
-    _channel,
-    argument("retry_count", metavar="<retry_count>", type=Range(3, 10)),
-)
-def set_retry_count(run: Run, portchannel_name: str, retry_count: int) -> None:
-    _retry(run, portchannel_name, "set")
-
-
-def _retry(run: Run, name: str, verb: str) -> None:
-    """Fail as where teamd's control program is not there: no LACP is simulated."""
-    _check_name(run, name)
-    _must_exist(run, name)
-    run.fail(f"Unable to {verb} the retry count: teamdctl could not be run")
+not_simulated(portchannel, "retry-count")

@@ -6,14 +6,13 @@ from typing import Any
 
 from sonic_sim.commands.click7 import Choice, Range, Run, argument
 from sonic_sim.commands.config.interface import interface, name_argument, verbose_flag
-from sonic_sim.commands.config.names import finish, port_channel_of
+from sonic_sim.commands.config.names import port_channel_of
 from sonic_sim.commands.parsing import Parser
 from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.shell.programs import Call, Result, program
 
 _TYPES = ("CR", "CR2", "CR4", "CR8", "SR", "SR2", "SR4", "SR8", "LR", "LR4", "LR8", "KR", "KR4", "KR8", "CAUI", "GMII",
           "SFI", "XLAUI", "KR2", "CAUI4", "XAUI", "XFI", "XGMII", "none")  # fmt: skip
-_TPIDS = ("0x8100", "0x9100", "0x9200", "0x88A8", "0x88a8")
 _FECS = "rs,fc,none,auto"
 
 
@@ -57,6 +56,9 @@ def portconfig(call: Call) -> Result:
     parsed = _PARSER.parse(call.argv[1:])
     if isinstance(parsed, Result):
         return parsed
+    for option in ("tpid", "tx_power", "laser_freq"):
+        if getattr(parsed, option):
+            return Result(1, err=f"portconfig --{option.replace('_', '-')}: this option is not simulated\n")
     try:
         port = _Port(call, parsed)
     except _RefusedError as error:
@@ -87,12 +89,11 @@ class _Port:
             value = getattr(self.parsed, option)
             if not value:
                 continue
-            if self.is_lag and option != "tpid":
+            if self.is_lag:
                 raise _RefusedError(f"Invalid port {self.name}")
-            if self.parsed.verbose and option not in _OPTICS:
+            if self.parsed.verbose:
                 self.say(f"Setting {option.replace('link_training', 'link-training')} {value} on port {self.name}")
-            table = "PORTCHANNEL" if self.is_lag else "PORT"
-            self.db.set_fields(f"{table}|{self.name}", {field: check(self, str(value))})
+            self.db.set_fields(f"PORT|{self.name}", {field: check(self, str(value))})
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -133,20 +134,6 @@ def _training(port: _Port, value: str) -> str:
     return value
 
 
-def _power(port: _Port, value: str) -> str:
-    if len(value.partition(".")[2]) > 1:
-        raise _RefusedError("Error: tx power must be with single decimal place", on_error=False)
-    port.say(f"Setting target Tx output power to {value} dBm on port {port.name}")
-    return value
-
-
-def _frequency(port: _Port, value: str) -> str:
-    if int(value) <= 0:
-        raise _RefusedError("Error: Frequency must be > 0", on_error=False)
-    port.say(f"Setting laser frequency to {value} GHz on port {port.name}")
-    return value
-
-
 def _autoneg(port: _Port, value: str) -> str:
     return "on" if value == "enabled" else "off"
 
@@ -182,31 +169,13 @@ def _types(port: _Port, value: str) -> str:
     return value
 
 
-def _tpid(port: _Port, value: str) -> str:
-    capable = _state(port.call, "SWITCH_CAPABILITY|switch")
-    if not {"PORT_TPID_CAPABLE", "LAG_TPID_CAPABLE"} & set(capable):
-        raise _RefusedError("System not ready to accept TPID config. Please try again later.")
-    if value not in _TPIDS:
-        raise _RefusedError(f"TPID {value} is not allowed. Allowed: 0x8100, 9100, 9200, or 88A8.")
-    parent = port_channel_of(port.db, port.name)
-    if parent:
-        raise _RefusedError(f"{port.name} is already member of {parent}. Set TPID NOT allowed.")
-    field, kind = ("LAG_TPID_CAPABLE", "PortChannel") if port.is_lag else ("PORT_TPID_CAPABLE", "Port")
-    if capable.get(field) != "true":
-        raise _RefusedError(f"HW is not capable to support {kind} TPID config.")
-    return "0x88A8" if value == "0x88a8" else value
-
-
 _FIELDS: dict[str, tuple[str, Callable[[_Port, str], str]]] = {
     "speed": ("speed", _speed), "fec": ("fec", _fec), "mtu": ("mtu", _any),
     "link_training": ("link_training", _training),
     "autoneg": ("autoneg", _autoneg), "adv_speeds": ("adv_speeds", _speeds),
     "interface_type": ("interface_type", _type),
-    "adv_interface_types": ("adv_interface_types", _types), "tpid": ("tpid", _tpid),
-    "tx_power": ("tx_power", _power), "laser_freq": ("laser_freq", _frequency),
+    "adv_interface_types": ("adv_interface_types", _types),
 }  # fmt: skip
-_OPTICS = ("tx_power", "laser_freq")
-"""Options that speak for themselves."""
 
 
 def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) -> None:
@@ -219,7 +188,7 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
         words = ["portconfig", "-p", interface_name, option, str(values[value]), *(["-vv"] if verbose else [])]
         if verbose:
             run.say(f"Running command: {' '.join(words)}")
-        finish(run, portconfig(Call(run.device, words)))
+        run.finish(portconfig(Call(run.device, words)))
         if option == "-m" and interface_name in run.device.by_hand:
             # portmgrd sets the interface whenever the row is written (sonic-swss cfgmgr/portmgr.cpp).
             run.device.by_hand[interface_name].mtu = None
@@ -232,5 +201,4 @@ _passed_on("advertised-speeds", "-S", "Set interface advertised speeds", "speed_
 _passed_on("type", "-t", "Set interface type", "interface_type_value")
 _passed_on("advertised-types", "-T", "Set interface advertised types", "interface_type_list")
 _passed_on("mtu", "-m", "Set interface mtu", "interface_mtu", Range(68, 9216))
-_passed_on("tpid", "-tp", "Set interface tpid", "interface_tpid")
 _passed_on("fec", "-f", "Set interface fec", "interface_fec")

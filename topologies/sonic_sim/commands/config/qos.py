@@ -16,6 +16,7 @@ from sonic_sim.databases import APPL, rows_of_database
 from sonic_sim.device import VERSION_FILE
 from sonic_sim.shell.programs import Call, ProgramError, Result
 from sonic_sim.sku.data import NotSimulatedError
+from sonic_sim.sku.ports import check_use
 
 _TABLES = (
     "PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP",
@@ -81,6 +82,7 @@ def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
 def _missing(run: Run, buffers: str, maps: str) -> str:
     """Return what SONiC says of templates that the image lacks; end where they are not simulated."""
     try:
+        check_use(run.db.document())
         for what, path in (("Buffer", buffers), ("QoS", maps)):
             if sku_template(run.device, path) is None:
                 return f"{what} definition template not found at {path}"
@@ -115,7 +117,8 @@ def reload(
     able = run.device.spec.asic in _DYNAMIC_VENDORS
     dynamic = able and not no_dynamic_buffer
     if "hwsku" in _localhost(run):
-        _missing(run, *_template_files(run, dynamic))  # before anything is deleted: the SKU may not be simulated
+        # Before anything is deleted: the SKU, or the switch's use, may not be simulated.
+        _missing(run, *_template_files(run, dynamic))
     settled = bool(dry_run) or _cleared(run, not no_delay, verbose)
     buffers, maps = _template_files(run, dynamic)
     model = "dynamic" if dynamic else "traditional"

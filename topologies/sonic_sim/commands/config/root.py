@@ -65,6 +65,7 @@ not_simulated(
     fg-nhg-member             FG_NHG_MEMBER part of config_db.json
     fg-nhg-prefix             FG_NHG_PREFIX part of config_db.json
     flowcnt-route             Route flow counter related configuration tasks
+    ipv6                      IPv6 configuration
     interface_naming_mode     Modify interface naming mode for interacting with SONiC CLI
     kdump                     Configure the KDUMP mechanism
     kubernetes                kubernetes command line
@@ -91,12 +92,14 @@ not_simulated(
     snmpagentaddress          SNMP agent listening IP address, port, vrf configuration
     snmptrap                  SNMP Trap server configuration to send traps
     spanning-tree             STP command line
+    subinterface              subinterface-related configuration tasks
     ssh                       Configuring system ssh behavior
     switch-trimming           Configure switch trimming feature
     syslog                    Configure syslog server
     tacacs                    TACACS+ server configuration
     unique-ip                 Configure Unique IP on MCLAG Vlan interface
     vnet                      VNET-related configuration tasks
+    warm_restart              warm_restart-related configuration tasks
     ztp                       Configure Zero Touch Provisioning
 """,
 )

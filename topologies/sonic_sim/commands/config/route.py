@@ -77,7 +77,7 @@ def _check_interface(run: Run, name: str) -> None:
     elif name.startswith("Vlan"):
         if f"VLAN_INTERFACE|{name}" not in rows:
             run.fail("vlan interface does not exist.")
-    elif f"INTERFACE|{name}" not in rows and f"VLAN_SUB_INTERFACE|{name}" not in rows and name != "null":
+    elif f"INTERFACE|{name}" not in rows and name != "null":
         run.fail(f"interface {name} does not exist.")
 
 

@@ -82,31 +82,3 @@ def feature_autorestart(run: Run, name: str, autorestart: str) -> None:
     if _must_be_feature(run, name).get("auto_restart") == "always_enabled":
         run.stop(f"Feature '{name}' auto-restart is always enabled and can not be modified", 0)
     run.db.set_fields(f"FEATURE|{name}", {"auto_restart": autorestart})
-
-
-@feature.leaf(
-    "owner",
-    "Set owner for the feature",
-    _feature_name,
-    argument("owner", metavar="<owner>", type=Choice(["local", "kube"])),
-    short_help="set owner for a feature",
-)
-def feature_owner(run: Run, name: str, owner: str) -> None:
-    _update_feature(run, name, "set_owner", owner)
-
-
-@feature.leaf(
-    "fallback",
-    "Set fallback for the feature",
-    _feature_name,
-    argument("fallback", metavar="<fallback>", type=Choice(["on", "off"])),
-    short_help="set fallback for a feature",
-)
-def feature_fallback(run: Run, name: str, fallback: str) -> None:
-    _update_feature(run, name, "no_fallback_to_local", "false" if fallback == "on" else "true")
-
-
-def _update_feature(run: Run, name: str, field: str, value: str) -> None:
-    if f"FEATURE|{name}" not in run.db.rows:
-        run.stop(f"Unable to retrieve {name} from FEATURE table")
-    run.db.set_fields(f"FEATURE|{name}", {field: value})

@@ -14,9 +14,7 @@ from sonic_sim.commands.config.root import config
 from sonic_sim.configdb import to_json
 from sonic_sim.faults import FaultKind
 from sonic_sim.gcu.apply import Applier, ApplyError
-from sonic_sim.gcu.patch import Operation, PatchError, difference, read_patch
-from sonic_sim.gcu.patch import apply_patch as patched
-from sonic_sim.yang.translate import to_yang
+from sonic_sim.gcu.patch import PatchError, difference, read_patch
 
 _FOLDER = "/etc/sonic/checkpoints"
 _NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
@@ -33,13 +31,22 @@ _ignore_path = option("-i", "--ignore-path", multiple=True, hidden=True)
 _parallel = flag("-p", "--parallel", help="applying the change to all ASICs parallelly")
 
 
-_NO_YANG_FORM = "the simulator holds no configuration in SonicYang format"
+def _refuse_yang_form(context: click.Context, param: click.Parameter, value: str) -> str:
+    if value == "SONICYANG":
+        context.find_root().obj.leave(f"{context.command_path} --format {value}: this format is not simulated")
+    return value
 
 
 def _format(what: str) -> click.Option:
-    text = f"format of {what} is either ConfigDb(ABNF) or SonicYang"
-    words = Choice(["CONFIGDB", "SONICYANG"], case_sensitive=False)
-    return option("-f", "--format", type=words, default="CONFIGDB", show_default=True, help=text)
+    return option(
+        "-f",
+        "--format",
+        type=Choice(["CONFIGDB", "SONICYANG"], case_sensitive=False),
+        callback=_refuse_yang_form,
+        default="CONFIGDB",
+        show_default=True,
+        help=f"format of {what} is either ConfigDb(ABNF) or SonicYang",
+    )
 
 
 def _end(run: Run, text: str, seconds: float = _SECONDS) -> None:
@@ -110,9 +117,6 @@ def apply_patch(
         if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config apply-patch"):
             raise ApplyError(_NOT_REFLECTED)
         applier.precheck(patch)
-        if others.get("format") == "SONICYANG":
-            _patch_yang_form(run, patch)
-            raise ApplyError(_NO_YANG_FORM)
         applier.run(patch)
     except PatchError as error:
         _fail(run, f"Failed to apply patch due to: {error}", str(error))
@@ -123,14 +127,6 @@ def apply_patch(
         run.say(error.printed, end="")
         _fail(run, f"Failed to apply patch due to: {reason}", reason, error.libyang)
     _end(run, "Patch applied successfully.", applier.seconds)
-
-
-def _patch_yang_form(run: Run, patch: list[Operation]) -> None:
-    """Try a patch on the configuration in YANG form. Raises ApplyError."""
-    try:
-        patched(to_yang(run.db.document()), patch)
-    except PatchError as error:
-        raise ApplyError(str(error)) from error
 
 
 def _text(run: Run, path: str) -> str:
@@ -168,8 +164,6 @@ def replace(
 ) -> None:
     applier = _applier(run, dry_run, ignore_non_yang_tables, ignore_path, verbose)
     try:
-        if others.get("format") == "SONICYANG":
-            raise ApplyError(_NO_YANG_FORM)
         _replace(applier, json.loads(_text(run, target_file_path)))
     except (PatchError, ApplyError, *_OF_MALFORMED) as error:
         _fail(run, "Failed to replace config", str(error))
@@ -317,8 +311,6 @@ def rollback(
     try:
         content = json.loads(run.device.files.read(_path(checkpoint_name)).decode())
         _rollbacker(run, "Replacing config using 'Config Replacer'.")
-        if others.get("format") == "SONICYANG":
-            raise ApplyError(_NO_YANG_FORM)
         _replace(applier, content)
     except (ApplyError, PatchError, *_OF_MALFORMED) as error:
         _fail(run, "Failed to rollback config", str(error))

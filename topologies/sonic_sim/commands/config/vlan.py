@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
-from sonic_sim.commands.config.names import interface_table, meant, port_channel_of, vlans_of
+from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 
 _HIGHEST = 4094
@@ -143,14 +143,8 @@ def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
             run.fail(f"{name} is default VLAN")
         _check_range(run, number)
         _must_exist(run, name)
-        member_name = _port(run, port)
-        _check_member(run, name, member_name, untagged)
-        run.db.put(f"VLAN_MEMBER|{name}|{member_name}", {"tagging_mode": "untagged" if untagged else "tagged"})
-
-
-def _port(run: Run, text: str) -> str:
-    """Return the port that a word means; without any port a word is the name itself (InterfaceAliasConverter)."""
-    return meant(run, text) if run.db.table("PORT") else text
+        _check_member(run, name, port, untagged)
+        run.db.put(f"VLAN_MEMBER|{name}|{port}", {"tagging_mode": "untagged" if untagged else "tagged"})
 
 
 def _check_member(run: Run, name: str, port: str, untagged: bool) -> None:
@@ -183,10 +177,9 @@ def member_del(run: Run, vid: str, port: str, multiple: bool, except_flag: bool)
     for number in _chosen(run, vid, multiple, except_flag, vlans_of(run.db, port)):
         _check_range(run, number)
         _must_exist(run, f"Vlan{number}")
-        member_name = _port(run, port)
-        key = f"VLAN_MEMBER|Vlan{number}|{member_name}"
+        key = f"VLAN_MEMBER|Vlan{number}|{port}"
         if key not in run.db.rows:
-            run.fail(f"{member_name} is not a member of Vlan{number}")
+            run.fail(f"{port} is not a member of Vlan{number}")
         run.db.delete(key)
 
 
@@ -199,7 +192,7 @@ switchport = config.branch("switchport", "Switchport mode configuration tasks")
     argument("port", metavar="port"),
 )  # fmt: skip
 def switchport_mode(run: Run, kind: str, port: str) -> None:
-    db, port = run.db, _port(run, port)
+    db = run.db
     table = next((name for name in ("PORT", "PORTCHANNEL") if f"{name}|{port}" in db.rows), "")
     if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
         run.fail(f"{port} is configured as mirror destination port")

@@ -1,17 +1,14 @@
-"""``config vrf``, ``config loopback`` and ``config subinterface``."""
+"""``config vrf`` and ``config loopback``."""
 
-from sonic_sim.commands.click7 import PlainGroup, Range, Run, argument, option
+from sonic_sim.commands.click7 import PlainGroup, Run, argument, option
 from sonic_sim.commands.config.names import (
     NAME_MAX,
-    is_interface,
-    port_channel_of,
     remove_addresses,
-    vlans_of,
     vrf_exists,
 )
 from sonic_sim.commands.config.root import config
 
-_TABLES = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
+_TABLES = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE")
 _MANAGEMENT = ("mgmt", "management")
 _vrf_name = argument("vrf_name", metavar="<vrf_name>")
 
@@ -110,56 +107,3 @@ def loopback_del(run: Run, loopback_name: str) -> None:
         run.fail(f"{loopback_name} does not exist")
     remove_addresses(run.db, loopback_name)
     run.db.delete(f"LOOPBACK_INTERFACE|{loopback_name}")
-
-
-subinterface = config.branch("subinterface", "subinterface-related configuration tasks", params=[_socket])
-
-
-_subinterface_name = argument("subinterface_name", metavar="<subinterface_name>")
-
-
-def _long_name(short: str) -> str:
-    """Return ``Ethernet44`` for ``Eth44``."""
-    kinds = {"Ethernet": "Eth", "PortChannel": "Po"}
-    for kind, start in kinds.items():
-        if short.startswith(start):
-            return kind + short.removeprefix(kind).removeprefix(start)
-    return short
-
-
-@subinterface.leaf("add", "", _subinterface_name, argument("vid", metavar="<vid>", required=False, type=Range(1, 4094)))
-def subinterface_add(run: Run, subinterface_name: str, vid: int | None) -> None:
-    db, (parent, dot, _) = run.db, subinterface_name.partition(".")
-    if not dot or not parent.startswith(("Eth", "Po")):
-        run.fail(f"{subinterface_name} is invalid vlan subinterface")
-    if len(subinterface_name) > NAME_MAX:
-        run.fail(f"Subinterface name length should not exceed {NAME_MAX} characters")
-    table, name = "PORTCHANNEL" if parent.startswith("Po") else "PORT", _long_name(parent)
-    if not db.table(table):
-        run.fail(f"{parent} parent interface not found. {table} table none")
-    if f"{table}|{name}" not in db.rows:
-        run.fail(f"{subinterface_name} parent interface not found")
-    for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
-        if held:
-            run.fail(f"{name} is configured as a member of {group}. Cannot configure subinterface")
-    if f"VLAN_SUB_INTERFACE|{subinterface_name}" in db.rows:
-        run.fail(f"{subinterface_name} already exists")
-    siblings = {
-        key: row for key, row in db.table("VLAN_SUB_INTERFACE").items() if _long_name(key.split(".")[0]) == name
-    }
-    if vid is not None and any(row.get("vlan") == str(vid) for row in siblings.values()):
-        run.fail(f"Vlan {vid} encap already configured on other subinterface on {parent}")
-    if vid is None and parent != name:
-        run.fail(f"{subinterface_name} Encap vlan is mandatory or short name subinterfaces")
-    encapsulation = {} if vid is None else {"vlan": str(vid)}
-    db.put(f"VLAN_SUB_INTERFACE|{subinterface_name}", {**encapsulation, "admin_status": "up"})
-
-
-@subinterface.leaf("del", "", _subinterface_name)
-def subinterface_del(run: Run, subinterface_name: str) -> None:
-    if "." not in subinterface_name:
-        run.fail(f"{subinterface_name} is invalid vlan subinterface")
-    if not is_interface(run, subinterface_name):
-        run.fail(f"{subinterface_name} is invalid ")
-    remove_addresses(run.db, subinterface_name)
-    run.db.delete(f"VLAN_SUB_INTERFACE|{subinterface_name}")

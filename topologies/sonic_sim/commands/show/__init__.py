@@ -1,10 +1,7 @@
 """The commands of ``show``, a family a module; whoever imports this package has them all."""
 
 from sonic_sim.commands.show import (  # noqa: F401
-    aliases,
     counters,
-    echo,
-    generated,
     interfaces,
     qos,
     routing,
@@ -15,7 +12,3 @@ from sonic_sim.commands.show import (  # noqa: F401
     system,
     vxlan,
 )
-from sonic_sim.commands.show.root import show
-
-aliases.install(show)
-echo.install(show)

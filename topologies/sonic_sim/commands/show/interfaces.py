@@ -29,6 +29,7 @@ not_simulated(
     errors                Show Interface Erorrs <interfacename>
     flap                  Show Interface Flap Information <interfacename>
     mpls                  Show Interface MPLS status
+    tpid                  Show Interface tpid information
     transceiver           Show SFP Transceiver information
 """,
 )
@@ -78,15 +79,6 @@ def description(run: Run, interfacename: str | None, **others: Any) -> None:
         for name, row in port_rows(run, interfacename).items()
     ]
     run.say(table(["Interface", "Oper", "Admin", "Alias", "Description"], rows, right=True))
-
-
-@interfaces.leaf("tpid", "Show Interface tpid information", _name, *NAMESPACE, VERBOSE)
-def tpid(run: Run, interfacename: str | None, **others: Any) -> None:
-    rows = [
-        [name, row.get("alias", NOT_AVAILABLE), *_state(row), row.get("tpid", NOT_AVAILABLE)]
-        for name, row in port_rows(run, interfacename).items()
-    ]
-    run.say(table(["Interface", "Alias", "Oper", "Admin", "TPID"], rows, right=True))
 
 
 @interfaces.leaf("alias", "Show Interface Name/Alias Mapping", _name, *NAMESPACE)

@@ -240,12 +240,7 @@ def ip_interfaces(run: Run, **others: Any) -> None:
         _interfaces(run, "inet", "IPv4")
 
 
-@ip_interfaces.leaf("loopback-action", "show ip interfaces loopback-action")
-def loopback_action(run: Run) -> None:
-    tables = ("INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_SUB_INTERFACE")
-    rows = {key: row for name in tables for key, row in run.db.table(name).items() if "loopback_action" in row}
-    body = [[key, rows[key]["loopback_action"]] for key in sorted(rows, key=natural_key)]
-    run.say(table(["Interface", "Action"], body))
+not_simulated(ip_interfaces, "loopback-action  show ip interfaces loopback-action")
 
 
 @ipv6.leaf("interfaces", "Show interfaces IPv6 address", *NAMESPACE)

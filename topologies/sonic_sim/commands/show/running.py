@@ -6,7 +6,6 @@ from sonic_sim.commands.cfggen import table_text, with_tuples
 from sonic_sim.commands.click7 import Argument, Run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import VERBOSE, show
-from sonic_sim.commands.tables import table
 from sonic_sim.configdb import to_json
 from sonic_sim.device import FRR_FILE
 from sonic_sim.gcu.apply import running_document
@@ -17,7 +16,11 @@ runningconfiguration = show.branch("runningconfiguration", "Show current running
 not_simulated(
     runningconfiguration,
     """
+    copp           Show copp running configuration
+    ntp            Show NTP running configuration
+    snmp           Show SNMP running configuration
     spanning-tree  Show spanning_tree running configuration
+    syslog         Show Syslog running configuration
 """,
 )
 
@@ -52,21 +55,6 @@ def _table(name: str, config_table: str, *params: click.Argument) -> None:
 _table("acl", "ACL_RULE")
 _table("ports", "PORT", Argument(["name"], metavar="[PORTNAME]", required=False))
 _table("interfaces", "INTERFACE", Argument(["name"], metavar="[INTERFACENAME]", required=False))
-_table("copp", "COPP_TRAP")
-
-
-def _servers(name: str, config_table: str, title: str) -> None:
-    def callback(run: Run, verbose: bool) -> None:
-        # it is what the daemons wrote into the services' own files
-        keys = sorted(run.db.table(config_table)) if run.device.daemons or name != "syslog" else []
-        run.say(table([f"{title} Servers"], [[f"[{key}]" if name == "syslog" else key] for key in keys]))
-
-    runningconfiguration.leaf(name, f"Show {title} running configuration", VERBOSE)(callback)
-
-
-_servers("syslog", "SYSLOG_SERVER", "Syslog")
-_servers("ntp", "NTP_SERVER", "NTP")
-not_simulated(runningconfiguration, "snmp  Show SNMP running configuration")
 startupconfiguration = show.branch("startupconfiguration", "Show startup configuration information")
 
 

@@ -1,16 +1,10 @@
 """``show`` of what is configured for monitoring and log-in: syslog, SNMP, mirror sessions, warm restart, RADIUS."""
 
-import click
-
-from sonic_sim.commands.click7 import Run, argument, option
+from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.show.root import VERBOSE, show
 from sonic_sim.commands.tables import table
 from sonic_sim.configdb import natural_key
 from sonic_sim.databases import STATE, rows_of_database
-
-
-def _has_subcommand() -> bool:
-    return click.get_current_context().invoked_subcommand is not None
 
 
 @show.leaf("mirror_session", "Show existing everflow sessions", argument("session_name", required=False), VERBOSE)
@@ -49,32 +43,3 @@ def sessions_text(run: Run, wanted: str | None) -> str:
             bodies[span].append([name, row.get("status", "inactive"), *cells])
     erspan = table(["Name", "Status", *_ERSPAN], bodies[False])
     return f"ERSPAN Sessions\n{erspan}\n\nSPAN Sessions\n{table(['Name', 'Status', *_SPAN], bodies[True])}\n"
-
-
-warm_restart = show.branch("warm_restart", "Show warm restart configuration and state")
-_socket = option("-s", "--redis-unix-socket-path", help="unix socket path for redis connection")
-
-
-@warm_restart.leaf("state", "Show warm restart state", _socket)
-def state(run: Run, redis_unix_socket_path: str | None) -> None:
-    rows = rows_of_database(run.device, STATE, "WARM_RESTART_TABLE|*")
-    names = [key for key in rows if key.startswith("WARM_RESTART_TABLE|")]
-    fields = ("restore_count", "state")
-    body = [[key.partition("|")[2], *(rows[key].get(field, "") for field in fields)] for key in names]
-    run.say(table(["name", *fields], body))
-
-
-@warm_restart.leaf("config", "Show warm restart config", _socket)
-def warm_config(run: Run, redis_unix_socket_path: str | None) -> None:
-    rows = run.db.table("WARM_RESTART")
-    states = rows_of_database(run.device, STATE, "WARM_RESTART_ENABLE_TABLE|*")
-    enabled = {
-        key.partition("|")[2]: row for key, row in states.items() if key.startswith("WARM_RESTART_ENABLE_TABLE|")
-    }
-    body = []
-    for name in [*sorted(rows), *(key for key in enabled if key not in rows)]:
-        row = rows.get(name, {})
-        timer = next((field for field in ("neighsyncd_timer", "bgp_timer", "teamsyncd_timer") if field in row), "NULL")
-        eoiu = row.get("bgp_eoiu", "NULL") if timer in ("bgp_timer", "NULL") else "NULL"
-        body.append([name, enabled.get(name, {}).get("enable", "false"), timer, row.get(timer, "NULL"), eoiu])
-    run.say(table(["name", "enable", "timer_name", "timer_duration", "eoiu_enable"], body))

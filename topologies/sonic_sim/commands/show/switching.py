@@ -1,11 +1,10 @@
 """``show vlan``, ``vrf``, ``lldp``, ``subinterfaces``, ``acl`` and ``sflow``."""
 
-from typing import Any
-
 from sonic_sim.commands.click7 import Run, argument, run
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.interfaces import NOT_AVAILABLE
 from sonic_sim.commands.show.root import VERBOSE, show
+from sonic_sim.commands.show.services import sessions_text
 from sonic_sim.commands.tables import grid, table
 from sonic_sim.configdb import natural_key
 from sonic_sim.databases import APPL, STATE, rows_of_database
@@ -59,17 +58,6 @@ def vrf(run: Run, vrf_name: str | None) -> None:
         ]
         rows += [[name if place == 0 else "", key] for place, key in enumerate(bound or [""])]
     run.say(table(["VRF", "Interfaces"], rows))
-
-
-subinterfaces = show.branch("subinterfaces", "Show details of the sub port interfaces")
-
-
-@subinterfaces.leaf(
-    "status", "Show sub port interface status information", argument("subinterfacename", required=False), VERBOSE
-)
-def subinterface_status(run: Run, **others: Any) -> None:
-    # what no daemon has made is not shown
-    run.say(table(["Sub port interface", "Speed", "MTU", "Vlan", "Admin", "Type"], [], right=True))
 
 
 lldp = show.branch("lldp", "Show LLDP information")
@@ -153,14 +141,8 @@ def acl_loader(call: Call) -> Result:
     words = call.argv[1:]
     if words[:1] == ["show"] and words[1:2] in (["table"], ["rule"]):
         return run(acl, Call(call.device, words, user=call.user))
-    empty = {"session": _sessions(), "policer": table(["Name", "Type", "Mode", "CIR", "CBS"], [])}
-    if words[:1] == ["show"] and words[1:] and words[1] in empty:
-        return Result(out=empty[words[1]] + "\n")
+    if words[:2] == ["show", "session"]:
+        return Result(out=sessions_text(Run(call), None))
+    if words[:2] == ["show", "policer"]:
+        return Result(out=table(["Name", "Type", "Mode", "CIR", "CBS"], []) + "\n")
     return Result(1, err=f"acl-loader {' '.join(words)}: this command of SONiC is not simulated\n")
-
-
-def _sessions() -> str:
-    erspan = ["Name", "Status", "SRC IP", "DST IP", "GRE", "DSCP", "TTL", "Queue", "Policer", "Monitor Port",
-              "SRC Port", "Direction"]  # fmt: skip
-    span = ["Name", "Status", "DST Port", "SRC Port", "Direction", "Queue", "Policer"]
-    return f"ERSPAN Sessions\n{table(erspan, [])}\n\nSPAN Sessions\n{table(span, [])}"

@@ -2,11 +2,8 @@
 
 import json
 import time
-from typing import Any
 
-import click
-
-from sonic_sim.commands.click7 import Choice, PlainGroup, Run, argument, flag
+from sonic_sim.commands.click7 import Run, argument, flag
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import VERBOSE, show
 from sonic_sim.commands.tables import table
@@ -47,11 +44,6 @@ def uptime(run: Run, verbose: bool) -> None:
     parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
     shown = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
     run.say(f"up {', '.join(shown) or '0 minutes'}")
-
-
-@show.branching("clock", "Show date and time", VERBOSE, cls=PlainGroup, invoke_without_command=True)
-def clock(run: Run, verbose: bool) -> None:
-    run.say(time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(run.device.clock.now())))
 
 
 platform = show.branch("platform", "Show platform-specific hardware info")
@@ -121,58 +113,3 @@ _feature_command("status", "Show feature state", {
     "current_owner": "CurrentOwner", "remote_state": "RemoteState"}, optional=True)  # fmt: skip
 _feature_command("config", "Show feature config", _CONFIG, optional=True)
 _feature_command("autorestart", "Show auto-restart state for a feature", {"auto_restart": "AutoRestart"})
-
-
-@show.leaf("services", "Show all daemon services")
-def services(run: Run) -> None:
-    return
-
-
-@show.branching("reboot-cause", "Show cause of most recent reboot", invoke_without_command=True)
-def reboot_cause(run: Run) -> None:
-    if click.get_current_context().invoked_subcommand is None:
-        run.say("Unknown")
-
-
-@reboot_cause.leaf("history", "Show history of reboot-cause", argument("module-name", required=False))
-def reboot_history(run: Run, module_name: str | None) -> None:
-    if module_name:
-        run.say("module option is supported only for smartswitch platform")
-
-
-management_interface = show.branch("management_interface", "Show management interface parameters")
-
-
-@management_interface.leaf("address", "Show IP address configured for management interface")
-def address(run: Run) -> None:
-    for key, row in run.db.table("MGMT_INTERFACE").items():
-        run.say(f"Management IP address = {key.partition('|')[2]}")
-        if "gwaddr" in row:
-            run.say(f"Management Network Default Gateway = {row['gwaddr']}")
-
-
-@show.branching(
-    "mgmt-vrf", "Show management VRF attributes", argument("routes", required=False, type=Choice(["routes"])),
-    cls=PlainGroup, invoke_without_command=True,
-)  # fmt: skip
-def mgmt_vrf(run: Run, routes: str | None) -> None:
-    if not run.db.get("MGMT_VRF_CONFIG|vrf_global"):
-        run.say("MGMT_VRF_CONFIG is not present.")
-    if run.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") != "true":
-        run.say("\nManagementVRF : Disabled")
-    elif routes is not None:
-        run.say("\nRoutes in Management VRF Routing Table:")
-        run.leave("Error: ipv4: FIB table does not exist.\nDump terminated", 2)
-    else:
-        run.say("\nManagementVRF : Enabled\n\nManagement VRF interfaces in Linux:")
-        run.leave('Device "mgmt" does not exist.')
-
-
-@show.leaf(
-    "line",
-    "Show all console lines and their info include available ttyUSB devices unless specified brief mode",
-    flag("--brief", "-b"),
-    VERBOSE,
-)
-def line(run: Run, **others: Any) -> None:
-    run.stop("Console switch feature is disabled")
