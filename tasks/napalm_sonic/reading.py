@@ -34,7 +34,8 @@ class Status:
     of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
     switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` names daemons that a change
     ended and that nobody has started again, with the switch's words of them and the command. ``held`` are the BGP peers
-    (``("*",)``: all) whose traffic somebody is about to lead away under the hold ``hold``, ``held_by`` says who.
+    (``("*",)``: all) whose traffic somebody is about to lead away under the hold ``hold``, ``held_by`` says who, and
+    ``held_s`` for how many seconds more at most.
     """
 
     status: str
@@ -53,6 +54,7 @@ class Status:
     hold: str = ""
     held: tuple[str, ...] = ()
     held_by: str = ""
+    held_s: float = 0.0
 
     @property
     def pending(self) -> bool:
@@ -158,6 +160,7 @@ def status_of(told: Mapping[str, Any]) -> Status:
         hold=str(hold.get("id") or ""),
         held=tuple(map(str, hold.get("peers") or ())),
         held_by=str(hold.get("words") or ""),
+        held_s=float(hold.get("remaining_s") or 0.0),
     )
 
 

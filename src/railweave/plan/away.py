@@ -20,10 +20,14 @@ _WITHHELD = {
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """Switches that carry no traffic, and further links that carry none."""
+    """Switches that carry no traffic, and further links that carry none.
+
+    Some do so only until a hold or a commit of another runner ends: switches end both within ``ends_in_s`` seconds.
+    """
 
     out: frozenset[str] = frozenset()
     down: tuple[Link, ...] = ()
+    ends_in_s: float | None = None
 
 
 NOTHING_AWAY = Away()
@@ -34,8 +38,11 @@ def withheld(maintenance: Maintenance) -> str:
     return _WITHHELD.get(maintenance, "")
 
 
-def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]]) -> Away:
-    """Return what carries no traffic; ``drained`` are the drained BGP peers by switch, ``("*",)`` for a whole one."""
+def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]], ends_in_s: float | None = None) -> Away:
+    """Return what carries no traffic; ``drained`` are the drained BGP peers by switch, ``("*",)`` for a whole one.
+
+    ``ends_in_s`` is when the last hold or unconfirmed commit among them ends; None where there is none.
+    """
     out = frozenset(name for name, peers in drained.items() if tuple(peers) == WHOLE)
     down = [
         link
@@ -43,4 +50,4 @@ def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]]) -> Away:
         if peers and name not in out
         for link in links_of_peers(fabric, name, peers)
     ]
-    return Away(out, tuple(dict.fromkeys(down)))
+    return Away(out, tuple(dict.fromkeys(down)), ends_in_s)

@@ -41,6 +41,7 @@ class DrainResult:
     done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
     nothing could be done. ``withheld`` says why it carries no traffic though nothing of it is drained, such as TSA;
     ``held`` are peers that somebody else, ``held_by``, is about to drain; ``unable``: its driver cannot drain.
+    ``ends_in_s``: the switch itself ends the hold, or reverts the commit that withholds it, after so many seconds.
     """
 
     device: str
@@ -54,6 +55,7 @@ class DrainResult:
     unable: bool = False
     held: tuple[str, ...] = ()
     held_by: str = ""
+    ends_in_s: float | None = None
 
     @property
     def away(self) -> tuple[str, ...]:

@@ -26,10 +26,10 @@ def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> Lo
     def look(names: Collection[str], witnesses: Collection[Witness], hold: str) -> Away:
         if witnesses and all_carry(nr, witnesses):
             return NOTHING_AWAY
-        found = draining.read(nr, [name for name in names if name not in unread and name in nr.inventory.hosts], hold)
-        return away_of(
-            fabric,
-            {name: WHOLE if one.error else one.away for name, one in found.items() if not one.unable},
-        )
+        asked = [name for name in names if name not in unread and name in nr.inventory.hosts]
+        drains = [result for result in draining.read(nr, asked, hold).values() if not result.unable]
+        away = {result.device: WHOLE if result.error else result.away for result in drains}
+        ends = [result.ends_in_s for result in drains if result.ends_in_s is not None]
+        return away_of(fabric, away, max(ends, default=None))
 
     return look

@@ -35,6 +35,8 @@ from railweave.wording import first_few
 
 _POLL_S = 0.5
 _HOLD_POLL_S = 2.0
+_WAITS = 2
+"""Once until another runner's hold ends, and once more for what it left behind on further switches."""
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
 _INTERRUPTED = "interrupted; the current devices were finished"
@@ -140,6 +142,16 @@ class _StoppedError(Exception):
     """The rollout does not go on; the text says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A wave that is to start: its number, the switches ``beside`` it that count, and whom it drains (``peers_of``)."""
+
+    number: int
+    wave: Sequence[str]
+    beside: Sequence[str]
+    peers_of: Mapping[str, Collection[str]]
+
+
 class _RollingOut:
     """One rollout: which device ended how, and how much of it may still fail."""
 
@@ -219,49 +231,53 @@ class _RollingOut:
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
         peers_of = {name: peers for name in gate.takes_away(wave) if (peers := self._jobs[name].drain)}
-        hold = ""
-        if beside and peers_of:
-            why = self._holding.take(peers_of)
-            if why:
-                self._say(Step.PAUSED, f"waiting up to {self._holding.others_s:.0f} s: {why}")
-                why = self._held_later(peers_of)
-                self._say(Step.CONTINUED)
-            if why:
-                raise _StoppedError(self._not_started(number, why))
-            hold = self._holding.name
-        self._refuse_violation(number, wave, beside)
-        return hold
+        wanted = _Wanted(number, wave, beside, peers_of if beside else {})
+        why, ends_in_s = self._refusal(wanted)
+        for _ in range(_WAITS):
+            if ends_in_s is None:
+                break
+            self._say(Step.WAITING, f"up to {ends_in_s:.0f} s: {why}")
+            why, ends_in_s = self._later_refusal(wanted, ends_in_s)
+        if why:
+            raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
+        return self._holding.name if wanted.peers_of else ""
 
-    def _held_later(self, peers_of: Mapping[str, Collection[str]]) -> str:
-        """Hold devices once others do so no longer; return who still does when the time of the first of them is over.
+    def _later_refusal(self, wanted: _Wanted, wait_s: float) -> tuple[str, float | None]:
+        """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
 
-        A runner that lives holds again before each wave, so this is no wait for the end of a rollout.
+        A runner that lives holds again before each wave, so this is no wait for the end of a rollout. Our own hold
+        is renewed each time.
         """
         clock = self._context.policy.clock
-        ends_s = clock.monotonic() + self._holding.others_s + _HOLD_POLL_S
-        while why := self._holding.take(peers_of):
-            if clock.monotonic() >= ends_s or self._asked() == ABORT:
-                break
+        deadline_s = clock.monotonic() + wait_s + _HOLD_POLL_S
+        while True:
             clock.sleep(_HOLD_POLL_S)
-        return why
+            why, ends_in_s = self._refusal(wanted)
+            if ends_in_s is None or clock.monotonic() >= deadline_s or self._asked() == ABORT:
+                return why, ends_in_s
 
-    def _not_started(self, number: int, why: str) -> str:
-        return f"wave {number} of {len(self._waves)} was not started: {why}"
+    def _refusal(self, wanted: _Wanted) -> tuple[str, float | None]:
+        """Hold what the wave drains; return why it must not start now, and after how many seconds that may have ended.
 
-    def _refuse_violation(self, number: int, wave: Sequence[str], beside: Sequence[str]) -> None:
-        """Raise _StoppedError where the wave would take too much out of service.
-
-        What failed counts with it, and what others drained since the plan was made, or are about to, ``beside`` it.
+        None where nothing ends by itself. What failed counts as out of service, and so does what others drained
+        since the plan was made, hold, or left with a commit that the switch still may revert.
         """
+        if wanted.peers_of:
+            held_by = self._holding.take(wanted.peers_of)
+            if held_by:
+                return held_by, self._holding.others_s
         gate = self._context.gate
         away = NOTHING_AWAY
-        if beside:
-            witnesses = gate.witnesses(wave, self._failed, self._context.unread, number)
-            away = self._context.look_away(beside, () if self._holding.everywhere else witnesses, self._holding.name)
-        violation = gate.violation(wave, self._failed, away)
-        if violation is not None:
-            without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""
-            raise _StoppedError(self._not_started(number, f"{violation.message}{without}"))
+        if wanted.beside:
+            witnesses = gate.witnesses(wanted.wave, self._failed, self._context.unread, wanted.number)
+            if self._holding.everywhere:
+                witnesses = ()
+            away = self._context.look_away(wanted.beside, witnesses, self._holding.name)
+        violation = gate.violation(wanted.wave, self._failed, away)
+        if violation is None:
+            return "", None
+        without = f" ({first_few(violation.beside)} without traffic)" if violation.beside else ""
+        return f"{violation.message}{without}", away.ends_in_s
 
     # A wave
 

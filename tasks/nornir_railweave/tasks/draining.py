@@ -147,10 +147,12 @@ def _drained(task: Task, driver: Any, hold: str) -> DrainResult:
     known = getattr(switch_program(driver), "known", None)
     if known is None:
         return DrainResult(task.host.name, found, found)
-    result = DrainResult(task.host.name, found, found, withheld=_withheld(known))
-    if known.status.hold in ("", hold):
+    status = known.status
+    result = DrainResult(task.host.name, found, found, withheld=_withheld(known), ends_in_s=status.remaining_s)
+    if status.hold in ("", hold):
         return result
-    return replace(result, held=known.status.held, held_by=known.status.held_by)
+    ends_in_s = max(result.ends_in_s or 0.0, status.held_s)
+    return replace(result, held=status.held, held_by=status.held_by, ends_in_s=ends_in_s)
 
 
 def _withheld(known: Reading) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import capacity_race
 import pytest
 from capacity_race import Race, sessions_of
 
@@ -120,6 +121,17 @@ def test_whoever_sleeps_at_any_step_paths_are_left(
         assert not race.crossed, race.crossed[0]
         # A rollout waits until the hold of the sleeper is over, and then neither may have gone through.
         assert sleeps_s or is_patient or any(done), "\n".join(race.story)
+
+
+def test_a_rollout_waits_until_the_switches_end_what_a_lost_runner_holds_there(
+    race_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lost runner leaves holds and an unconfirmed commit, which end by their timers. Programs on switches go on."""
+    monkeypatch.setattr(capacity_race, "PROGRAM_STEPS", ())
+    lost, other = roll_out("lab-spine1"), roll_out("lab-spine2")
+    for step in range(1, steps_of(race_of, lost) + 1):
+        race, done = race_of(lost, other, step)
+        assert done[0], "\n".join(race.story)
 
 
 @pytest.mark.parametrize("sleeps_s", [0.0, LONG_S])
