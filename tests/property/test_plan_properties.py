@@ -1,7 +1,11 @@
 """What holds for every plan: it is empty against its own end, and its waves are safe."""
 
+import atexit
 from collections import Counter
 from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 from engine_tools import plan_waves
 from examples import few
@@ -25,7 +29,7 @@ from railweave.sonic.delta.diff import diff, running_sha256
 from railweave.sonic.delta.merge import apply, merge_document
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
-from railweave.templates import find_templates
+from railweave.templates import Templates, find_templates
 
 INTENT = """
 fabric: lab
@@ -54,6 +58,19 @@ MORE = (
     "cabling: {leaf_spine: {length_m: 40}}\n",
 )
 """Keys that change what switches of a tier share, and rows of single switches."""
+NO_EDIT = ("", "")
+TEMPLATE_EDITS = (
+    NO_EDIT,
+    ("log syslog informational", "log syslog debugging"),
+    ("timers connect {{ connect_retry_s }}", "timers connect 7"),
+    (
+        "{% if dscp != 48 %}",
+        "{% if device.endswith('leaf2') %}\nip route 192.0.2.0/24 blackhole\n{% endif %}\n{% if dscp != 48 %}",
+    ),
+    (" bgp log-neighbor-changes\n", ""),
+    ("{#\n", "{#\n  A remark changes no line.\n"),
+)
+"""Edits of the FRR template: lines of all switches, of one, a line less, and nothing that is rendered."""
 
 
 @cache
@@ -73,11 +90,33 @@ alike = st.builds(fabric, st.just(2), st.integers(2, 3), st.sampled_from((9000, 
                   st.sampled_from(MORE))  # fmt: skip
 
 
+@cache
+def templates(edit: tuple[str, str]) -> Templates:
+    """Return the templates of a project that changed this text of the FRR template."""
+    shipped = find_templates()
+    if edit == NO_EDIT:
+        return shipped
+    folder = Path(mkdtemp(prefix="railweave-templates-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    name = "frr/frr.conf.j2"
+    old, new = edit
+    text = next(path.read_text() for parent in shipped.folders if (path := parent / name).is_file())
+    assert old in text
+    (folder / "frr").mkdir()
+    (folder / name).write_text(text.replace(old, new, 1))
+    return Templates([folder, *shipped.folders])
+
+
+edits = st.sampled_from(TEMPLATE_EDITS)
+
+
 @few
-@given(alike, alike)
-def test_switches_that_are_compared_together_need_what_each_needs_alone(base: Fabric, head: Fabric) -> None:
-    plan = plan_offline(base, head, find_templates())
-    before, after = Configurator(base, find_templates()), Configurator(head, find_templates())
+@given(alike, alike, edits, edits)
+def test_switches_that_are_compared_together_need_what_each_needs_alone(
+    base: Fabric, head: Fabric, earlier: tuple[str, str], later: tuple[str, str]
+) -> None:
+    plan = plan_offline(base, head, templates(later), before=templates(earlier))
+    before, after = Configurator(base, templates(earlier)), Configurator(head, templates(later))
     for switch in head.switches:
         old = base.switch_of.get(switch.name)
         start = before.device(old) if old else None
