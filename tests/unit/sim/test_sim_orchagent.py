@@ -1,10 +1,12 @@
 """orchagent dies with the rows that the real one does not survive the deletion of, and takes the ports with it."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 
 import pytest
 
+from railweave.sonic.taking_again import taken_again_by
 from railweave_switch.daemons import unapplied
 from railweave_switch.steps import StepError, run_step
 from sonic_sim.clock import Clock
@@ -267,3 +269,29 @@ def test_rows_that_daemons_do_not_let_go_of_are_not_set_again(run: Run, leaf: De
     step = {"kind": "recreate", "removed": [["BUFFER_PG|Ethernet0|3-4", []]], "rows": {"BUFFER_PG": {}}}
     with pytest.raises(StepError, match=r"did not take the removal of BUFFER_PG\|Ethernet0\|3-4"):
         run_step(SimulatedHost(leaf), step, 60)
+
+
+UNAPPLIED = [
+    "sonic-db-cli CONFIG_DB HDEL 'BUFFER_PROFILE|lossless' xon_offset",
+    "sonic-db-cli CONFIG_DB HSET 'PORT_QOS_MAP|Ethernet0' pfc_enable 4 pfcwd_sw_enable 4",
+    "sonic-db-cli CONFIG_DB HDEL 'PORT|Ethernet0' fec",
+]
+"""Commands after which daemons apply other values than CONFIG_DB has."""
+
+
+@pytest.mark.parametrize("commands", [*([one] for one in UNAPPLIED), UNAPPLIED])
+def test_advice_on_what_daemons_did_not_take_is_followed_until_there_is_none(
+    run: Run, leaf: Device, commands: list[str]
+) -> None:
+    write(run, leaf, {"PORT": {"Ethernet0": {"fec": "rs", "mtu": "9100"}, "Ethernet4": {"fec": "rs"}}})
+    host = SimulatedHost(leaf)
+    for command in commands:
+        assert run(leaf, command)[0] == 0
+    assert run(leaf, "config save -y")[0] == 0
+    differing = unapplied(host, host.rows("CONFIG_DB"))
+    assert differing
+    for row, field, _, configured in differing:
+        remedy = re.findall(r"`([^`]+)`", taken_again_by(row, field, configured))
+        for command in remedy:
+            assert run(leaf, command)[0] == 0, command
+    assert not unapplied(host, host.rows("CONFIG_DB"))
