@@ -6,7 +6,6 @@ one clock. After every change of FRR's lines on any switch the paths between lea
 
 import functools
 import json
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +17,7 @@ from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
 from nornir.core.configuration import Config
 from nornir.core.inventory import Defaults, Groups, Hosts, Inventory
+from program_session import ProgramSession
 from virtual_switch import VirtualHost, encoded, frr_lines
 
 from napalm_sonic import driver as driver_module
@@ -45,7 +45,7 @@ from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr.drain import drained_peers
 from railweave.sonic.rows import DeviceConfig, Row
-from railweave_switch import frr, main
+from railweave_switch import frr
 from railweave_switch.host import Done
 
 REVERT_IN_S = 60
@@ -260,26 +260,16 @@ class RaceClock:
 
 
 @dataclass
-class RaceSession(Session):
+class RaceSession(ProgramSession):
     """A session of one runner to one switch, by calls of the program; each has a step before and one after it."""
 
     race: Race = field(kw_only=True)
-    is_open: bool = False
 
     def open(self) -> None:
         self.race.step(self.username)
         if (self.username, self.hostname) == self.race.cut_off:
             raise ConnectionClosedException(f"{self.hostname}: no route to it")
         self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
-
-    def alive(self) -> bool:
-        return self.is_open
-
-    def answers(self) -> bool:
-        return self.is_open
 
     def log_in_again(self) -> None:
         self.race.step(self.username)
@@ -289,19 +279,14 @@ class RaceSession(Session):
         race.step(self.username)
         if not self.is_open:
             raise ConnectionClosedException(f"{self.hostname}: the session is closed")
-        words = shlex.split(command.removeprefix("sudo -n "))[1:]
-        if "--expect" in words:
-            place = words.index("--expect")
-            words = [*words[:place], *words[place + 2 :]]
+        words = self.words(command)
         world.advance(max(0.0, race.monotonic() - world.now))
         earlier, world.stepped = world.stepped, partial(race.step, self.username)
-        host = world.start("foreground")
         race.story.append(f"{race.monotonic():.1f}: {self.username} to {self.hostname}: {words[0]}")
-        status, told = main.run(host, words, lambda: data)
-        host.process.alive = False
+        completed = self.call(world, command, words, data)
         world.stepped = earlier
         race.step(self.username)
-        return Completed(command, status, told, "")
+        return completed
 
 
 def sessions_of(race: Race, patched: pytest.MonkeyPatch) -> None:

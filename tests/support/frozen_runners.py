@@ -7,7 +7,6 @@ program, whose revert timers run by the same clock. Every end of a commit that a
 
 import json
 import random
-import shlex
 import threading
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
 from nornir.core.configuration import Config
 from nornir.core.inventory import Defaults, Groups, Host, Hosts, Inventory
+from program_session import ProgramSession
 from virtual_switch import STATE, World, encoded, frr_lines
 
 from napalm_sonic import driver as driver_module
@@ -44,7 +44,6 @@ from railweave.sonic.delta.snapshot import Snapshot, snapshot_before
 from railweave.sonic.document import BGPRAW, RunningConfig
 from railweave.sonic.frr import frr_delta, parse_frr
 from railweave.sonic.rows import DeviceConfig, Row
-from railweave_switch import main
 from railweave_switch.host import Done
 from railweave_switch.rows import tables_of
 
@@ -334,24 +333,14 @@ class RunnerClock:
 
 
 @dataclass
-class RunnerSession(Session):
+class RunnerSession(ProgramSession):
     """A session of one runner to one switch, by calls of the program."""
 
     fleet: Fleet = field(kw_only=True)
-    is_open: bool = False
 
     def open(self) -> None:
         self._pause()
         self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
-
-    def alive(self) -> bool:
-        return self.is_open
-
-    def answers(self) -> bool:
-        return self.is_open
 
     def log_in_again(self) -> None:
         self._pause()
@@ -362,26 +351,22 @@ class RunnerSession(Session):
             raise ConnectionClosedException(f"{self.hostname}: the session is closed")
         fleet, world = self.fleet, self.fleet.worlds[self.hostname]
         world.advance(max(0.0, fleet.monotonic() - world.now))
-        words = shlex.split(command.removeprefix("sudo -n "))[1:]
-        if command.removeprefix("sudo -n ").startswith("cat "):
-            return Completed(command, 0, world.files[words[0]].decode(), "")
-        if "--expect" in words:
-            place = words.index("--expect")
-            words = [*words[:place], *words[place + 2 :]]
+        words = self.words(command)
+        if self.is_cat(command):
+            return self.call(world, command, words, data)
         fleet.actor = fleet.attempt_of[self.username]
         attempt = fleet.attempts[fleet.actor]
         if words[0] == "apply":
             attempt.applied.add(self.hostname)
         elif words[0] == "read" and self.hostname not in attempt.applied:
             attempt.read_at[self.hostname] = len(fleet.log[self.hostname])
-        host = world.start("foreground")
-        status, told = main.run(host, words, lambda: data)
-        host.process.alive = False
-        fleet.story.append(f"{fleet.monotonic():.0f}: {self.username} to {self.hostname}: {words[0]} {status}")
+        completed = self.call(world, command, words, data)
+        said = f"{words[0]} {completed.exit_status}"
+        fleet.story.append(f"{fleet.monotonic():.0f}: {self.username} to {self.hostname}: {said}")
         self._pause()
         if not self.is_open:
             raise ConnectionClosedException(f"{self.hostname}: the session was lost while {words[0]!r} ran")
-        return Completed(command, status, told, "")
+        return completed
 
     def _pause(self) -> None:
         """Let others move; one step in some is a long sleep, after which the session may be gone."""

@@ -7,7 +7,6 @@ nodes and cables are played; after every step each switch must serve what each n
 
 import copy
 import json
-import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -21,6 +20,7 @@ import pytest
 from capacity_race import peers_drained
 from frozen_runners import FleetWorld
 from napalm.base.exceptions import ConnectionClosedException
+from program_session import ProgramSession
 from virtual_switch import STATE, Killed, encoded, frr_lines
 
 from napalm_sonic import driver as driver_module
@@ -49,7 +49,6 @@ from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 from railweave_hosts import rollout as hosts_rollout
-from railweave_switch import main
 
 BASE = """
 fabric: weave
@@ -467,43 +466,26 @@ def configs_of(fabric: Fabric) -> dict[str, DeviceConfig]:
 
 
 @dataclass
-class SiteSession(Session):
+class SiteSession(ProgramSession):
     """A session to one switch, by calls of the program; each has a step before and one after it."""
 
     site: Site = field(kw_only=True)
-    is_open: bool = False
 
     def open(self) -> None:
         self.site.step(f"before a session to {self.hostname}")
         self.is_open = True
-
-    def close(self) -> None:
-        self.is_open = False
-
-    def alive(self) -> bool:
-        return self.is_open
-
-    def answers(self) -> bool:
-        return self.is_open
 
     def log_in_again(self) -> None:
         self.site.step(f"before a session to {self.hostname}")
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
         site = self.site
-        words = shlex.split(command.removeprefix("sudo -n "))[1:]
+        words = self.words(command)
         site.step(f"before {words[0]} of {self.hostname}")
         if not self.is_open:
             raise ConnectionClosedException(f"{self.hostname}: the session is closed")
         world = site.worlds[self.hostname]
-        if command.removeprefix("sudo -n ").startswith("cat "):
-            return Completed(command, 0, world.files[words[0]].decode(), "")
-        if "--expect" in words:
-            place = words.index("--expect")
-            words = [*words[:place], *words[place + 2 :]]
         world.advance(max(0.0, site.monotonic() - world.now))
-        host = world.start("foreground")
-        status, told = main.run(host, words, lambda: data)
-        host.process.alive = False
+        completed = self.call(world, command, words, data)
         site.step(f"{words[0]} of {self.hostname} has ended", changes=words[0] not in ("read", "observe"))
-        return Completed(command, status, told, "")
+        return completed
