@@ -32,10 +32,10 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _DeviceFacts:
     """Facts of one device as text; empty with an ``error``, the reason why there are none."""
 
-    name: str
+    device: str
     text: str
     error: str
 
@@ -49,48 +49,50 @@ def collect(project: Project, target: str, out: Path, *, limit: str = "") -> Col
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     switches = {switch.name: switch.tier.name for switch in fabric.switches}
-    chosen = selected(switches | {host.name: host.kind for host in fabric.hosts}, limit)
-    names = [name for name in switches if name in chosen]
-    hosts = tuple(host for host in fabric.hosts if host.name in chosen)
-    read: list[_Read] = []
+    limited = selected(switches | {host.name: host.kind for host in fabric.hosts}, limit)
+    names = [name for name in switches if name in limited]
+    hosts = tuple(host for host in fabric.hosts if host.name in limited)
+    readings: list[_DeviceFacts] = []
     # Switches are written before nodes are read, so that a failure of Ansible loses nothing.
-    for one in chain(_of_switches(live, names), _of_nodes(project, live, hosts)):
-        _write(out, one)
-        read.append(one)
-    good = [one.name for one in read if not one.error]
+    for facts in chain(_of_switches(live, names), _of_nodes(project, live, hosts)):
+        _write(out, facts)
+        readings.append(facts)
+    written = [facts.device for facts in readings if not facts.error]
     return Collected(
-        tuple(name for name in good if name in switches),
-        tuple(name for name in good if name not in switches),
-        {one.name: one.error for one in read if one.error},
+        tuple(name for name in written if name in switches),
+        tuple(name for name in written if name not in switches),
+        {facts.device: facts.error for facts in readings if facts.error},
     )
 
 
-def _write(out: Path, one: _Read) -> None:
-    file = out / f"{one.name}.json"
+def _write(out: Path, facts: _DeviceFacts) -> None:
+    """Write the facts of a device, or remove its file where it could not be read."""
+    file = out / f"{facts.device}.json"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if one.error:
+        if facts.error:
             file.unlink(missing_ok=True)
         else:
-            write_private(file, masked(one.text).encode())
-    except OSError as wrong:
-        raise RailweaveError(f"cannot write the facts into {out}: {wrong.strerror}") from wrong
+            write_private(file, masked(facts.text).encode())
+    except OSError as fault:
+        raise RailweaveError(f"cannot write the facts into {out}: {fault.strerror}") from fault
 
 
-def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_Read]:
+def _of_switches(live: LiveFabric, names: list[str]) -> Iterator[_DeviceFacts]:
     with live.progress():
-        found = collect_switches(live.nornir, names, switch_facts, events=live.shown)
-    yield from (_Read(name, one.text, one.error) for name, one in found.items())
+        readings = collect_switches(live.nornir, names, switch_facts, events=live.shown)
+    for name, reading in readings.items():
+        yield _DeviceFacts(name, reading.text, reading.error)
 
 
-def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[_Read]:
-    access, target = live.target.hosts, live.target.name
+def _of_nodes(project: Project, live: LiveFabric, hosts: tuple[Host, ...]) -> Iterator[_DeviceFacts]:
+    access = live.target.hosts
     if access is None:
         if hosts:
             count = counted(len(hosts), "node")
-            project.operator.tell(f"{count} not read: target {target} does not say how to reach them")
+            project.operator.tell(f"{count} not read: target {live.target.name} does not say how to reach them")
         return
-    by_name = {host.name: host for host in hosts}
-    for one in reach_nodes(project, live.designed, hosts, live.target, access).read():
-        facts = node_facts(one.facts or {}, host_vendor(live.designed.fabric, by_name[one.name]))
-        yield _Read(one.name, json.dumps(facts, indent=2) + "\n", one.error)
+    host_of = {host.name: host for host in hosts}
+    for reading in reach_nodes(project, live.designed, hosts, live.target, access).read():
+        facts = node_facts(reading.facts or {}, host_vendor(live.designed.fabric, host_of[reading.name]))
+        yield _DeviceFacts(reading.name, json.dumps(facts, indent=2) + "\n", reading.error)

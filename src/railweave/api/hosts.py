@@ -54,10 +54,13 @@ class LiveNodes:
             return self.rollout.read(self.hosts, listener)
 
     def apply(self, require: Callable[[], object] = bool) -> HostsRun:
-        """Change the nodes, batch by batch; raises RefusedError where another command does so, and what ``require``
-        raises, which is called when no other command can change them any more."""
-        what = "hosts rollback" if self.is_rollback else "hosts apply"
-        with self.log.held(what):
+        """Change the nodes, batch by batch.
+
+        ``require`` is called once no other command can change them. Raises what it raises, and RefusedError while
+        another command changes them.
+        """
+        command = "hosts rollback" if self.is_rollback else "hosts apply"
+        with self.log.held(command):
             require()
             with self.operator.node_progress("changing", len(self.hosts)) as listener:
                 return self.rollout.apply(self.hosts, listener, rollback=self.is_rollback)
@@ -70,7 +73,9 @@ def plan(project: Project, target: str, *, limit: str = "", base: str = "", phas
     the nodes are compared with that phase of the change. Raises RefusedError if the intent has errors, if
     the target does not reach nodes or if a name matches none.
     """
-    values = phased_change(project, base).phase(phase).node_values if base and phase else None
+    values = None
+    if base and phase:
+        values = phased_change(project, base).phase(phase).node_values
     return live_nodes(project, target, limit, values).plan()
 
 
@@ -100,9 +105,12 @@ def apply(
         )
         raise RefusedError([refused])
     project.operator.require_answer("hosts apply")
+    # In a phase the other nodes and the switches accept both the old and the new values.
     if values is None:
         _refuse_shared(nodes, target, single_step)
-    return nodes.apply(require) if project.operator.approves_nodes(nodes.plan, target) else None
+    if not project.operator.approves_nodes(nodes.plan, target):
+        return None
+    return nodes.apply(require)
 
 
 def rollback(project: Project, target: str, *, limit: str = "", single_step: bool = False) -> HostsRun | None:
@@ -113,7 +121,9 @@ def rollback(project: Project, target: str, *, limit: str = "", single_step: boo
     nodes = replace(live_nodes(project, target, limit), is_rollback=True)
     project.operator.require_answer("hosts rollback")
     _refuse_shared(nodes, target, single_step)
-    return nodes.apply() if project.operator.approves_nodes(nodes.plan, target) else None
+    if not project.operator.approves_nodes(nodes.plan, target):
+        return None
+    return nodes.apply()
 
 
 def managed(project: Project, target: str) -> bool:
@@ -127,37 +137,42 @@ def managed(project: Project, target: str) -> bool:
 
 
 def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
-    """Raise RefusedError (RW808) where nodes would change what others rely on; a change that did not end goes back."""
+    """Raise RefusedError (RW808) where nodes would change values that others rely on.
+
+    The rollback of a change that was interrupted is allowed: the other nodes still have the old values.
+    """
     if single_step or load_target(find_target(target)).single_step:
         return
     run = nodes.plan()
-    found = changed_values(run, Places(nodes.designed.fabric.part).document)
+    changed = changed_values(run, Places(nodes.designed.fabric.part).document)
     if nodes.is_rollback:
-        found = {one.name: found[one.name] for one in run.hosts if one.name in found and not one.interrupted}
-    if found:
-        names = tuple(found)
-        text = f"{', '.join(found[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
-        fix = (
-            f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
-            f" runs, or nodes alone with `{command_line('hosts', 'apply', '--from', 'REV', '--phase', 'N')}`; or, where"
-            " nothing uses the fabric, "
-        )
-        if nodes.is_rollback:
-            fix = f"write the old values into the intent and {fix}or others never left the old values, roll back"
-        else:
-            fix = f"{fix}apply"
-        raise RefusedError(
-            [error("RW808", f"{text} changed yet would be lost", devices=names, fix=f"{fix} with --single-step")]
-        )
+        changed = {host.name: changed[host.name] for host in run.hosts if host.name in changed and not host.interrupted}
+    if not changed:
+        return
+    names = tuple(changed)
+    message = (
+        f"{', '.join(changed[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
+        " changed yet would be lost"
+    )
+    fix = (
+        f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
+        f" runs, or nodes alone with `{command_line('hosts', 'apply', '--from', 'REV', '--phase', 'N')}`; or, where"
+        " nothing uses the fabric, "
+    )
+    if nodes.is_rollback:
+        fix = f"write the old values into the intent and {fix}or others never left the old values, roll back"
+    else:
+        fix = f"{fix}apply"
+    raise RefusedError([error("RW808", message, devices=names, fix=f"{fix} with --single-step")])
 
 
 def live_nodes(project: Project, target: str, limit: str = "", values: NodeValues | None = None) -> LiveNodes:
     """Return the nodes that ``limit`` names, as they are to be in a phase with ``values``; raises as `plan` does."""
     designed = load_configurable(project.intent)
-    project.operator.warn(one for one in designed.diagnostics if one.severity is not Severity.INFO)
+    project.operator.warn(diagnostic for diagnostic in designed.diagnostics if diagnostic.severity is not Severity.INFO)
     file = find_target(target)
-    chosen_target = load_target(file)
-    if chosen_target.hosts is None:
+    loaded = load_target(file)
+    if loaded.hosts is None:
         refused = error(
             "RW806",
             f"target {target} does not say how to reach the GPU nodes",
@@ -166,11 +181,16 @@ def live_nodes(project: Project, target: str, limit: str = "", values: NodeValue
         )
         raise RefusedError([refused])
     hosts = designed.fabric.hosts
-    chosen = selected({host.name: host.kind for host in hosts}, limit)
-    named = tuple(host for host in hosts if host.name in chosen)
+    limited = selected({host.name: host.kind for host in hosts}, limit)
     values = values or NodeValues(designed.fabric, designed.fabric)
-    designed = replace(designed, fabric=values.accepts)
-    return reach_nodes(project, designed, named, chosen_target, chosen_target.hosts, values.sends)
+    return reach_nodes(
+        project,
+        replace(designed, fabric=values.accepts),
+        tuple(host for host in hosts if host.name in limited),
+        loaded,
+        loaded.hosts,
+        values.sends,
+    )
 
 
 def reach_nodes(
@@ -201,16 +221,21 @@ def node_log(fabric: str, target: str) -> NodeLog:
 
 
 def selected(kinds: Mapping[str, str], limit: str) -> frozenset[str]:
-    """Return the devices that a comma-separated list of patterns means by name, role or kind; all if it is empty.
+    """Return the devices that match a comma-separated list of patterns of names, roles or kinds; all if it is empty.
 
     ``kinds`` holds the role or kind of each device. Raises RefusedError (RW807) if a pattern matches none.
     """
     patterns = [part.strip() for part in limit.split(",") if part.strip()]
-    found = {
-        pattern: {name for name, kind in kinds.items() if fnmatchcase(name, pattern) or kind == pattern}
-        for pattern in patterns
-    }
-    if unknown := [pattern for pattern, names in found.items() if not names]:
+    if not patterns:
+        return frozenset(kinds)
+    matches: set[str] = set()
+    unknown = []
+    for pattern in patterns:
+        names = {name for name, kind in kinds.items() if fnmatchcase(name, pattern) or kind == pattern}
+        matches |= names
+        if not names:
+            unknown.append(pattern)
+    if unknown:
         fix = f"choose from {compact(kinds, _MOST_NAMED)}"
         raise RefusedError([error("RW807", f"no device is named {', '.join(unknown)}", fix=fix)])
-    return frozenset(kinds if not patterns else set().union(*found.values()))
+    return frozenset(matches)

@@ -1,6 +1,10 @@
-"""Deploy a change in phases: one after the other up to the next step that people take."""
+"""Deploy a change in phases, one after the other up to the next manual step.
 
-from collections.abc import Iterable, Iterator, Sequence
+A phase changes switches, changes GPU nodes, or takes out of use what leaves the fabric: that is drained, and its ports
+are closed only once the devices show that nothing uses it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -21,6 +25,7 @@ from railweave.api.targets.fabric import LiveFabric
 from railweave.api.targets.phases import LivePhases, live_phases
 from railweave.diagnostics import error
 from railweave.errors import RefusedError, UsageError
+from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import HostsRun, HostState
 from railweave.plan.lifecycle import Leaving, Proof, proofs
 from railweave.plan.manual_drain import choose
@@ -57,33 +62,38 @@ def deploy_phases(
     (``waiting``). Raises RefusedError if a phase must not begin; nothing of it was done.
     """
     live = live_phases(project, target, base)
-    change = live.change
-    managed = any(one.is_of_nodes for one in change.phases) and hosts.managed(project, target)
-    run = _Run(live, options, managed)
+    phases = live.change.phases
+    manages_nodes = any(phase.is_of_nodes for phase in phases) and hosts.managed(project, target)
+    run = _PhasedRun(live, options, manages_nodes)
     if phase is None and reviewed is not None:
-        phase = min(run.live.done(settle=True) + 1, len(change.phases))
+        phase = min(live.done(settle=True) + 1, len(phases))
+    if phase is None:
+        outcomes = run.take_all()
+    else:
+        outcomes = run.take_one(phase, reviewed)
     steps: list[PhaseStep] = []
-    waiting = None
-    for found in run.all() if phase is None else run.one(phase, reviewed):
-        if isinstance(found, Waiting):
-            waiting = found
+    for outcome in outcomes:
+        if isinstance(outcome, Waiting):
+            return PhasedResult(base, phases, tuple(steps), outcome)
+        steps.append(outcome)
+        project.operator.finished(outcome)
+        if not outcome.ok:
             break
-        steps.append(found)
-        project.operator.finished(found)
-        if not found.ok:
-            break
-    return PhasedResult(base, change.phases, tuple(steps), waiting)
+    return PhasedResult(base, phases, tuple(steps), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """The steps of a deployment; each is taken when it is asked for. ``managed`` tells whether it changes the nodes."""
+class _PhasedRun:
+    """A deployment in phases. Its iterators take a step each time a value is requested.
+
+    ``manages_nodes``: the deployment changes the GPU nodes too.
+    """
 
     live: LivePhases
     options: DeployOptions
-    managed: bool
+    manages_nodes: bool
 
-    def all(self) -> Iterator[PhaseStep | Waiting]:
+    def take_all(self) -> Iterator[PhaseStep | Waiting]:
         """Take every step up to a manual one, beginning where the switches and nodes are."""
         phases = self.live.change.phases
         if len(phases) == 1:
@@ -94,7 +104,8 @@ class _Run:
             yield missing
             return
         done = self._done_by_nodes(done)
-        if done == len(phases) and (self.managed or not phases[-1].is_of_nodes):
+        if done == len(phases) and (self.manages_nodes or not phases[-1].is_of_nodes):
+            # Deployed again: a deployment of the last phase repairs what has drifted since.
             yield from self._deploy(phases[-1])
             return
         # A statement about the nodes is about what they have done by now, not by the end of this deployment.
@@ -105,7 +116,7 @@ class _Run:
                 return
             yield from self._deploy(phase)
 
-    def one(self, number: int, reviewed: Path | None) -> Iterator[PhaseStep | Waiting]:
+    def take_one(self, number: int, reviewed: Path | None) -> Iterator[PhaseStep | Waiting]:
         """Take the step of one phase; raises RefusedError if an earlier one is not complete."""
         phase = self.live.change.phase(number)
         if number > 1:
@@ -115,53 +126,76 @@ class _Run:
             before = self.live.change.phase(number - 1)
             if before.is_drain and not self.options.remove_live:
                 require_unused(self.live, before)
-        check_nodes(self.live, phase, managed=self.managed, nodes_done=self.options.nodes_done)
+        check_nodes(self.live, phase, managed=self.manages_nodes, nodes_done=self.options.nodes_done)
         yield from self._deploy(phase, reviewed)
 
     def _done_by_nodes(self, done: int) -> int:
-        """Return the last phase that switches and nodes have; switches look alike while the nodes change, and while
-        something is taken out of use."""
-        last = self.live.change.phases[done - 1] if done else None
-        if last and last.is_drain:
-            return done if self.options.remove_live or is_unused(self.live, last) else done - 1
+        """Return the last phase that switches and nodes have, ``done`` being the last one that the switches have.
+
+        A phase that changes nodes, or takes something out of use, leaves no trace in the switches' configuration.
+        """
+        if done == 0:
+            return 0
+        last = self.live.change.phases[done - 1]
+        if last.is_drain:
+            if self.options.remove_live or is_unused(self.live, last):
+                return done
+            return done - 1
         window = node_phases(self.live.change.phases, done)
-        if window and self.managed:
+        if window and self.manages_nodes:
             return node_progress(self.live, window).done(window)
-        return done if self.options.nodes_done else done - len(window)
+        if self.options.nodes_done:
+            return done
+        return done - len(window)
 
     def _deploy(self, phase: Phase, reviewed: Path | None = None) -> Iterator[PhaseStep | Waiting]:
-        project, target, change = self.live.project, self.live.target, self.live.change
-        project.operator.tell(f"phase {phase.number} of {len(change.phases)}: {phase.title}")
+        """Take the step of a phase that may begin, and yield it; then what people have to do before the next one."""
+        project = self.live.project
+        phases = self.live.change.phases
+        project.operator.tell(f"phase {phase.number} of {len(phases)}: {phase.title}")
         if phase.is_drain:
             if not self.options.remove_live:
                 yield take_out(self.live, phase)
-            return
-        require = partial(require_next, self.live, phase, managed=self.managed) if len(change.phases) > 1 else bool
-        if phase.is_of_nodes:
-            if self.managed:
-                yield PhaseStep(phase, hosts.live_nodes(project, target, values=phase.node_values).apply(require))
-                return
-            rest = change.phases[phase.number - 1 :]
-            nodes = tuple(takewhile(lambda one: one.is_of_nodes, rest))
-            yield Waiting(phase, nodes=nodes, following=next(iter(rest[len(nodes) :]), None))
-            return
-        fabric = self.live.live_to_deploy(phase.number)
-        agreed = agreed_for(self.options, phase)
-        yield PhaseStep(phase, deploy(project, target, agreed, reviewed=reviewed, live=fabric, require=require))
-        if phase.cables:
-            yield Waiting(phase, phase.cables)
+        elif phase.is_of_nodes and not self.manages_nodes:
+            rest = phases[phase.number - 1 :]
+            of_nodes = tuple(takewhile(lambda phase: phase.is_of_nodes, rest))
+            yield Waiting(phase, nodes=of_nodes, following=next(iter(rest[len(of_nodes) :]), None))
+        elif phase.is_of_nodes:
+            nodes = hosts.live_nodes(project, self.live.target, values=phase.node_values)
+            yield PhaseStep(phase, nodes.apply(self._requirement(phase)))
+        else:
+            yield self._deploy_switches(phase, reviewed)
+            if phase.cables:
+                yield Waiting(phase, phase.cables)
+
+    def _deploy_switches(self, phase: Phase, reviewed: Path | None) -> PhaseStep:
+        result = deploy(
+            self.live.project,
+            self.live.target,
+            agreed_for(self.options, phase),
+            reviewed=reviewed,
+            live=self.live.live_to_deploy(phase.number),
+            require=self._requirement(phase),
+        )
+        return PhaseStep(phase, result)
+
+    def _requirement(self, phase: Phase) -> Callable[[], object]:
+        """Return what is called once no other run can change the fabric, and raises if ``phase`` is not next."""
+        if len(self.live.change.phases) == 1:
+            return bool
+        return partial(require_next, self.live, phase, managed=self.manages_nodes)
 
 
 def _missing_cables(missing: Waiting, number: int, base: str) -> RefusedError:
     shown = first_few((f"{' to '.join(map(str, cable.ends_after))}" for cable in missing.cables), _MOST_NAMED, "; ")
     before = missing.phase.number
-    found = error(
+    diagnostic = error(
         "RW518",
         f"phase {number} cannot begin: cables of phase {before} are missing or their links are down: {shown}",
         devices=tuple(dict.fromkeys(cable.stays.device for cable in missing.cables)),
         fix=f"move them; `{command_line('verify', '--from', base, '--phase', before)}` checks them",
     )
-    return RefusedError([found])
+    return RefusedError([diagnostic])
 
 
 def deploy_node_phase(
@@ -173,13 +207,13 @@ def deploy_node_phase(
     a switch or a node has not done the phase before.
     """
     live = live_phases(project, target, base)
-    found = live.change.phase(phase)
-    if not found.is_of_nodes:
+    node_phase = live.change.phase(phase)
+    if not node_phase.is_of_nodes:
         raise UsageError(f"phase {phase} changes no node: `{command_line('deploy', '--from', base, '--phase', phase)}`")
     live.done(phase, settle=True)
-    check_nodes(live, found, managed=True, nodes_done=nodes_done)
-    require = partial(require_next, live, found, managed=True)
-    return hosts.apply(project, target, limit=limit, values=found.node_values, require=require)
+    check_nodes(live, node_phase, managed=True, nodes_done=nodes_done)
+    require = partial(require_next, live, node_phase, managed=True)
+    return hosts.apply(project, target, limit=limit, values=node_phase.node_values, require=require)
 
 
 def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:
@@ -187,34 +221,38 @@ def node_progress(live: LivePhases, window: Sequence[Phase]) -> NodeProgress:
 
     Raises RefusedError if a node cannot be read.
     """
-    before = window[0].number - 1
+    first = window[0]
+    # The latest phase comes first: a node that two phases configure alike counts as having the later one.
     states = [(phase.number, phase.node_values) for phase in reversed(window)]
-    states += [(before, window[0].was)] if window[0].was else []
-    return _progress(live, window[0], states)
+    if first.was:
+        states.append((first.number - 1, first.was))
+    return _progress(live, first, states)
 
 
 def _progress(live: LivePhases, first: Phase, states: Iterable[tuple[int, NodeValues]]) -> NodeProgress:
     """Read the nodes of a phase and return the first of ``states``, numbers and values, that each of them has."""
     latest: dict[str, int | None] = {host.name: None for host in first.nodes.hosts}
     for number, values in states:
-        left = {name for name, found in latest.items() if found is None}
-        if not left:
+        unmatched = {name for name, phase_number in latest.items() if phase_number is None}
+        if not unmatched:
             break
         nodes = hosts.live_nodes(live.project, live.target, values=values)
-        run = replace(nodes, hosts=tuple(host for host in nodes.hosts if host.name in left)).plan()
+        run = replace(nodes, hosts=tuple(host for host in nodes.hosts if host.name in unmatched)).plan()
         _refuse_unread(run)
         latest |= dict.fromkeys(run.named(HostState.UNCHANGED), number)
     return NodeProgress(latest)
 
 
 def require_next(live: LivePhases, phase: Phase, *, managed: bool) -> None:
-    """Raise RefusedError if ``phase`` can neither begin nor be repeated any more: another run may have gone on since
-    this one asked how far switches and nodes are."""
+    """Raise RefusedError if ``phase`` can neither begin nor be repeated any more.
+
+    Another run may have deployed a later phase since this one read the progress of switches and nodes.
+    """
     live.done(phase.number, settle=True)
     if not (managed and phase.is_of_nodes):
         return
-    later = [one for one in _window(live, phase) if one.number > phase.number]
-    ahead = _progress(live, phase, [(one.number, one.node_values) for one in reversed(later)])
+    later = [other for other in _window(live, phase) if other.number > phase.number]
+    ahead = _progress(live, phase, [(other.number, other.node_values) for other in reversed(later)])
     if diagnostics := ahead.check(phase, live.change.base):
         raise RefusedError(diagnostics)
 
@@ -240,11 +278,13 @@ def _window(live: LivePhases, phase: Phase) -> tuple[Phase, ...]:
 
 def _refuse_unread(run: HostsRun) -> None:
     unread = tuple(host for host in run.hosts if host.state in {HostState.FAILED, HostState.UNREACHABLE})
-    if unread:
-        more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
-        text = f"the progress of the change is unknown: {unread[0].name}: {unread[0].error}{more}"
-        names = tuple(host.name for host in unread)
-        raise RefusedError([error("RW518", text, devices=names, fix="restore access to it, then try again")])
+    if not unread:
+        return
+    text = f"the progress of the change is unknown: {unread[0].name}: {unread[0].error}"
+    if len(unread) > 1:
+        text += f", and {len(unread) - 1} more"
+    names = tuple(host.name for host in unread)
+    raise RefusedError([error("RW518", text, devices=names, fix="restore access to it, then try again")])
 
 
 def take_out(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
@@ -253,24 +293,26 @@ def take_out(phases: LivePhases, phase: Phase) -> PhaseStep | Waiting:
     Raises RefusedError where the remaining paths do not suffice.
     """
     live = phases.live(phase.number)
-    found = _proofs(live, phase)
-    drained = True
-    if not all(one.ok for one in found):
-        if not phases.project.operator.approves_removal(phase.leaving):
-            return PhaseStep(phase, None)
-        command = f"deploy --from {phases.change.base} --phase {phase.number}"
-        designed = live.designed
-        with audited_action(command, designed.fabric.name, phases.target, designed.intent.sha256) as record:
-            failed = _drain(live, phase, command)
-            record({name: {"outcome": "failed", "error": why} for name, why in failed.items()})
-        found = (*(Proof(name, "drain", "done", why) for name, why in failed.items()), *_proofs(live, phase))
-        drained = all(one.ok for one in found)
-    return PhaseStep(phase, OutOfUse(found)) if drained else Waiting(phase, following=phase, proofs=found)
+    evidence = _proofs(live, phase)
+    if all(proof.ok for proof in evidence):
+        return PhaseStep(phase, OutOfUse(evidence))
+    if not phases.project.operator.approves_removal(phase.leaving):
+        return PhaseStep(phase, None)
+    command = f"deploy --from {phases.change.base} --phase {phase.number}"
+    designed = live.designed
+    with audited_action(command, designed.fabric.name, phases.target, designed.intent.sha256) as record:
+        failed = _drain(live, phase, command)
+        record({name: {"outcome": "failed", "error": why} for name, why in failed.items()})
+    failures = tuple(Proof(name, "drain", "done", why) for name, why in failed.items())
+    evidence = (*failures, *_proofs(live, phase))
+    if all(proof.ok for proof in evidence):
+        return PhaseStep(phase, OutOfUse(evidence))
+    return Waiting(phase, following=phase, proofs=evidence)
 
 
 def is_unused(phases: LivePhases, phase: Phase) -> bool:
     """Tell whether nothing uses what ``phase`` takes out of use."""
-    return all(one.ok for one in _proofs(phases.live(phase.number), phase))
+    return all(proof.ok for proof in _proofs(phases.live(phase.number), phase))
 
 
 def require_unused(phases: LivePhases, phase: Phase) -> None:
@@ -279,38 +321,44 @@ def require_unused(phases: LivePhases, phase: Phase) -> None:
         raise RefusedError(refused)
 
 
+def _removes_nodes(phase: Phase, fabric: Fabric) -> bool:
+    """Tell whether GPU nodes leave in a phase; a phase takes out either nodes or switches."""
+    return phase.leaving[0] in fabric.host_of
+
+
 def _proofs(live: LiveFabric, phase: Phase) -> tuple[Proof, ...]:
+    """Read the devices and return for each one that leaves whether something still uses it."""
     fabric = live.designed.fabric
     with live.progress():
-        if phase.leaving[0] in fabric.host_of:
-            up = links_up_towards(live.nornir, fabric, phase.leaving)
+        if _removes_nodes(phase, fabric):
             return tuple(
-                Proof(name, "links", "down", f"up at {first_few(ends)}" if ends else "down")
-                for name, ends in up.items()
+                _link_proof(name, ends) for name, ends in links_up_towards(live.nornir, fabric, phase.leaving).items()
             )
-        gone = Leaving(tuple(fabric.switch_of[name] for name in phase.leaving), (), ())
-        return proofs(fabric, gone, switch_uses(live, gone, live.target.rollout.drain_timeout_s))
+        leaving = Leaving(tuple(fabric.switch_of[name] for name in phase.leaving), (), ())
+        return proofs(fabric, leaving, switch_uses(live, leaving, live.target.rollout.drain_timeout_s))
+
+
+def _link_proof(node: str, ends: Sequence[str]) -> Proof:
+    """Return whether the links of a node are down; ``ends`` are the switch ports at which they are up."""
+    if ends:
+        return Proof(node, "links", "down", f"up at {first_few(ends)}")
+    return Proof(node, "links", "down", "down")
 
 
 def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
     """Drain what leaves; return why that failed, by device. A switch that does not answer is left to its neighbors."""
-    fabric, access, rollout = live.designed.fabric, live.target.hosts, live.target.rollout
-    if phase.leaving[0] in fabric.host_of:
-        if access is None:
-            return {}
-        hosts = [fabric.host_of[name] for name in phase.leaving]
-        log = node_log(fabric.name, live.target.name)
-        hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
-        with log.held(command):
-            return {name: why for name, why in hooks.drain(hosts).items() if why}
+    fabric = live.designed.fabric
+    if _removes_nodes(phase, fabric):
+        return _drain_nodes(live, phase, command)
+    rollout = live.target.rollout
     with holding_capacity(fabric.name, live.target.name, command), live.progress():
-        read = draining.read(live.nornir, phase.leaving)
-        targets = choose(fabric, [name for name, one in read.items() if not one.error])
+        states = draining.read(live.nornir, phase.leaving)
+        targets = choose(fabric, [name for name, state in states.items() if not state.error])
         holding = Holding(live.nornir, fabric, command, MANUAL_S + rollout.drain_timeout_s)
         forbidden = forbidding(live, targets, several=True, hold=holding.name)
         if refused := forbidden():
             raise RefusedError(refused)
-        done = draining.drain(
+        results = draining.drain(
             live.nornir,
             targets,
             wait_s=rollout.drain_timeout_s,
@@ -318,4 +366,17 @@ def _drain(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
             forbidden=forbidden,
             holding=holding,
         )
-        return {one.device: one.error for one in done if one.error}
+        return {result.device: result.error for result in results if result.error}
+
+
+def _drain_nodes(live: LiveFabric, phase: Phase, command: str) -> dict[str, str]:
+    """Call the target's drain hook for the nodes that leave; return why it failed, by node."""
+    fabric = live.designed.fabric
+    access = live.target.hosts
+    if access is None:
+        return {}
+    nodes = [fabric.host_of[name] for name in phase.leaving]
+    log = node_log(fabric.name, live.target.name)
+    hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
+    with log.held(command):
+        return {name: why for name, why in hooks.drain(nodes).items() if why}

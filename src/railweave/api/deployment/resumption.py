@@ -32,32 +32,34 @@ def resume(
     name = fabric.designed.fabric.name
     folder = fetched_journals()
     refuse_while_held(name, target, project.operator)
-    found = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, name, target)
-    if found is None:
+    unfinished = named_rollout(folder, rollout) if rollout else newest_unfinished(folder, name, target)
+    if unfinished is None:
         raise RefusedError([nothing_to_resume(name, target)])
-    phases = phases_of(found, fabric, project)
+    phases = phases_of(unfinished, fabric, project)
     if phases is not None:
-        # What asking for phases agrees to, it agreed to when the phase began.
-        options = agreed_for(options, phases.change.phase(found.phase))
-        fabric = phases.live_to_deploy(found.phase)
-    _refuse(found, fabric)
-    allowed = fabric.target.allowed_signers
-    signer = check_resumed(found, allowed) if allowed is not None else ""
+        # The phase implied these options when it began; nobody has to repeat them.
+        options = agreed_for(options, phases.change.phase(unfinished.phase))
+        fabric = phases.live_to_deploy(unfinished.phase)
+    _check(unfinished, fabric)
+    signer = ""
+    if fabric.target.allowed_signers is not None:
+        signer = check_resumed(unfinished, fabric.target.allowed_signers)
     fabric.require_secrets()
     project.operator.require_answer("deploy --resume")
-    if found.kind is Kind.ROLLBACK:
-        return resume_rollback(project, fabric, found, options, signer)
-    with closing(reopened(found, project)) as journal, fabric.connected():
-        return _resume(project, fabric, found, journal, options, signer)
+    if unfinished.kind is Kind.ROLLBACK:
+        return resume_rollback(project, fabric, unfinished, options, signer)
+    with closing(reopened(unfinished, project)) as journal, fabric.connected():
+        return _resume(project, fabric, unfinished, journal, options, signer)
 
 
-def _refuse(rollout: Rollout, fabric: LiveFabric) -> None:
+def _check(rollout: Rollout, fabric: LiveFabric) -> None:
+    """Raise RefusedError if the rollout is of another fabric, target or intent, or another rollout came after it."""
     designed = fabric.designed
-    refused = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
-    if not refused and (newer := newer_change(journal_folder(), rollout)):
-        refused = (came_after(rollout, newer),)
-    if refused:
-        raise RefusedError(refused)
+    diagnostics = check_resume(rollout, designed.fabric.name, fabric.target.name, designed.intent.sha256)
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    if newer := newer_change(journal_folder(), rollout):
+        raise RefusedError([came_after(rollout, newer)])
 
 
 def _resume(
@@ -66,14 +68,15 @@ def _resume(
     free(fabric, rollout, journal)
     with fabric.shown:
         plan = fabric.plan(remove_conflicting=rollout.remove_conflicting)
-    if moved := differing(rollout, plan):
-        raise RefusedError(moved)
+    if diagnostics := differing(rollout, plan):
+        raise RefusedError(diagnostics)
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
     policy = replace(options, remove_conflicting=rollout.remove_conflicting).policy(fabric)
-    told, command = state_told(project, fabric), f"deploy --resume {rollout.name}"
-    with told, audited(command, plan, signed_by=signer) as record, fabric.shown:
+    command = f"deploy --resume {rollout.name}"
+    with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
+        # A rollback of this rollout needs every committed switch in the journal, also one whose record was lost.
         write_down_done(rollout, plan, journal)
         result = fabric.deploy(plan, policy, journal=journal)
         record(result)

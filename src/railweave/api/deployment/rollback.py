@@ -1,6 +1,6 @@
-"""Roll back a rollout: which one, the plan of the rollback, the question, the result.
+"""Roll back a rollout: find it, plan the rollback, ask the operator, carry it out.
 
-Resuming shares its first steps: the fabric of a rollout, its journal, its pending commits.
+Resuming a rollout begins with the same steps: the fabric of the rollout, its journal, its unconfirmed commits.
 """
 
 from contextlib import ExitStack, closing
@@ -56,15 +56,15 @@ def rollback(
     fabric = live_fabric(project, target)
     fetched_journals()
     refuse_while_held(fabric.designed.fabric.name, target, project.operator)
-    found = _rollout_to_roll_back(rollout, fabric)
+    undone = _rollout_to_roll_back(rollout, fabric)
     if not rollout:
-        _tell_of_others(project, found)
-    ordered = _ordered(fabric, found.name, order)
+        _tell_of_others(project, undone)
+    ordered = _ordered(fabric, undone.name, order)
     project.operator.require_answer("rollback")
-    refuse_while_rolling_out(found.fabric, found.target)
-    fabric = fabric_of(found, fabric, project)
+    refuse_while_rolling_out(undone.fabric, undone.target)
+    fabric = fabric_of(undone, fabric, project)
     with fabric.connected():
-        return _roll_back(fabric, _freed(fabric, found, project), options, project, ordered)
+        return _roll_back(fabric, _freed(fabric, undone, project), options, project, ordered)
 
 
 def rollback_last(
@@ -83,11 +83,13 @@ def rollback_last(
             ordered = _ordered(fabric, rollout.name, order)
             reconnect_s = fabric.target.timeouts.reconnect_s
             free_devices(fabric.nornir, rollout, fabric.intended, reconnect_s=reconnect_s, announce=fabric.shown)
+            # Switches that had an unconfirmed commit of it have now reverted it, and are not part of it any more.
             rollout = _last(fabric, rollout.name)
         return _roll_back(fabric, rollout, options, project, ordered)
 
 
 def _ordered(fabric: LiveFabric, rollout: str, order: Path | None) -> _Ordered:
+    """Return the checked order, if the target takes signed plans only; raises RefusedError without one."""
     allowed = fabric.target.allowed_signers
     if allowed is None:
         return None, ""
@@ -104,14 +106,16 @@ def resume_rollback(
     project = replace(project, intent=Path(rollback.intent))
     with closing(reopened(rollback, project)) as journal, fabric.connected():
         free(fabric, rollback, journal)
-        known = any(one.stem == rollback.of for one in journals(journal_folder(), rollback.fabric))
-        of = named_rollout(journal_folder(), rollback.of) if known else _last(fabric, rollback.of)
-        if refused := of_other_version(of):
-            raise RefusedError(refused)
-        return _roll_back(fabric, of, options, project, (None, signer), journal)
+        has_journal = any(path.stem == rollback.of for path in journals(journal_folder(), rollback.fabric))
+        # `rollback_last` needs no journal of what it rolls back: then the switches know what they changed.
+        undone = named_rollout(journal_folder(), rollback.of) if has_journal else _last(fabric, rollback.of)
+        if diagnostics := of_other_version(undone):
+            raise RefusedError(diagnostics)
+        return _roll_back(fabric, undone, options, project, (None, signer), journal)
 
 
 def _last(fabric: LiveFabric, name: str = "") -> Rollout:
+    """Return the rollout ``name``, by default the newest, as the switches themselves recorded it."""
     return last_rollout.last_rollout(
         fabric.nornir,
         fabric.designed.fabric,
@@ -123,35 +127,43 @@ def _last(fabric: LiveFabric, name: str = "") -> Rollout:
 
 
 def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
-    designed, target = fabric.designed, fabric.target.name
-    rollout = (
-        named_rollout(journal_folder(), name) if name else newest_change(journal_folder(), designed.fabric.name, target)
-    )
-    if rollout is None:
-        raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
-    refused = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
-    if other := of_other_version(rollout):
-        refused = other
-    elif rollout.alive:
-        refused = (still_running(rollout),)
-    elif not rollout.changed:
-        refused = (changed_nothing(rollout),)
-    if refused:
-        raise RefusedError(refused)
+    """Return the named rollout, by default the newest that changed anything; raises RefusedError if it cannot be."""
+    designed = fabric.designed
+    target = fabric.target.name
+    if name:
+        rollout = named_rollout(journal_folder(), name)
+    else:
+        newest = newest_change(journal_folder(), designed.fabric.name, target)
+        if newest is None:
+            raise RefusedError([nothing_to_roll_back(designed.fabric.name, target)])
+        rollout = newest
+    diagnostics = of_other_version(rollout)
+    if not diagnostics:
+        if rollout.alive:
+            diagnostics = (still_running(rollout),)
+        elif not rollout.changed:
+            diagnostics = (changed_nothing(rollout),)
+        else:
+            diagnostics = of_another(rollout, designed.fabric.name, target, designed.intent.sha256, "rollback")
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return rollout
 
 
-def _tell_of_others(project: Project, found: Rollout) -> None:
-    """Tell the operator, who named no rollout, that this is not the newest one: that one changed nothing."""
-    without = [one.name for one in newer_than(journal_folder(), found) if one.kind is Kind.DEPLOY and not one.changed]
-    if without:
+def _tell_of_others(project: Project, undone: Rollout) -> None:
+    """Tell the operator, who named no rollout, if newer rollouts are passed over because they changed nothing."""
+    passed_over = [
+        newer.name for newer in newer_than(journal_folder(), undone) if newer.kind is Kind.DEPLOY and not newer.changed
+    ]
+    if passed_over:
         project.operator.tell(
-            f"{', '.join(without)} changed nothing; this rolls back an earlier rollout, {found.name}, which "
-            f"{found.by or 'somebody'} started at {found.begun_at}"
+            f"{', '.join(passed_over)} changed nothing; this rolls back an earlier rollout, {undone.name}, which "
+            f"{undone.by or 'somebody'} started at {undone.begun_at}"
         )
 
 
 def _freed(fabric: LiveFabric, rollout: Rollout, project: Project) -> Rollout:
+    """Return the rollout after its unconfirmed commits were reverted, as its journal has it then."""
     if rollout.finished:
         return rollout
     with closing(reopened(rollout, project)) as journal:
@@ -168,15 +180,16 @@ def _roll_back(
     journal: Journal | None = None,
 ) -> DeployResult | None:
     """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
-    designed, (order, signer) = fabric.designed.fabric, ordered
+    designed = fabric.designed.fabric
+    order, signer = ordered
     policy = options.policy(fabric)
     with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan
     # Asking for a rollback is consent to the earlier identities, but not to the outage of a reload.
     consent = Consent(provision=options.provision, renumber=True, single_step=True, allow_lockout=True)
-    if refused := check_consent(plan, consent, skip_unreachable=options.skip_unreachable):
-        raise RefusedError(refused)
+    if diagnostics := check_consent(plan, consent, skip_unreachable=options.skip_unreachable):
+        raise RefusedError(diagnostics)
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None
     with ExitStack() as stack:
@@ -200,7 +213,9 @@ def fabric_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LiveFab
     Raises RefusedError if no phases lead there any more, UsageError if that phase does not exist.
     """
     phases = phases_of(rollout, fabric, project)
-    return fabric if phases is None else phases.live_to_deploy(rollout.phase)
+    if phases is None:
+        return fabric
+    return phases.live_to_deploy(rollout.phase)
 
 
 def phases_of(rollout: Rollout, fabric: LiveFabric, project: Project) -> LivePhases | None:

@@ -1,4 +1,4 @@
-"""A deployment: the plan, the question to the operator, the rollout."""
+"""A deployment: make the plan, ask the operator, roll it out."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ class DeployOptions(Consent):
     def policy_on(self, target: Target) -> Policy:
         """Return the policy of a rollout to ``target`` with these options; its journals have no place yet."""
         # A policy is a value for workers too: it holds what was agreed to and none of the other options.
-        agreed = Consent(**{one.name: getattr(self, one.name) for one in fields(Consent)})
+        agreed = Consent(**{consent.name: getattr(self, consent.name) for consent in fields(Consent)})
         return policy_for(
             target,
             agreed,
@@ -58,16 +58,18 @@ class DeployOptions(Consent):
 
 
 PLAN_ALONE = DeployOptions()
-"""Nothing beyond the plan is agreed to."""
+"""Agrees to nothing beyond the plan."""
 
 
 def agreed_for(options: DeployOptions, phase: Phase) -> DeployOptions:
-    """Return the options with those that asking for phases implies.
+    """Return the options for deploying ``phase``, with what a deployment in phases agrees to by itself.
 
-    These are the phase's own cables, and a marking or a packet size that no node sends any more.
+    Its plan would need consent to a single step where the phase moves cables, or where it takes away a marking or a
+    packet size: the phases before it have seen to it that no node sends these any more.
     """
-    implied = bool(phase.cables) or phase.lowers_mtu or phase.drops
-    return replace(options, single_step=True) if implied else options
+    if phase.cables or phase.lowers_mtu or phase.drops:
+        return replace(options, single_step=True)
+    return options
 
 
 def deploy(
@@ -81,18 +83,21 @@ def deploy(
 ) -> DeployResult | None:
     """Plan and deploy the project's intent, or ``live``, a phase of it; None if the operator declined.
 
-    ``require`` raises where the phase is not the next one any more. It is called between the plan, after which no
-    switch takes what it was not planned for, and the first change.
+    ``require`` is called between the plan and the first change, and raises if the phase is not the next one any more.
 
     ``reviewed`` is the file of a plan: the deployment is refused if a device has changed since, or if the target takes
-    signed plans and nobody who may signed it. Raises RefusedError if
-    the plan must not be deployed, UsageError for an unknown target, RailweaveError if a file cannot be read or written.
+    signed plans only and no allowed signer signed it. Raises RefusedError if the plan must not be deployed, UsageError
+    for an unknown target, RailweaveError if a file cannot be read or written.
     """
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
-    bound, signed, signer = read_plan(reviewed, fabric.target.allowed_signers) if reviewed else (None, None, "")
-    if reviewed is None and fabric.target.allowed_signers is not None:
-        raise refuse_unsigned(target, fabric.target.allowed_signers)
+    allowed = fabric.target.allowed_signers
+    if reviewed is not None:
+        bound, signed, signer = read_plan(reviewed, allowed)
+    elif allowed is not None:
+        raise refuse_unsigned(target, allowed)
+    else:
+        bound, signed, signer = None, None, ""
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     _report_unfinished(project, fabric)
     with fabric.connected():
@@ -100,10 +105,11 @@ def deploy(
             plan = fabric.plan(
                 remove_conflicting=options.remove_conflicting, pending_wait_s=pending_wait_s(fabric.target)
             )
-        if bound is not None and (moved := check_binding(bound, plan, str(reviewed))):
-            raise RefusedError(moved)
+        if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
+            raise RefusedError(diagnostics)
         if not project.operator.approves(plan):
             return None
+        # After the plan: from here on a switch refuses what was planned for another state of it.
         require()
         metadata = RolloutMetadata(
             intent=str(project.intent),
@@ -112,8 +118,8 @@ def deploy(
             phase=fabric.phase,
             signed=signed,
         )
-        told = state_told(project, fabric)
-        with told, audited(f"deploy {reviewed or project.intent}", plan, signed_by=signer) as record, fabric.shown:
+        command = f"deploy {reviewed or project.intent}"
+        with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
             result = fabric.deploy(plan, options.policy(fabric), metadata=metadata)
             record(result)
             return result
@@ -121,33 +127,34 @@ def deploy(
 
 @contextmanager
 def state_told(project: Project, fabric: LiveFabric) -> Iterator[None]:
-    """Tell the operator who ends a rollout at once, by a second signal, in which state it is left."""
+    """Tell the operator, if a second signal ends a rollout at once, in which state it is left."""
     try:
         yield
     except KeyboardInterrupt:
-        if found := newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name):
-            middle = [name for name, record in found.devices.items() if record.in_doubt]
+        rollout = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
+        if rollout is not None:
+            changing = [name for name, record in rollout.devices.items() if record.in_doubt]
             project.operator.tell(
-                f"rollout {found.name} was ended at once: {len(found.names('new'))} of "
-                f"{counted(len(found.devices), 'device')} committed; changing {compact(middle) or 'no device'}. "
+                f"rollout {rollout.name} was ended at once: {len(rollout.names('new'))} of "
+                f"{counted(len(rollout.devices), 'device')} committed; changing {compact(changing) or 'no device'}. "
                 "A switch with an unconfirmed commit rolls it back by itself within "
-                f"{fabric.target.rollout.revert_in_s} s. {_ways_on(found, 'the rollout')}"
+                f"{fabric.target.rollout.revert_in_s} s. {_ways_on(rollout, 'the rollout')}"
             )
         raise
 
 
-def _ways_on(found: Rollout, what: str = "it") -> str:
+def _ways_on(rollout: Rollout, what: str = "it") -> str:
     """Return the two commands that end an unfinished rollout, in a clause."""
-    resume = command_line("deploy", "--resume", found.name, target=found.target)
-    rollback = command_line("rollback", found.name, target=found.target)
+    resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
+    rollback = command_line("rollback", rollout.name, target=rollout.target)
     return f"`{resume}` resumes {what}, `{rollback}` rolls it back"
 
 
 def _report_unfinished(project: Project, fabric: LiveFabric) -> None:
     """Report an earlier rollout that was interrupted, with the commands that resume it or roll it back."""
-    found = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
-    if found is not None:
+    rollout = newest_unfinished(journal_folder(), fabric.designed.fabric.name, fabric.target.name)
+    if rollout is not None:
         project.operator.tell(
-            f"rollout {found.name} was not finished ({found.state}): {_ways_on(found)}; "
+            f"rollout {rollout.name} was not finished ({rollout.state}): {_ways_on(rollout)}; "
             "this deployment makes a new plan"
         )

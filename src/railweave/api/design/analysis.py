@@ -1,4 +1,4 @@
-"""Work on an intent that needs no device: check, size, failures, render, explain."""
+"""What an intent alone answers, without a device: check, size, failures, availability, render, explain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,17 +58,20 @@ def check(project: Project, *, yang: Sequence[Path] = (), facts: Path | None = N
     with the settings of live devices, ``NAME.json`` each (`facts.collect`). Raises RefusedError if the file is no
     intent, UsageError if ``facts`` is empty, RailweaveError without libyang or models.
     """
-    if names := fabrics_in(project.intent):
-        every = [_check(reference(project.intent, name), yang, facts) for name in names]
-        return Checked(in_order(one for found in every for one in found.diagnostics), every[0].fabric)
-    return _check(project.intent, yang, facts)
+    names = fabrics_in(project.intent)
+    if not names:
+        return _check(project.intent, yang, facts)
+    checked = [_check(reference(project.intent, name), yang, facts) for name in names]
+    diagnostics = [diagnostic for fabric in checked for diagnostic in fabric.diagnostics]
+    return Checked(in_order(diagnostics), checked[0].fabric)
 
 
 def _check(intent: Path, yang: Sequence[Path], facts: Path | None) -> Checked:
     gathered = gather(intent)
-    live = _fact_diagnostics(gathered, facts) if facts else ()
-    found = in_order((*gathered.diagnostics, *_yang_diagnostics(gathered, yang), *live))
-    return Checked(found, gathered.fabric)
+    diagnostics = [*gathered.diagnostics, *_yang_diagnostics(gathered, yang)]
+    if facts:
+        diagnostics += _fact_diagnostics(gathered, facts)
+    return Checked(in_order(diagnostics), gathered.fabric)
 
 
 def size(project: Project) -> Sizing:
@@ -79,8 +82,10 @@ def size(project: Project) -> Sizing:
     gathered = gather(project.intent)
     if gathered.sizing is None or has_errors(gathered.of_design):
         raise RefusedError(gathered.diagnostics)
-    buffers = switch_buffers(gathered.fabric) if gathered.fabric else ()
-    return gathered.sizing._replace(diagnostics=gathered.of_design, buffers=buffers)
+    sizing = gathered.sizing._replace(diagnostics=gathered.of_design)
+    if gathered.fabric is None:
+        return sizing
+    return sizing._replace(buffers=switch_buffers(gathered.fabric))
 
 
 def failures(project: Project) -> "Failures":
@@ -93,15 +98,15 @@ def failures(project: Project) -> "Failures":
     return analyze(load_designed(project.intent).fabric)
 
 
-def availability(project: Project, found: "Failures", rates: Path) -> "Availability":
-    """Return what the failures ``found`` of the fabric cost over a year, by the rates in a file.
+def availability(project: Project, failures: "Failures", rates: Path) -> "Availability":
+    """Return what these failures of the fabric cost over a year, by the rates in a file.
 
     Raises RefusedError with every error of the intent or of the rates, RailweaveError where the file cannot be read.
     """
     from railweave.failures.availability import availability as weigh
     from railweave.failures.rates import read_rates
 
-    return weigh(load_designed(project.intent).fabric, found, read_rates(rates))
+    return weigh(load_designed(project.intent).fabric, failures, read_rates(rates))
 
 
 def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendered:
@@ -113,9 +118,10 @@ def render(project: Project, out: Path, *, hosts: bool | None = None) -> Rendere
     from railweave.report.artifacts import write_artifacts, writes_hosts
 
     designed = load_configurable(project.intent)
-    with_hosts = writes_hosts(designed.fabric) if hosts is None else hosts
-    files = write_artifacts(designed.fabric, out, project_templates(), hosts=with_hosts)
-    nodes = len(designed.fabric.hosts) if with_hosts else 0
+    if hosts is None:
+        hosts = writes_hosts(designed.fabric)
+    files = write_artifacts(designed.fabric, out, project_templates(), hosts=hosts)
+    nodes = len(designed.fabric.hosts) if hosts else 0
     return Rendered(out, designed.fabric, files, nodes, designed.diagnostics)
 
 
@@ -131,9 +137,11 @@ def explain(project: Project, device: str, row: str = "") -> "Explanation":
     fabric = load_configurable(project.intent).fabric
     switch = fabric.switch_of.get(device)
     if switch is None:
-        near = get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4)
-        meant = f"; did you mean {', '.join(near)}?" if near else ""
-        raise UsageError(f"no switch {device!r} in fabric {fabric.name}{meant}")
+        message = f"no switch {device!r} in fabric {fabric.name}"
+        # difflib's default is 0.6, with which `leaf` alone does not find `pod1-leaf1`.
+        if near := get_close_matches(device, fabric.switch_of, n=3, cutoff=0.4):
+            message += f"; did you mean {', '.join(near)}?"
+        raise UsageError(message)
     return explain_text(configure(fabric, switch, project_templates()), row)
 
 

@@ -51,8 +51,13 @@ class Gathered:
     def of_design(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics of the intent, its design and its buffers: other errors of overrides and templates do
         not keep a fabric from being sized."""
-        others = {one for one in self.of_own if one.severity is Severity.ERROR and not one.code.startswith("H-")}
-        return tuple(one for one in self.diagnostics if one not in others)
+        others = {
+            diagnostic
+            for diagnostic in self.of_own
+            # H-: checks of buffers and headroom, which belong to the design wherever their values are written.
+            if diagnostic.severity is Severity.ERROR and not diagnostic.code.startswith("H-")
+        }
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic not in others)
 
 
 def gather(path: Path) -> Gathered:
@@ -74,11 +79,13 @@ def load_configurable(path: Path) -> Designed:
     """Return the designed fabric of the intent at ``path``, to configure it; raises RefusedError with every error, and
     where switches can only be sized."""
     designed = load_designed(path)
-    refused = [
-        one.diagnostic("RW126", designed.intent.where(one.path)) for one in of_fabric(designed.fabric, Severity.ERROR)
+    # Every line card of a chassis runs a SONiC of its own: what is rendered is the configuration of one switch.
+    diagnostics = [
+        breach.diagnostic("RW126", designed.intent.where(breach.path))
+        for breach in of_fabric(designed.fabric, Severity.ERROR)
     ]
-    if refused:
-        raise RefusedError(refused)
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return designed
 
 
@@ -89,7 +96,10 @@ def design_text(text: str, name: str, beside: Beside | None = None) -> Designed:
 
 
 def _design_revision(text: str, name: str, revision: str, beside: Beside) -> Designed:
-    templates = templates_at(revision) if revision else project_templates()
+    if revision:
+        templates = templates_at(revision)
+    else:
+        templates = project_templates()
     return _demand(_gather(load_intent_text(text, name, beside), templates))
 
 
@@ -108,17 +118,20 @@ def designed_at(revision: str, path: Path) -> Designed:
     is meant, in a file that ``revision`` names too unless that names its own.
     """
     file = file_of(path)
-    if revision and (other := file_of(Path(revision))).is_file():
-        named = Path(revision) if other != Path(revision) else reference(other, split_reference(str(path))[1])
+    if not revision:
+        return _design_revision(_text_at("", file), str(path), "", files_beside(file))
+    other = file_of(Path(revision))
+    if other.is_file():
+        named = Path(revision)
+        if other == named:
+            # It names no fabric of its own: that of `path` is meant.
+            named = reference(other, split_reference(str(path))[1])
         return design_text(_text_at("", other), str(named), files_beside(other))
-    name = f"{revision}:{path}" if revision else str(path)
-    return _design_revision(_text_at(revision, file), name, revision, _beside(revision, file))
+    return _design_revision(_text_at(revision, file), f"{revision}:{path}", revision, _beside(revision, file))
 
 
 def _beside(revision: str, path: Path) -> Beside:
-    """Return what reads the files beside an intent in a revision, in the working tree where that is empty."""
-    if not revision:
-        return files_beside(path)
+    """Return the function that reads files beside the intent at ``path`` in a git revision."""
 
     def read(name: str) -> tuple[str, bytes]:
         file = path.parent / name
@@ -133,14 +146,18 @@ def project_templates() -> Templates:
 
 
 def _gather(intent: Intent, templates: Templates | None = None) -> Gathered:
+    """Check and design an intent with these templates, by default the project's."""
     templates = templates or project_templates()
-    found = check_intent(intent)
+    of_intent = check_intent(intent)
     outcome = design(intent, load_catalog())
+    of_design = (*of_intent, *outcome.diagnostics)
     fabric = outcome.fabric
-    of_config = () if fabric is None else check_design(fabric, intent.where)
-    of_own = () if fabric is None else check_own(fabric, intent.where, templates)
-    every = in_order((*found, *outcome.diagnostics, *of_config, *of_own))
-    return Gathered(intent, fabric, outcome.sizing, every, of_own, templates)
+    if fabric is None:
+        return Gathered(intent, None, outcome.sizing, in_order(of_design), (), templates)
+    of_config = check_design(fabric, intent.where)
+    of_own = check_own(fabric, intent.where, templates)
+    diagnostics = in_order((*of_design, *of_config, *of_own))
+    return Gathered(intent, fabric, outcome.sizing, diagnostics, of_own, templates)
 
 
 def _demand(gathered: Gathered) -> Designed:
@@ -159,16 +176,16 @@ def _text_at(revision: str, path: Path) -> str:
             return path.read_text(encoding="utf-8")
         except OSError as exc:
             raise RailweaveError(f"{path}: {exc.strerror}") from exc
+    # git would take it as an option.
     if revision.startswith("-"):
         raise RailweaveError(f"{revision!r} is not a git revision")
     shown = _git("show", f"{revision}:./{Path(os.path.relpath(path)).as_posix()}")
     if shown.returncode:
         why = shown.stderr.strip() or "git failed"
-        branches = _git("branch", "--format=%(refname:short)").stdout.split()
-        known = f"branches: {first_few(branches)}; " if branches else ""
-        raise RailweaveError(
-            f"{path} at {revision}: {why}\n{known}`git log --oneline {path}` lists the revisions that have it"
-        )
+        fix = f"`git log --oneline {path}` lists the revisions that have it"
+        if branches := _git("branch", "--format=%(refname:short)").stdout.split():
+            fix = f"branches: {first_few(branches)}; {fix}"
+        raise RailweaveError(f"{path} at {revision}: {why}\n{fix}")
     return shown.stdout
 
 

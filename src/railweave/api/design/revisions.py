@@ -1,4 +1,4 @@
-"""Two revisions of an intent, compared without a device: the changes, and the phases of those that need several."""
+"""Two revisions of an intent, compared without a device: what changes, and in which phases."""
 
 from dataclasses import dataclass, replace
 
@@ -31,8 +31,8 @@ class PhasedChange:
     def phase(self, number: int) -> Phase:
         """Return a phase by its number from 1; raises UsageError for any other."""
         if not 1 <= number <= len(self.phases):
-            count = f"phases 1 to {len(self.phases)}" if len(self.phases) > 1 else "phase 1 alone"
-            raise UsageError(f"there is no phase {number}: from {self.base} there are {count}")
+            available = f"phases 1 to {len(self.phases)}" if len(self.phases) > 1 else "phase 1 alone"
+            raise UsageError(f"there is no phase {number}: from {self.base} there are {available}")
         return self.phases[number - 1]
 
 
@@ -42,7 +42,8 @@ def diff(project: Project, base: str, head: str = "", *, renumber: bool = False)
     ``head`` empty is the working tree. Raises RefusedError if one of the two has errors, or if an existing device
     would be renumbered and ``renumber`` does not allow it.
     """
-    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
+    before = designed_at(base, project.intent)
+    after = designed_at(head, project.intent)
     plan = plan_offline(before.fabric, after.fabric, after.templates, before=before.templates, renumber=renumber)
     return replace(plan, intent_sha256=after.intent.sha256)
 
@@ -58,10 +59,11 @@ def phases(project: Project, base: str, head: str = "") -> tuple[Phase, ...]:
 
 def phased_change(project: Project, base: str, head: str = "") -> PhasedChange:
     """Return the phases with the fabrics between which they lead. Raises as `phases` does."""
-    running, designed = designed_at(base, project.intent), designed_at(head, project.intent)
-    found = planning.phases(running.fabric, designed.fabric)
-    diagnostics = check_phases(running.fabric, found, designed.intent.where)
+    running = designed_at(base, project.intent)
+    designed = designed_at(head, project.intent)
+    steps = planning.phases(running.fabric, designed.fabric)
+    diagnostics = check_phases(running.fabric, steps, designed.intent.where)
     if has_errors(diagnostics):
         raise RefusedError(diagnostics)
     project.operator.warn(diagnostics)
-    return PhasedChange(base, running, designed, found)
+    return PhasedChange(base, running, designed, steps)

@@ -36,7 +36,9 @@ _PIPELINE_VARIABLES = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN")
 def audit_file() -> Path:
     """Return the file of the log: beside the journals where these lie outside of the project."""
     folder = journal_folder()
-    return AUDIT_FILE if folder == JOURNALS else folder / AUDIT_FILE.name
+    if folder == JOURNALS:
+        return AUDIT_FILE
+    return folder / AUDIT_FILE.name
 
 
 def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
@@ -45,14 +47,18 @@ def audit(file: Path | None = None, *, head: str = "") -> AuditLog:
     ``head`` is the digest of a last line that was kept elsewhere: without it nobody sees that lines are missing at the
     end. Raises RailweaveError if the log cannot be read.
     """
-    shared, file = None if file else shared_journals(), file or audit_file()
+    shared = shared_journals() if file is None else None
+    file = file or audit_file()
     try:
-        data = file.read_bytes() if shared is None else b"".join(line + b"\n" for line in shared.audit_lines())
-        return read_audit(data, head)
+        if shared is not None:
+            data = b"".join(line + b"\n" for line in shared.audit_lines())
+        else:
+            data = file.read_bytes()
     except FileNotFoundError:
-        return read_audit(b"", head)
+        data = b""
     except OSError as exc:
         raise RailweaveError(f"{file}: {exc.strerror}") from exc
+    return read_audit(data, head)
 
 
 @contextmanager
@@ -71,8 +77,9 @@ def audited(
         "intent_sha256": plan.intent_sha256,
         "plan_digest": plan_digest(plan),
         "changes": plan.summary.total,
-        **({"signed_by": signed_by} if signed_by else {}),
     }
+    if signed_by:
+        begun["signed_by"] = signed_by
     with _recorded(begun, file) as record:
         yield lambda result: record(_ended(result))
 
@@ -97,18 +104,18 @@ def audited_action(
 
 @contextmanager
 def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Write the line of the beginning, and that of the end with the result that the yielded function takes."""
     number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
     try:
         yield ended.update
     except BaseException as exc:
-        refused = isinstance(exc, RefusedError)
-        kind = "" if isinstance(exc, RailweaveError) else f"{type(exc).__name__}: "
-        ended |= {"result": "refused" if refused else "failed", "error": f"{kind}{exc}"}
+        ended["result"] = "refused" if isinstance(exc, RefusedError) else "failed"
+        ended["error"] = str(exc) if isinstance(exc, RailweaveError) else f"{type(exc).__name__}: {exc}"
         raise
     finally:
-        # The result must reach the person even if the disk is full.
+        # A full disk must not hide the result of the deployment from the operator.
         with suppress(RailweaveError):
             _append(file, {"event": "ended", "id": number, **ended})
 
@@ -124,13 +131,15 @@ def who() -> dict[str, str]:
 
 
 def _ended(result: DeployResult) -> dict[str, Any]:
+    devices = {}
+    for name, device in result.devices.items():
+        devices[name] = {"outcome": device.outcome.value}
+        if device.error:
+            devices[name]["error"] = device.error
     return {
         "result": result.result.value,
         "stopped_by": result.stopped_by,
-        "devices": {
-            name: {"outcome": device.outcome.value, **({"error": device.error} if device.error else {})}
-            for name, device in result.devices.items()
-        },
+        "devices": devices,
         "verified": None if result.verification is None else result.verification.ok,
         "journal": result.journal,
     }
@@ -148,10 +157,10 @@ def _append(file: Path | None, record: dict[str, Any]) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             before = _last_line(descriptor)
-            line = _line(record, before.rstrip(b"\n"))
-            # A line that a lost machine cut short must not swallow the next one.
-            torn = before != b"" and not before.endswith(b"\n")
-            data = b"\n" * torn + line + b"\n"
+            data = _line(record, before.rstrip(b"\n")) + b"\n"
+            if before and not before.endswith(b"\n"):
+                # The machine was lost while it wrote that line, which must not swallow the next one.
+                data = b"\n" + data
             while data:
                 data = data[os.write(descriptor, data) :]
             os.fsync(descriptor)
@@ -179,10 +188,14 @@ _BLOCK_BYTES = 65536
 
 
 def _last_line(descriptor: int) -> bytes:
-    """Return the last line of the file, with its end where it has one; empty where the file is."""
-    at, tail = os.fstat(descriptor).st_size, b""
-    while at and b"\n" not in tail[:-1]:
-        length = min(at, _BLOCK_BYTES)
-        at -= length
-        tail = os.pread(descriptor, length, at) + tail
-    return tail[tail.rfind(b"\n", 0, -1) + 1 :] if tail else b""
+    """Return the last line of a file, with its newline if it has one; empty for an empty file."""
+    offset = os.fstat(descriptor).st_size
+    tail = b""
+    # Read backwards, block by block: a log of years is not read whole for one line.
+    while offset and b"\n" not in tail[:-1]:
+        length = min(offset, _BLOCK_BYTES)
+        offset -= length
+        tail = os.pread(descriptor, length, offset) + tail
+    if not tail:
+        return b""
+    return tail[tail.rfind(b"\n", 0, -1) + 1 :]

@@ -1,6 +1,6 @@
-"""Where journals and audit log of a project lie: in it, in a folder that RAILWEAVE_JOURNALS names, or in a store.
+"""The place of a project's journals and audit log: the project, a folder that RAILWEAVE_JOURNALS names, or a store.
 
-Of a store's journals there is a copy in the project, which is brought up to date when a command begins.
+The project holds a copy of the journals in a store, which is brought up to date when a command begins.
 """
 
 import hashlib
@@ -36,7 +36,9 @@ def journal_folder() -> Path:
 def shared_journals() -> SharedJournals | None:
     """Return the store that RAILWEAVE_JOURNALS names, None for a folder; raises RailweaveError for an unusable one."""
     place = _place()
-    return _opened(place, journal_folder().absolute()) if is_store(place) else None
+    if not is_store(place):
+        return None
+    return _opened(place, journal_folder().absolute())
 
 
 def fetched_journals() -> Path:
@@ -61,22 +63,27 @@ def open_rollout_project(
     if intent or os.environ.get("RAILWEAVE_INTENT"):
         return open_project(intent, operator)
     folder = fetched_journals()
-    found = [named_rollout(folder, rollout)] if rollout else _newest(folder, target, resume=resume)
-    intents = sorted({one.intent for one in found if one.intent and file_of(Path(one.intent)).is_file()})
+    candidates = [named_rollout(folder, rollout)] if rollout else _newest(folder, target, resume=resume)
+    intents = sorted(
+        {candidate.intent for candidate in candidates if candidate.intent and file_of(Path(candidate.intent)).is_file()}
+    )
     if len(intents) == 1:
         return open_project(intents[0], operator)
     if not intents or len(list(Path("intent").glob("*.y*ml"))) == 1:
         return open_project(None, operator)
-    verb = ("deploy", "--resume") if resume else ("rollback",)
-    commands = first_few((f"`{command_line(*verb, one.name, target=target)}`" for one in found), separator=" or ")
+    words = ("deploy", "--resume") if resume else ("rollback",)
+    commands = first_few(
+        (f"`{command_line(*words, candidate.name, target=target)}`" for candidate in candidates), separator=" or "
+    )
     raise UsageError(f"rollouts of {len(intents)} intents could be meant: {commands}")
 
 
 def _newest(folder: Path, target: str, *, resume: bool) -> list[Rollout]:
-    """Return of every fabric on ``target`` the newest rollout that can be resumed, or rolled back."""
+    """Return the newest rollout of each fabric on ``target`` that can be resumed, or else rolled back."""
     fabrics = dict.fromkeys(named["fabric"] for path in journals(folder) if (named := NAME.match(path.stem)))
     search = newest_unfinished if resume else newest_change
-    return [found for fabric in fabrics if (found := search(folder, fabric, target)) is not None]
+    newest = (search(folder, fabric, target) for fabric in fabrics)
+    return [rollout for rollout in newest if rollout is not None]
 
 
 def refuse_while_rolling_out(fabric: str, target: str, operator: Operator = SILENT) -> None:
@@ -90,9 +97,9 @@ def refuse_while_rolling_out(fabric: str, target: str, operator: Operator = SILE
 
 @contextmanager
 def holding_capacity(fabric: str, target: str, what: str, operator: Operator = SILENT) -> Iterator[None]:
-    """Keep everybody else away who takes capacity of a fabric and target, here and at other runners, during ``what``.
+    """Hold the capacity of a fabric and target during ``what``, so that nobody here or at another runner takes more.
 
-    Raises RefusedError where somebody does already, RailweaveError where the hold cannot be written.
+    Raises RefusedError if somebody else holds it, RailweaveError if the hold cannot be written.
     """
     refuse_while_rolling_out(fabric, target, operator)
     with capacity_held(journal_folder(), fabric, target, what, shared_journals()):
@@ -101,13 +108,15 @@ def holding_capacity(fabric: str, target: str, what: str, operator: Operator = S
 
 def refuse_while_held(fabric: str, target: str, operator: Operator = SILENT) -> None:
     """Raise RefusedError if a rollout of this fabric and target runs at another runner."""
-    if (shared := shared_journals()) is not None:
-        try:
-            shared.refuse_while_held(shared_place(fabric, target), operator.tell)
-        except HeldError as held:
-            raise held_elsewhere(held, fabric, target) from held
-        except OSError as fault:
-            raise RailweaveError(f"{shared.folder}: {fault.strerror}") from fault
+    shared = shared_journals()
+    if shared is None:
+        return
+    try:
+        shared.refuse_while_held(shared_place(fabric, target), operator.tell)
+    except HeldError as held:
+        raise held_elsewhere(held, fabric, target) from held
+    except OSError as fault:
+        raise RailweaveError(f"{shared.folder}: {fault.strerror}") from fault
 
 
 def _place() -> str:

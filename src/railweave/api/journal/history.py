@@ -1,4 +1,4 @@
-"""The state of a project that is deployed, by git where the intent is in a git history, else by its journals."""
+"""Which state of a project is deployed: by its git history if the intent is in one, else by its journals."""
 
 import hashlib
 import subprocess
@@ -43,13 +43,22 @@ def _revision(intent: Path) -> tuple[str, bool]:
 
 
 def _ancestry(own: str, revision: str) -> Ancestry:
+    """Return how the commit ``revision`` relates to the commit ``own`` that is checked out."""
+    # What a switch reports is not passed to git unless it can be a commit: it could be an option.
     if not revision.isalnum() or _git("cat-file", "-e", f"{revision}^{{commit}}") is None:
-        return Ancestry.BEYOND_SHALLOW if _is_shallow() else Ancestry.UNKNOWN
+        return _unless_shallow(Ancestry.UNKNOWN)
     if _git("merge-base", "--is-ancestor", revision, own) is not None:
         return Ancestry.CONTAINED
     if _git("merge-base", "--is-ancestor", own, revision) is not None:
         return Ancestry.NEWER
-    return Ancestry.BEYOND_SHALLOW if _is_shallow() else Ancestry.DIVERGED
+    return _unless_shallow(Ancestry.DIVERGED)
+
+
+def _unless_shallow(ancestry: Ancestry) -> Ancestry:
+    """Return ``ancestry``, in a shallow clone that the commits which would show it are not there."""
+    if _is_shallow():
+        return Ancestry.BEYOND_SHALLOW
+    return ancestry
 
 
 def _is_shallow() -> bool:
@@ -57,8 +66,12 @@ def _is_shallow() -> bool:
 
 
 def _deployed(fabric: str) -> Collection[str]:
-    """Return the digests of the states that this project deployed, by its journals, under whatever name of a target."""
-    return {one.sources_sha256 for one in rollouts(journal_folder(), fabric) if one.sources_sha256 and one.changed}
+    """Return the digests of the states that this project deployed on any target, by its journals."""
+    return {
+        rollout.sources_sha256
+        for rollout in rollouts(journal_folder(), fabric)
+        if rollout.sources_sha256 and rollout.changed
+    }
 
 
 def _git(*words: str) -> str | None:
@@ -67,4 +80,6 @@ def _git(*words: str) -> str | None:
         done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    if done.returncode:
+        return None
+    return done.stdout

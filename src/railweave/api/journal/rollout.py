@@ -6,7 +6,7 @@ from nornir_railweave.journals.shared import is_held
 from nornir_railweave.rollout.control import ABORT, GO_ON, PAUSE, ask
 from nornir_railweave.rollout.rollouts import journals, named_rollout, rollouts
 from railweave.api.journal.folder import fetched_journals
-from railweave.diagnostics import error
+from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.rollout import Rollout
 from railweave.wording import command_line
@@ -55,16 +55,13 @@ def abort(name: str = "") -> Rollout:
 
 
 def _ask(name: str, request: str) -> Rollout:
-    running = None if name else next((one for one in rollouts(fetched_journals()) if one.alive), None)
+    """Write a request to a running rollout, by default the newest that runs, and return that rollout."""
+    running = None
+    if not name:
+        running = next((rollout for rollout in rollouts(fetched_journals()) if rollout.alive), None)
     rollout = running or find(name)
     if not rollout.alive:
-        fix = (
-            f"nothing remains to be done; `railweave rollout show {rollout.name}` shows the result"
-            if rollout.finished
-            else f"resume it with `{command_line('deploy', '--resume', rollout.name, target=rollout.target)}`, "
-            f"or roll it back with `{command_line('rollback', rollout.name, target=rollout.target)}`"
-        )
-        raise RefusedError([error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)])
+        raise RefusedError([_not_running(rollout)])
     if is_held(rollout.path):
         message = f"rollout {rollout.name} is running at another runner: {rollout.by}"
         raise RefusedError(
@@ -75,3 +72,13 @@ def _ask(name: str, request: str) -> Rollout:
     except OSError as exc:
         raise RailweaveError(f"{rollout.path}: the request cannot be written: {exc.strerror}") from exc
     return rollout
+
+
+def _not_running(rollout: Rollout) -> Diagnostic:
+    if rollout.finished:
+        fix = f"nothing remains to be done; `railweave rollout show {rollout.name}` shows the result"
+    else:
+        resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
+        rollback = command_line("rollback", rollout.name, target=rollout.target)
+        fix = f"resume it with `{resume}`, or roll it back with `{rollback}`"
+    return error("RW538", f"rollout {rollout.name} is not running: it is {rollout.state}", fix=fix)
