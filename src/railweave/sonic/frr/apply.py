@@ -1,4 +1,4 @@
-"""What vtysh makes of FRR commands: a small model, enough to say what runs after a change and how to undo it."""
+"""A small model of vtysh: the configuration that runs after FRR commands, for comparison and for undoing them."""
 
 import re
 from collections.abc import Iterable
@@ -36,14 +36,15 @@ def _with(command: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
         return [entry for entry in entries if entry != negative]
     if command in entries or is_default_on(command.line):
         return entries
-    taken = slot(command.line)
-    replaced = [entry for entry in entries if entry.context == command.context and slot(entry.line) == taken]
+    own_slot = slot(command.line)
+    replaced = [entry for entry in entries if entry.context == command.context and slot(entry.line) == own_slot]
     kept = [_in_block(entry, replaced, command) for entry in entries if entry not in replaced]
     return [*kept, command]
 
 
 def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) -> FrrEntry:
-    """Keep the inner lines of a route-map entry whose action changes."""
+    """Return a line under the header ``command``, if a line that it replaces was the header until now."""
+    # FRR keeps the inner lines of a route-map entry whose action changes.
     for header in replaced:
         if not header.context and entry.context == header.line:
             return FrrEntry(command.line, entry.line)
@@ -51,18 +52,18 @@ def _in_block(entry: FrrEntry, replaced: Iterable[FrrEntry], command: FrrEntry) 
 
 
 def _without(target: FrrEntry, entries: list[FrrEntry]) -> list[FrrEntry]:
-    kept = [entry for entry in entries if not _goes(entry, target, entries)]
+    kept = [entry for entry in entries if not _is_removed(entry, target, entries)]
     if is_default_on(target.line) or len(kept) == len(entries):
         return list(dict.fromkeys([*kept, FrrEntry(target.context, f"no {target.line}")]))
     return kept
 
 
-def _goes(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
+def _is_removed(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
     """Tell whether ``no target`` removes ``entry``."""
     if _is_neighbor(target.line):
         name = neighbor_of(target.line)
-        inside = entry.path[:1] == target.path[:1]
-        return inside and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
+        same_router = entry.path[:1] == target.path[:1]
+        return same_router and (neighbor_of(entry.line) == name or _is_member(entry, str(name), entries))
     block = (*target.path, target.line)
     if entry.path[: len(block)] == block or _is_part_of_route_map(entry, target.line):
         return True
@@ -70,10 +71,12 @@ def _goes(entry: FrrEntry, target: FrrEntry, entries: list[FrrEntry]) -> bool:
         return False
     if target in entries:
         return entry.line == target.line
-    own = slot(entry.line)
-    return (
-        entry.line == target.line or entry.line.startswith(f"{target.line} ") or own in (target.line, slot(target.line))
-    )
+    return _matches_shortened(entry.line, target.line)
+
+
+def _matches_shortened(line: str, target: str) -> bool:
+    """Tell whether ``no target`` removes ``line``: vtysh accepts it without the value, or with another value."""
+    return line.startswith(f"{target} ") or slot(line) in (target, slot(target))
 
 
 def _is_neighbor(line: str) -> bool:
@@ -89,7 +92,7 @@ def _is_member(entry: FrrEntry, group: str, entries: Iterable[FrrEntry]) -> bool
 
 
 def _is_part_of_route_map(entry: FrrEntry, target: str) -> bool:
-    """Tell whether ``no route-map NAME`` without a number takes this line too."""
+    """Tell whether ``no route-map NAME`` without a number removes this line too."""
     if not _ROUTE_MAP_NAME.match(target):
         return False
     return (entry.context or entry.line).startswith(f"{target} ")

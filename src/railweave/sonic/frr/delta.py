@@ -1,12 +1,13 @@
-"""The safe way from one FRR configuration to another, as text for ``vtysh -f``.
+"""The safe change from one FRR configuration to another, as text for ``vtysh -f``.
 
-FRR's own reload script is not in SONiC's images, so the difference is made here: what is referred to is configured
-before what refers to it, policies change in place, and what goes, goes last and in the opposite order.
+FRR's own reload script is not in SONiC's images, so the difference is computed here: lines are added before the lines
+that refer to them, policies change in place, and removals come last and in the opposite order.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from railweave.secrets import is_hidden
 from railweave.sonic.frr.activation import QUIET, with_activations
@@ -38,58 +39,68 @@ def frr_delta(running: FrrDocument, intended: FrrDocument) -> str:
 
 
 def frr_difference(running: FrrDocument, intended: FrrDocument) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
-    """Return the lines that go and the lines that come, each in the order of its document.
+    """Return the lines to remove and the lines to add, each in the order of its document.
 
-    This is the one comparison of FRR configurations: for plans, for what is read back, for a rollback. What the
-    running version does without being told (``frr_document.NEW_DEFAULTS``) is no difference, printed or not.
-    A neighbor that is created in another way (by AS number before, by a peer group now) goes and comes as a whole,
-    and so do the members of a group that goes: FRR deletes them with it.
+    Plans, readings and rollbacks all compare FRR configurations here. Defaults of the running version
+    (``document.NEW_DEFAULTS``) never differ, printed or not.
     """
     # A file of ours names no version; commands go to the running one.
     version = running.version or intended.version
-    had, wants = without_implied(running.entries, version), without_implied(intended.entries, version)
-    there, then = set(had), set(wants)
-    differing = there ^ then
+    before = without_implied(running.entries, version)
+    after = without_implied(intended.entries, version)
+    differing = set(before) ^ set(after)
     if not differing:
         return (), ()
     if any(entry.line == QUIET for entry in differing):
-        had, wants = with_activations(had, wants)
-        there, then = set(had), set(wants)
-        differing = there ^ then
-    # Only lines that define neighbors and groups can make one anew.
-    renewed = _renewed(had, wants) if any(defined_neighbor(entry.line) for entry in differing) else set()
+        before, after = with_activations(before, after)
+        differing = set(before) ^ set(after)
+    if any(defined_neighbor(entry.line) for entry in differing):
+        recreated = _recreated(before, after)
+        differing.update(entry for entry in (*before, *after) if owner(entry) in recreated)
     return (
-        tuple(entry for entry in had if entry not in then or (renewed and owner(entry) in renewed)),
-        tuple(entry for entry in wants if entry not in there or (renewed and owner(entry) in renewed)),
+        tuple(entry for entry in before if entry in differing),
+        tuple(entry for entry in after if entry in differing),
     )
 
 
 def owner(entry: FrrEntry) -> Owner | None:
     """Return the router and neighbor that a line belongs to, or None."""
     name = neighbor_of(entry.line)
-    return (entry.path[0], name) if name and entry.context else None
+    if name and entry.context:
+        return entry.path[0], name
+    return None
 
 
 def _definitions(entries: Iterable[FrrEntry]) -> dict[Owner, set[str]]:
-    """Return what creates each neighbor: FRR moves none from one peer group to another."""
-    found: dict[Owner, set[str]] = {}
+    """Return the lines that create each neighbor, without values that FRR changes in place."""
+    definitions: dict[Owner, set[str]] = {}
     for entry in entries:
-        who = owner(entry)
-        if who and defined_neighbor(entry.line):
-            found.setdefault(who, set()).add(entry.line if membership(entry.line) else slot(entry.line))
-    return found
+        neighbor = owner(entry)
+        if neighbor and defined_neighbor(entry.line):
+            # FRR moves no neighbor from one peer group to another, so its group counts.
+            definition = entry.line if membership(entry.line) else slot(entry.line)
+            definitions.setdefault(neighbor, set()).add(definition)
+    return definitions
 
 
-def _renewed(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set[Owner | None]:
-    before, after = _definitions(running), _definitions(intended)
-    renewed: set[Owner | None] = {who for who in before.keys() & after.keys() if before[who] != after[who]}
-    gone = before.keys() - after.keys() | renewed
+def _recreated(running: Iterable[FrrEntry], intended: Iterable[FrrEntry]) -> set[Owner]:
+    """Return the neighbors to remove and add as a whole: those that are created in another way, for example by a peer
+    group in place of an AS number, and the members of a group that is removed."""
+    before = _definitions(running)
+    after = _definitions(intended)
+    recreated = _redefined(before, after)
+    removed = before.keys() - after.keys() | recreated
     for entry in running:
         group = membership(entry.line)
-        who = owner(entry)
-        if group and who and who in after and (who[0], group) in gone:
-            renewed.add(who)
-    return renewed
+        neighbor = owner(entry)
+        # FRR deletes the members of a group together with it.
+        if group and neighbor in after and (entry.path[0], group) in removed:
+            recreated.add(neighbor)
+    return recreated
+
+
+def _redefined(before: Mapping[Owner, set[str]], after: Mapping[Owner, set[str]]) -> set[Owner]:
+    return {neighbor for neighbor in before.keys() & after.keys() if before[neighbor] != after[neighbor]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +123,27 @@ def delta_text(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> str:
     removed, added = _in_new_context(removed, added)
     commands = [*_additions(added), *_removals(removed, added)]
     commands.sort(key=lambda command: (command.phase, command.place))
-    lines = list(write_lines(command.entry for command in commands))
-    return "\n".join([*lines, ""]) if lines else ""
+    return "".join(f"{line}\n" for line in write_lines(command.entry for command in commands))
 
 
 def _in_new_context(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
 ) -> tuple[Sequence[FrrEntry], Sequence[FrrEntry]]:
-    """Follow route-map entries whose action changes: FRR keeps their inner lines, so these stay or go one by one."""
-    headers = {slot(entry.line): entry.line for entry in added if entry.line.startswith("route-map ")}
-    renamed = {
-        entry.line: headers[slot(entry.line)]
-        for entry in removed
-        if entry.line.startswith("route-map ") and slot(entry.line) in headers
-    }
+    """Return the lines with those inside route-map entries whose action changes under the new header.
+
+    FRR keeps the inner lines of such an entry, so they are kept, removed or added one by one.
+    """
+    new_headers = {slot(entry.line): entry.line for entry in added if entry.line.startswith("route-map ")}
+    renamed: dict[str, str] = {}
+    for entry in removed:
+        if entry.line.startswith("route-map ") and slot(entry.line) in new_headers:
+            renamed[entry.line] = new_headers[slot(entry.line)]
     if not renamed:
         return removed, added
-    moved = [
-        FrrEntry(renamed.get(entry.context, entry.context), entry.line)
-        for entry in removed
-        if entry.line not in renamed
-    ]
-    stays = {entry for entry in moved if entry.context in renamed.values()} & set(added)
-    return [entry for entry in moved if entry not in stays], [entry for entry in added if entry not in stays]
+    others = [entry for entry in removed if entry.line not in renamed]
+    moved = [FrrEntry(renamed.get(entry.context, entry.context), entry.line) for entry in others]
+    kept = {entry for entry in moved if entry.context in renamed.values()} & set(added)
+    return [entry for entry in moved if entry not in kept], [entry for entry in added if entry not in kept]
 
 
 def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
@@ -143,25 +152,43 @@ def _additions(added: Iterable[FrrEntry]) -> Iterator[_Command]:
 
 
 def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterator[_Command]:
-    merged = {(one.context, slot(one.line)) for one in (*removed, *added) if CLEARED_FIRST.match(one.line)}
-    overwritten = {(entry.context, slot(entry.line)) for entry in added} - merged
-    going = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
-    gone = set(going)
-    going = [entry for entry in going if FrrEntry(entry.context, taken_along_by(entry.line)) not in gone]
-    headers = {(*entry.path, entry.line) for entry in going}
-    before, after = _definitions(removed), _definitions(added)
-    again = {owner(entry) for entry in set(removed) & set(added)}
-    renewed = {who for who in before.keys() & after.keys() if before[who] != after[who] or who in again}
-    leaving = (before.keys() - after.keys()) | renewed
-    yield from _neighbors(leaving, renewed, removed, headers)
+    removable = _not_overwritten(removed, added)
+    headers = {(*entry.path, entry.line) for entry in removable}
+    before = _definitions(removed)
+    after = _definitions(added)
+    # A line that is removed and added alike belongs to a neighbor that is created anew.
+    recreated = _redefined(before, after)
+    unchanged = {owner(entry) for entry in set(removed) & set(added)}
+    recreated |= {neighbor for neighbor in before.keys() & after.keys() if neighbor in unchanged}
+    leaving = (before.keys() - after.keys()) | recreated
+    yield from _neighbors(leaving, recreated, removed, headers)
+    single = [entry for entry in removable if owner(entry) not in leaving and not _is_covered(entry, headers)]
+    yield from _line_removals(single, removed, added)
+
+
+def _not_overwritten(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> list[FrrEntry]:
+    """Return the removed lines that need a command: no added line replaces them, nor does another removal."""
+    overwritten = {(entry.context, slot(entry.line)) for entry in added} - _merged_slots(removed, added)
+    removable = [entry for entry in removed if (entry.context, slot(entry.line)) not in overwritten]
+    lines = set(removable)
+    return [entry for entry in removable if FrrEntry(entry.context, taken_along_by(entry.line)) not in lines]
+
+
+def _merged_slots(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> set[tuple[str, str]]:
+    lines = chain(removed, added)
+    return {(entry.context, slot(entry.line)) for entry in lines if CLEARED_FIRST.match(entry.line)}
+
+
+def _line_removals(
+    entries: Iterable[FrrEntry], removed: Sequence[FrrEntry], added: Sequence[FrrEntry]
+) -> Iterator[_Command]:
     in_the_way = _lines_in_the_way(removed, added)
     new_router = any(entry.line.startswith("router bgp ") for entry in added)
-    for number, entry in enumerate(going):
-        if _is_covered(entry, headers) or owner(entry) in leaving:
-            continue
-        # FRR removes no default instance while those of VRFs are there that need it.
-        last = entry.line.startswith("router bgp ") and " vrf " not in entry.line
-        if entry.line.startswith("router bgp ") and new_router:
+    for number, entry in enumerate(entries):
+        is_router = entry.line.startswith("router bgp ")
+        # FRR keeps the default instance as long as instances of VRFs need it.
+        last = is_router and " vrf " not in entry.line
+        if is_router and new_router:
             yield _Command(0, (0, (), last, number), _no(entry))
         elif in_the_way(entry):
             yield _Command(1, (*_forward(entry), -1, number), _no(entry))
@@ -172,25 +199,24 @@ def _removals(removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> Iterato
 
 
 def _neighbors(
-    leaving: Iterable[Owner], renewed: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
+    leaving: Iterable[Owner], recreated: Iterable[Owner], removed: Sequence[FrrEntry], headers: set[tuple[str, ...]]
 ) -> Iterator[_Command]:
-    """Yield one command for each neighbor or group that goes; members go before their group."""
+    """Yield one command for each neighbor or group to remove; members are removed before their group."""
     lines: dict[Owner, list[str]] = {}
     for entry in removed:
-        who = owner(entry)
-        if who and defined_neighbor(entry.line):
-            lines.setdefault(who, []).append(entry.line)
-    # A group that comes again takes its members along, so all of them go before it.
-    early = {router for router, _ in renewed}
+        neighbor = owner(entry)
+        if neighbor and defined_neighbor(entry.line):
+            lines.setdefault(neighbor, []).append(entry.line)
+    # Adding a group again needs all of its members removed before it.
+    early = {router for router, _ in recreated}
     for router, name in leaving:
         if (router,) in headers:
             continue
         definitions = lines[router, name]
         group = any(is_group(line) for line in definitions)
         command = FrrEntry(router, _no_neighbor(name, definitions, group=group))
-        place = (1, natural_key(router), group, natural_key(name))
         if router in early:
-            yield _Command(0, place, command)
+            yield _Command(0, (1, natural_key(router), group, natural_key(name)), command)
         else:
             definition = f"neighbor {name} peer-group" if group else f"neighbor {name} remote-as 1"
             yield _Command(2, (*_backward(FrrEntry(router, definition)), -1, natural_key(name)), command)
@@ -205,24 +231,28 @@ def _no_neighbor(name: str, definitions: Iterable[str], *, group: bool) -> str:
 
 
 def _lines_in_the_way(removed: Iterable[FrrEntry], added: Sequence[FrrEntry]) -> Callable[[FrrEntry], bool]:
-    """Return a test for lines that FRR would keep or prefer instead of a line to add.
-
-    A list line under a taken number keeps parts of the old one, and one that the list has under another number is
-    ignored (FRR 8.4); a route to nowhere is refused beside a nexthop, and the other way; what a group loses its members
-    lose, also what they are to have themselves. Such lines go right before.
-    """
-    merged = {(one.context, slot(one.line)) for one in (*removed, *added) if CLEARED_FIRST.match(one.line)}
-    slots = {(entry.context, slot(entry.line)) for entry in added} & merged
-    contents = {(parts.name, parts.content) for parts in (list_entry(entry.line) for entry in added) if parts}
+    """Return a test for lines that FRR would keep or prefer over a line to add; they are removed right before it."""
+    slots = {(entry.context, slot(entry.line)) for entry in added} & _merged_slots(removed, added)
+    list_entries = {list_entry(entry.line) for entry in added} - {None}
     routes = {(entry.context, route_prefix(entry.line)) for entry in added}
-    of_peers = {(entry.context, _without_name(entry.line)) for entry in added}
+    of_neighbors = {(entry.context, _without_name(entry.line)) for entry in added}
 
     def in_the_way(entry: FrrEntry) -> bool:
-        parts, route = list_entry(entry.line), route_prefix(entry.line)
-        same_content = parts is not None and (parts.name, parts.content) in contents
-        excludes = route is not None and (entry.context, (route[0], not route[1])) in routes
-        inherited = _of_group(entry.line) and (entry.context, _without_name(entry.line)) in of_peers
-        return same_content or excludes or inherited or (entry.context, slot(entry.line)) in slots
+        # A list line under a taken number keeps parts of the old one.
+        if (entry.context, slot(entry.line)) in slots:
+            return True
+        # A list line that the list has under another number is ignored (FRR 8.4).
+        if list_entry(entry.line) in list_entries:
+            return True
+        # What a group loses its members lose, also what they are to have themselves.
+        if _of_group(entry.line) and (entry.context, _without_name(entry.line)) in of_neighbors:
+            return True
+        route = route_prefix(entry.line)
+        if route is None:
+            return False
+        # A blackhole is refused beside a next hop, and a next hop beside a blackhole.
+        prefix, drops = route
+        return (entry.context, (prefix, not drops)) in routes
 
     return in_the_way
 
@@ -236,11 +266,14 @@ def _of_group(line: str) -> bool:
 
 def _without_name(line: str) -> str:
     """Return a neighbor's line without the neighbor, empty for another line."""
-    return line.split(" ", 2)[2] if line.startswith("neighbor ") and line.count(" ") > 1 else ""
+    words = line.split(" ", 2)
+    if words[0] != "neighbor" or len(words) < 3:
+        return ""
+    return words[2]
 
 
 def _is_covered(entry: FrrEntry, headers: set[tuple[str, ...]]) -> bool:
-    """Tell whether a line goes with a context that goes."""
+    """Tell whether a line is removed together with one of its contexts."""
     path = entry.path
     return any(path[:depth] in headers for depth in range(1, len(path) + 1))
 
@@ -250,15 +283,17 @@ def _no(entry: FrrEntry) -> FrrEntry:
 
 
 def _forward(entry: FrrEntry) -> tuple[object, ...]:
-    """Order what comes: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
+    """Order additions: kinds, then blocks by name, plain lines before inner contexts, then by meaning."""
     kind, depth, meaning = rank(entry)
+    block = (*entry.path, entry.line)[0]
     numbered = list_entry(entry.line)
-    block = natural_key(numbered.name if numbered else (*entry.path, entry.line)[0])
-    return kind, block, depth, natural_key(entry.context), meaning
+    if numbered:
+        block = numbered.name
+    return kind, natural_key(block), depth, natural_key(entry.context), meaning
 
 
 def _backward(entry: FrrEntry) -> tuple[object, ...]:
-    """Order what goes: the opposite of what comes."""
+    """Order removals: the opposite of additions."""
     kind, depth, meaning = rank(entry)
     block = natural_key(entry.path[0]) if entry.context else ()
     return -kind, block, -depth, natural_key(entry.context), -meaning

@@ -1,7 +1,7 @@
-"""FRR's configuration as an ordered set of lines in their contexts, the same for what we render and what FRR prints.
+"""FRR's configuration as an ordered set of lines in their contexts, the same for rendered files and for FRR's output.
 
 FRR prints a configuration in its own order, adds lines, leaves out defaults and rewrites some forms, differently from
-version to version. ``parse_frr`` removes these differences; the tables below are all that it knows about them.
+version to version. ``parse_frr`` removes these differences by the tables below.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import chain
 
 from railweave.sonic.frr.drain_lines import binding, is_drain_line, separate
 from railweave.sonic.frr.lines import (
@@ -70,10 +71,10 @@ _VERSION_NUMBER = re.compile(r"(\d+)\.(\d+)")
 _VRF_BLOCK = re.compile(r"vrf \S+")
 
 IMPLICIT = re.compile(r"(address-family|interface|vrf|line vty|segment-routing|traffic-eng)( |$)|bfd$")
-"""Contexts that are there whether or not anything stands in them.
+"""Contexts that exist whether or not they have lines.
 
 pathd prints ``segment-routing`` with ``traffic-eng`` in it as soon as it runs, and is the only daemon that prints
-something without being told (all daemons of FRR 8.4 and 10.3 run with an empty configuration).
+lines without any configuration (all daemons of FRR 8.4 and 10.3 run with an empty one).
 """
 
 _OPENER = re.compile(r"(router|address-family|route-map|interface|vrf|bfd|line vty|key chain|segment-routing)( |$)")
@@ -85,7 +86,7 @@ _INSIDE = (
     (re.compile(r"address-family "), re.compile(rf"(no )?({_ROUTER_WORDS}|import|export|table-map)( |$)")),
     (re.compile(r"route-map "), re.compile(r"(no )?(match|set|call|on-match|continue|description)( |$)")),
 )
-"""What belongs to the context above even in a file without indentation."""
+"""Lines that belong to the context above even in a file without indentation."""
 
 _LIST_LINE = re.compile(
     r"(?P<name>((ip|ipv6) prefix-list|(ip |ipv6 )?access-list|bgp as-path access-list"
@@ -119,9 +120,9 @@ def parse_frr(text: str) -> FrrDocument:
     version = ""
     for entry in read_lines(text):
         kind = _kind(entry)
-        if kind is _Kind.COMPARED:
+        if kind is _LineKind.COMPARED:
             entries.append(entry)
-        elif kind is _Kind.SYSTEM:
+        elif kind is _LineKind.SYSTEM:
             system.append(entry.line)
         elif entry.line.startswith("frr version "):
             version = entry.line.removeprefix("frr version ")
@@ -137,25 +138,27 @@ def parse_frr(text: str) -> FrrDocument:
 
 
 def with_lines(document: FrrDocument, removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> FrrDocument:
-    """Return ``document`` after the lines of a difference went and came."""
-    gone = frozenset(removed)
-    return replace(document, entries=(*(entry for entry in document.entries if entry not in gone), *added))
+    """Return ``document`` after the lines of a difference are removed and added."""
+    removed = frozenset(removed)
+    return replace(document, entries=(*(entry for entry in document.entries if entry not in removed), *added))
 
 
 def is_foreign(entry: FrrEntry) -> bool:
-    """Tell whether a line is never compared: none of the routing's, or of a drain."""
+    """Tell whether a line is never compared: it is not about routing, or drains."""
     return _says_nothing(entry) or _is_system(entry) or is_drain_line(entry.context, entry.line)
 
 
 def never_compared(running: FrrDocument | None, after: FrrDocument | None = None) -> str:
     """Return the pattern of what ``frr_difference`` never compares, for the program on the switch that runs this.
 
-    It is matched against a line after all that it stands under, joined by ``JOIN``. Lines that drain are compared
-    there: a drain is a transaction of its own. Those of TSA are not, whether or not it is on: it may be turned on and
-    off while a change waits for its confirmation.
+    It is matched against a line with its contexts before it, joined by ``JOIN``. Lines that drain are compared there: a
+    drain is a transaction of its own. Those of TSA are not, whether or not it is on: it may be turned on and off while
+    a change waits for its confirmation.
     """
+    documents = [document for document in (running, after) if document is not None]
+    entries = chain.from_iterable(document.entries for document in documents)
     version = running.version if running else ""
-    entries = (*(running.entries if running else ()), *(after.entries if after else ()))
+    # A pattern without alternatives would match everything; (?!) matches nothing.
     implied = "|".join(map(re.escape, sorted(_implied(version)))) or "(?!)"
     whole_blocks = SYSTEM.pattern.replace("$", f"(?:{JOIN}|$)")
     return (
@@ -164,26 +167,28 @@ def never_compared(running: FrrDocument | None, after: FrrDocument | None = None
     )
 
 
-class _Kind(Enum):
-    """What a line is to a comparison."""
+class _LineKind(Enum):
+    """How a comparison treats a line."""
 
     COMPARED = auto()
     SYSTEM = auto()
     IGNORED = auto()
 
 
-# What runs on a switch and what is intended have nearly all of their lines in common.
+# The running and the intended configuration of a switch have nearly all of their lines in common.
 @lru_cache(maxsize=8192)
-def _kind(entry: FrrEntry) -> _Kind:
+def _kind(entry: FrrEntry) -> _LineKind:
     if _says_nothing(entry):
-        return _Kind.IGNORED
+        return _LineKind.IGNORED
     if _is_system(entry):
-        return _Kind.SYSTEM
-    return _Kind.IGNORED if IMPLICIT.match(entry.line) else _Kind.COMPARED
+        return _LineKind.SYSTEM
+    if IMPLICIT.match(entry.line):
+        return _LineKind.IGNORED
+    return _LineKind.COMPARED
 
 
 def _says_nothing(entry: FrrEntry) -> bool:
-    # Most lines are a neighbor's, each of its own: a look at the first letters spares them the patterns.
+    # Most lines are of neighbors and all different; their first word spares them the patterns.
     if entry.line.startswith("neighbor ") and not entry.line.endswith(" (null)"):
         return False
     return OMITTED.match(entry.line) is not None
@@ -199,28 +204,42 @@ def _is_system_block(top: str) -> bool:
 
 
 def read_lines(text: str) -> Iterator[FrrEntry]:
-    """Yield every line in its context, comments and exits dropped, forms rewritten, nothing left out.
+    """Yield every line in its context and in the spelling of ``spelling``, without comments and exits.
 
     Indentation gives the context, and where there is none the words do, as in vtysh itself.
     """
+    # The indentation and text of the lines that may be contexts of the next one, outermost first.
     stack: list[tuple[int, str]] = []
     context = ""
     for raw in text.splitlines():
         indent, line = _read(raw)
         if not line:
             continue
+        # Two letters spare most lines the pattern: a fabric has a million of them.
         if line[0] in "eq" and _EXIT.match(line):
             _leave(stack, indent)
-            context = JOIN.join(opened for _, opened in stack)
+            context = _context(stack)
             continue
         if _is_beside_the_last(stack, indent):
             stack[-1] = (indent, line)
         else:
-            while stack and stack[-1][0] >= indent and not (stack[-1][0] == indent and _inside(stack[-1][1], line)):
-                stack.pop()
-            context = JOIN.join(opened for _, opened in stack)
+            _close(stack, indent, line)
+            context = _context(stack)
             stack.append((indent, line))
         yield _entry(context, line)
+
+
+def _context(stack: list[tuple[int, str]]) -> str:
+    return JOIN.join(line for _, line in stack)
+
+
+def _close(stack: list[tuple[int, str]], indent: int, line: str) -> None:
+    """Remove the lines from the stack that are no context of ``line``."""
+    while stack:
+        last_indent, last = stack[-1]
+        if last_indent < indent or (last_indent == indent and _inside(last, line)):
+            return
+        stack.pop()
 
 
 # A switch's texts are read one after the other, and have most of their lines in common.
@@ -234,11 +253,14 @@ def _read(raw: str) -> tuple[int, str]:
 
 @lru_cache(maxsize=8192)
 def _entry(context: str, line: str) -> FrrEntry:
-    """Return a line where FRR keeps it: what is of an address family may stand in the router, a VRF behind a route."""
-    if context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
+    """Return a line in the context in which FRR prints it."""
+    if not context:
+        in_vrf = _ROUTE_IN_VRF.match(line)
+        if in_vrf:
+            return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}")
+    elif context.startswith("router bgp ") and JOIN not in context and _is_of_family(line):
         return FrrEntry(f"{context}{JOIN}{_FIRST_FAMILY}", line)
-    in_vrf = None if context else _ROUTE_IN_VRF.match(line)
-    return FrrEntry(f"vrf {in_vrf['vrf']}", f"{in_vrf['route']}{in_vrf['rest']}") if in_vrf else FrrEntry(context, line)
+    return FrrEntry(context, line)
 
 
 _FIRST_FAMILY = "address-family ipv4 unicast"
@@ -266,10 +288,11 @@ _ROUTE_IN_VRF = re.compile(r"(?P<route>(no )?(ip|ipv6) route .+?) vrf (?P<vrf>\S
 
 
 def _is_beside_the_last(stack: list[tuple[int, str]], indent: int) -> bool:
-    """Tell whether a line stands in the same context as the one before, as most lines do."""
+    """Tell whether a line is in the same context as the one before, as most lines are."""
     if len(stack) < 2 or stack[-1][0] != indent or stack[-2][0] >= indent:
         return False
     last = stack[-1][1]
+    # Lines of neighbors open no context, and are most lines.
     return last.startswith("neighbor ") or _OPENER.match(last) is None
 
 
@@ -286,23 +309,23 @@ def _inside(opened: str, line: str) -> bool:
 
 
 def normalize(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
-    """Return the lines as FRR would print them: numbered, without what is the default anyway, each once."""
-    numbered = dict.fromkeys(_numbered(_whole(entries)))
+    """Return the lines as FRR would print them: lists numbered, defaults left out, each line once."""
+    numbered = dict.fromkeys(_numbered(_complete(entries)))
     quiet = {entry.path[:1] for entry in numbered if entry.line == _NO_DEFAULT_ACTIVE}
     groups = _groups(numbered)
     numbers = _numbers_of_groups(numbered) if groups else {}
-    return tuple(
-        entry
-        for entry in without_implied(numbered, version)
-        if not (
-            _is_unsaid(entry.line)
-            or (
-                entry.line.endswith(" activate")
-                and (_is_active_anyway(entry, quiet) or _is_inactive_anyway(entry, quiet, groups, numbered))
-            )
-            or (groups and _may_be_inherited(entry.line) and _is_inherited(entry, groups, numbered, numbers))
-        )
-    )
+    printed: list[FrrEntry] = []
+    for entry in without_implied(numbered, version):
+        line = entry.line
+        if _is_unsaid(line):
+            continue
+        # The last word and a cached look spare most lines the costlier questions.
+        if line.endswith(" activate") and _is_default_activation(entry, quiet, groups, numbered):
+            continue
+        if groups and _may_be_inherited(line) and _is_inherited(entry, groups, numbered, numbers):
+            continue
+        printed.append(entry)
+    return tuple(printed)
 
 
 @lru_cache(maxsize=8192)
@@ -310,7 +333,7 @@ def _is_unsaid(line: str) -> bool:
     return is_default_on(line) or is_default_value(line)
 
 
-def _whole(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
+def _complete(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
     """Yield the lines with those that FRR prints beside one of them."""
     for entry in entries:
         if has_more_beside(entry.line):
@@ -324,22 +347,28 @@ _Groups = Mapping[tuple[str, str], str]
 
 
 def _groups(entries: Iterable[FrrEntry]) -> _Groups:
-    found: dict[tuple[str, str], str] = {}
+    groups: dict[tuple[str, str], str] = {}
     for entry in entries:
-        group = membership(entry.line) if " peer-group " in entry.line else None
-        if group is not None and entry.context:
-            found[entry.path[0], str(neighbor_of(entry.line))] = group
-    return found
+        if " peer-group " not in entry.line or not entry.context:
+            continue
+        group = membership(entry.line)
+        if group is not None:
+            groups[entry.path[0], str(neighbor_of(entry.line))] = group
+    return groups
 
 
 def _numbers_of_groups(entries: Iterable[FrrEntry]) -> _Groups:
     """Return the AS number of each peer group that has one, by its router and name."""
-    entries = list(entries)
-    names = {
-        (entry.path[0], str(neighbor_of(entry.line))) for entry in entries if entry.context and is_group(entry.line)
-    }
-    found = ((entry, neighbor_of(entry.line)) for entry in entries if " remote-as " in entry.line and entry.context)
-    return {(one.path[0], str(name)): one.line for one, name in found if (one.path[0], name) in names}
+    groups: set[tuple[str, str]] = set()
+    numbers: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        if not entry.context:
+            continue
+        if is_group(entry.line):
+            groups.add((entry.path[0], str(neighbor_of(entry.line))))
+        elif " remote-as " in entry.line:
+            numbers[entry.path[0], str(neighbor_of(entry.line))] = entry.line
+    return {peer: line for peer, line in numbers.items() if peer in groups}
 
 
 _INHERITED = re.compile(
@@ -356,8 +385,8 @@ def _may_be_inherited(line: str) -> bool:
 
 
 def _is_inherited(entry: FrrEntry, groups: _Groups, entries: Container[FrrEntry], numbers: _Groups) -> bool:
-    match = _INHERITED.match(entry.line) if entry.context else None
-    if match is None:
+    match = _INHERITED.match(entry.line)
+    if match is None or not entry.context:
         return False
     group = groups.get((entry.path[0], match["peer"]), "")
     if match["what"].startswith("remote-as "):
@@ -365,26 +394,31 @@ def _is_inherited(entry: FrrEntry, groups: _Groups, entries: Container[FrrEntry]
     return bool(group) and FrrEntry(entry.context, f"neighbor {group} {match['what']}") in entries
 
 
-def _is_inactive_anyway(
+def _is_default_activation(
     entry: FrrEntry, quiet: Container[tuple[str, ...]], groups: _Groups, entries: Container[FrrEntry]
 ) -> bool:
-    """Tell whether a neighbor would not be active in its family without this line that says so."""
-    if not entry.line.startswith("no neighbor ") or not entry.line.endswith(" activate") or len(entry.path) < 2:
+    """Tell whether FRR leaves out an (in)activation; ``quiet`` are the routers with ``_NO_DEFAULT_ACTIVE``."""
+    path = entry.path
+    if not path:
         return False
-    if entry.path[-1] == _FIRST_FAMILY and entry.path[:1] not in quiet:
+    active_by_default = path[-1] == _FIRST_FAMILY and path[:1] not in quiet
+    if _ACTIVATE.match(entry.line):
+        return active_by_default
+    if active_by_default or len(path) < 2 or not entry.line.startswith("no neighbor "):
         return False
-    group = groups.get((entry.path[0], entry.line.split(" ")[2]))
+    # A member of a group that is active stays out of the family only by this line.
+    group = groups.get((path[0], entry.line.split(" ")[2]))
     return group is None or FrrEntry(entry.context, f"neighbor {group} activate") not in entries
 
 
 def without_implied(entries: Iterable[FrrEntry], version: str) -> tuple[FrrEntry, ...]:
-    """Return the lines without those of ``NEW_DEFAULTS`` that ``version`` does anyway; all where it is unknown."""
+    """Return the lines without those of ``NEW_DEFAULTS`` for ``version``; all lines where it is unknown."""
     implied = _implied(version)
-    return tuple(
-        entry
-        for entry in entries
-        if entry.line not in implied or not (entry.context == "" or _VRF_BLOCK.match(entry.context))
-    )
+    return tuple(entry for entry in entries if entry.line not in implied or not _is_top_or_vrf(entry.context))
+
+
+def _is_top_or_vrf(context: str) -> bool:
+    return not context or _VRF_BLOCK.match(context) is not None
 
 
 @lru_cache(maxsize=64)
@@ -397,71 +431,75 @@ def _implied(version: str) -> frozenset[str]:
 
 
 def _numbered(entries: Iterable[FrrEntry]) -> Iterator[FrrEntry]:
-    """Give each line of a list without a number the one FRR would: five more than the highest so far."""
+    """Yield the lines, those of lists with the number that FRR gives them."""
     highest: dict[str, int] = {}
     for entry in entries:
-        match = _LIST_LINE.match(entry.line) if not entry.context else None
+        match = None
+        if not entry.context:
+            match = _LIST_LINE.match(entry.line)
         if match is None:
             yield entry
             continue
-        last = highest.get(match["name"], 0)
-        number = int(match["seq"]) if match["seq"] else last + 5 - last % 5
-        highest[match["name"]] = max(last, number)
-        yield entry if match["seq"] else FrrEntry("", f"{match['name']} seq {number} {match['rest']}")
-
-
-def _is_active_anyway(entry: FrrEntry, quiet: Container[tuple[str, ...]]) -> bool:
-    return (
-        entry.line.endswith(" activate")
-        and _ACTIVATE.match(entry.line) is not None
-        and entry.path[-1:] == (_FIRST_FAMILY,)
-        and entry.path[:1] not in quiet
-    )
+        name = match["name"]
+        last = highest.get(name, 0)
+        if match["seq"]:
+            number = int(match["seq"])
+            yield entry
+        else:
+            # FRR takes the next multiple of five after the highest number so far.
+            number = last + 5 - last % 5
+            yield FrrEntry("", f"{name} seq {number} {match['rest']}")
+        highest[name] = max(last, number)
 
 
 def render_frr(document: FrrDocument) -> str:
-    """Return a configuration file: what is referred to before what refers to it, contexts closed, FRR's own layout."""
-    version = [f"frr version {document.version}"] if document.version else []
-    system = [line for line in document.system if not _is_kernel_state(line)]
-    ordered = sorted([*_without_held_maps(document), *_standing(document)], key=_place)
-    return "\n".join([*version, "frr defaults traditional", *system, "!", *write_lines(ordered), "end"]) + "\n"
+    """Return a configuration file in FRR's layout: lines before the lines that refer to them, contexts closed."""
+    header = ["frr defaults traditional"]
+    if document.version:
+        header.insert(0, f"frr version {document.version}")
+    # zebra prints the kernel's forwarding as it is; a file with it would freeze that state.
+    system = [line for line in document.system if not line.endswith("forwarding")]
+    ordered = sorted([*_without_replaced_maps(document), *_operational_lines(document)], key=_place)
+    return "\n".join([*header, *system, "!", *write_lines(ordered), "end"]) + "\n"
 
 
-def _without_held_maps(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines but for the route-maps of neighbors that a drain holds the place of."""
-    held = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
+def _without_replaced_maps(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines without the route-maps of neighbors that a drain replaces."""
+    bindings = map(binding, document.drain)
+    replaced = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
     for entry in document.entries:
         words = entry.line.split()
         is_map = len(words) == 5 and words[0] == "neighbor" and words[2] == "route-map"
-        if not (is_map and (entry.context, words[1], words[4]) in held):
+        if not (is_map and (entry.context, words[1], words[4]) in replaced):
             yield entry
 
 
-def _standing(document: FrrDocument) -> Iterator[FrrEntry]:
-    """Yield the lines that drain, and those of TSA, but for routers, neighbors and route-maps that are gone."""
+def _operational_lines(document: FrrDocument) -> Iterator[FrrEntry]:
+    """Yield the lines of drains and of TSA whose routers, neighbors and route-maps exist."""
     maps = {entry.line.split()[1] for entry in document.entries if entry.line.startswith("route-map ")}
-    yield from (entry for entry in document.maintenance if (entry.context or entry.line).split()[1] in maps)
+    for entry in document.maintenance:
+        if (entry.context or entry.line).split()[1] in maps:
+            yield entry
+    if not document.drain:
+        return
     routers = {entry.line for entry in document.entries if entry.line.startswith("router ")}
     neighbors = {(entry.context, defined_neighbor(entry.line)) for entry in document.entries}
     for entry in document.drain:
         bound = binding(entry)
-        router = entry.path[0] if entry.context else ""
+        router = entry.context.partition(JOIN)[0]
         if router.startswith("router ") and router not in routers:
             continue
         if bound is None or (router, bound.peer) in neighbors:
             yield entry
 
 
-def _is_kernel_state(line: str) -> bool:
-    return line.endswith("forwarding")
-
-
 def _place(entry: FrrEntry) -> tuple[object, ...]:
     """Order whole top-level blocks, then inside each the plain lines before the inner contexts."""
-    path = (*entry.path, entry.line)
-    top = rank(FrrEntry("", path[0]))[0]
-    header = natural_key(path[0]) if top in _BLOCKS else ()
-    return (top, header, natural_key(entry.context) if len(path) > 1 else (), *rank(entry)[1:])
+    first = (*entry.path, entry.line)[0]
+    top = rank(FrrEntry("", first))[0]
+    block = natural_key(first) if top in _BLOCKS else ()
+    context = natural_key(entry.context) if entry.context else ()
+    return (top, block, context, *rank(entry)[1:])
 
 
 _BLOCKS = (0, 1, 2, 4)
@@ -478,13 +516,16 @@ def write_lines(entries: Iterable[FrrEntry]) -> Iterator[str]:
         for depth in range(shared, len(path)):
             yield " " * depth + path[depth]
         yield " " * len(path) + entry.line
-        open_path = (*path, entry.line) if _OPENER.match(entry.line) else path
+        open_path = path
+        if _OPENER.match(entry.line):
+            open_path = (*path, entry.line)
     yield from _exits(open_path, 0)
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def _shared(path: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """Return how many contexts two paths have in common."""
     count = 0
-    for left, right in zip(one, other, strict=False):
+    for left, right in zip(path, other, strict=False):
         if left != right:
             break
         count += 1
@@ -492,6 +533,10 @@ def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def _exits(path: tuple[str, ...], depth: int) -> Iterator[str]:
+    """Yield the commands that leave the contexts of ``path`` below ``depth``, innermost first."""
     for level in range(len(path) - 1, depth - 1, -1):
-        word = "exit-address-family" if path[level].startswith("address-family") else "exit"
-        yield " " * level + word
+        # vtysh leaves a family by a command of its own.
+        if path[level].startswith("address-family"):
+            yield " " * level + "exit-address-family"
+        else:
+            yield " " * level + "exit"

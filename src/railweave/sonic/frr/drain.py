@@ -1,9 +1,9 @@
 """Taking traffic off a switch, or off some of its links, by BGP while all sessions stay up (RFC 8326).
 
-The whole switch: ``bgp graceful-shutdown`` makes FRR announce everything with the community 65535:0, which receivers
-answer with local preference 0, and give what it receives local preference 0. Some links: a route-map in each direction
+The whole switch: ``bgp graceful-shutdown`` makes FRR announce everything with the community 65535:0, to which receivers
+give local preference 0, and give all received routes local preference 0. Some links: a route-map in each direction
 that calls the one in force and then adds the same community and preference; the community travels on, so the switches
-behind prefer other ways to what is beyond the link. Both need another way: then nothing is lost (run on FRR 8.4.4).
+behind prefer other paths to what is beyond the link. With another path no packet is lost (run on FRR 8.4.4).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 WHOLE = ("*",)
-"""What ``drained_peers`` says of a switch that is drained as a whole."""
+"""The result of ``drained_peers`` for a switch that is drained as a whole."""
 
 _WAYS = ("in", "out")
 _COMMUNITY = "set community graceful-shutdown additive"
@@ -36,7 +36,7 @@ _COMMUNITY = "set community graceful-shutdown additive"
 def drain_text(document: FrrDocument, peers: Sequence[str] | None) -> str:
     """Return the text for ``vtysh -f`` that drains these BGP peers; None or ``("*",)`` drains the whole switch.
 
-    Peers that FRR does not have carry nothing and are passed over; empty text: there is nothing left to drain.
+    Peers that FRR does not have carry nothing and are skipped; the text is empty where nothing is left to drain.
     """
     return _text(_missing(document, peers))
 
@@ -57,7 +57,7 @@ def undrain_text(document: FrrDocument, kept: Collection[FrrEntry] = ()) -> str:
 
 
 def redrained(document: FrrDocument, removed: Sequence[FrrEntry], added: Sequence[FrrEntry]) -> FrrDocument | None:
-    """Return ``document`` after lines that drain went and came; None where others did, too."""
+    """Return ``document`` after a change of drain lines; None where the change has other lines, too."""
     for entry in (*removed, *added):
         bound = binding(entry)
         if not is_drain_line(entry.context, entry.line) or (bound is not None and bound.own):
@@ -69,8 +69,8 @@ def drained_peers(document: FrrDocument) -> tuple[str, ...]:
     """Return the BGP peers that are drained, in natural order; ``("*",)`` for the whole switch, ``()`` for none."""
     if any(entry.line == WHOLE_LINE for entry in document.drain):
         return WHOLE
-    bound = (binding(entry) for entry in document.drain)
-    return tuple(sorted({one.peer for one in bound if one is not None}, key=natural_key))
+    bindings = (binding(entry) for entry in document.drain)
+    return tuple(sorted({bound.peer for bound in bindings if bound is not None}, key=natural_key))
 
 
 def is_whole(peers: Collection[str] | None) -> bool:
@@ -79,30 +79,32 @@ def is_whole(peers: Collection[str] | None) -> bool:
 
 
 def _text(entries: Iterable[FrrEntry]) -> str:
-    lines = list(write_lines(entries))
-    return "\n".join([*lines, ""]) if lines else ""
+    return "".join(f"{line}\n" for line in write_lines(entries))
 
 
 def _missing(document: FrrDocument, peers: Sequence[str] | None) -> list[FrrEntry]:
-    """Return the lines that drain and are not there, in an order that can be applied."""
+    """Return the drain lines that are not there yet, in an order that can be applied."""
     present = set(document.drain)
     if any(entry.line == WHOLE_LINE for entry in present):
         return []
     if is_whole(peers):
-        routers = [entry.line for entry in document.entries if entry.line.startswith("router bgp ")]
-        return [FrrEntry(router, WHOLE_LINE) for router in routers]
-    bindings = {entry: called for entry, called in _bindings(document, frozenset(peers or ())) if entry not in present}
-    maps = dict.fromkeys(line for entry, called in bindings.items() for line in _route_map(entry, called))
-    return [*(entry for entry in maps if entry not in present), *bindings]
+        return [FrrEntry(router, WHOLE_LINE) for router in _routers(document)]
+    bindings = [bound for bound in _bindings(document, frozenset(peers or ())) if bound[0] not in present]
+    maps: dict[FrrEntry, None] = {}
+    for entry, called in bindings:
+        maps.update(dict.fromkeys(_route_map(entry, called)))
+    return [*(entry for entry in maps if entry not in present), *(entry for entry, _ in bindings)]
+
+
+def _routers(document: FrrDocument) -> list[str]:
+    return [entry.line for entry in document.entries if entry.line.startswith("router bgp ")]
 
 
 def _route_map(bound: FrrEntry, called: str) -> Iterator[FrrEntry]:
-    """Yield the route-map of a binding, which lets the one in force decide and then marks what it lets through.
-
-    Its entries begin at 100: SONiC's TSA writes its own below into the route-maps that it finds.
-    """
+    """Yield the route-map of a binding: it calls the one in force and marks the routes that this permits."""
     _, _, _, name, way = bound.line.split()
     header = f"route-map {name} permit"
+    # SONiC's TSA writes its own entries, up to 40, into the route-maps that it finds.
     yield FrrEntry("", f"{header} 100")
     if called:
         yield FrrEntry(f"{header} 100", f"call {called}")
@@ -114,48 +116,58 @@ def _route_map(bound: FrrEntry, called: str) -> Iterator[FrrEntry]:
 
 
 def _bindings(document: FrrDocument, peers: Collection[str]) -> Iterator[tuple[FrrEntry, str]]:
-    """Yield the lines that put our route-maps before those in force, for each address family that a peer talks.
+    """Yield the lines that put our route-maps before those in force, for each address family that a peer uses.
 
     Each comes with the name of the route-map in force, empty where there is none.
     """
-    drained = {(one.context, one.peer, one.way) for one in map(binding, document.drain) if one is not None}
-    for router in (entry.line for entry in document.entries if entry.line.startswith("router bgp ")):
+    for router in _routers(document):
         groups = _neighbors(document, router)
+        present_peers = sorted(peers & groups.keys(), key=natural_key)
         for context in _families(document, router):
             lines = {entry.line for entry in document.entries if entry.context == context}
-            for peer in sorted(peers & groups.keys(), key=natural_key):
-                if not _talks(lines, peer, groups[peer]) and not _talks_anyway(document, context):
-                    continue
-                for way in _WAYS:
-                    if (context, peer, way) not in drained:
-                        own, inherited = _map_of(lines, peer, way), _map_of(lines, groups[peer], way)
-                        name = map_name(own, inherited, way)
-                        yield FrrEntry(context, f"neighbor {peer} route-map {name} {way}"), own or inherited
+            default = _is_active_by_default(document, context)
+            for peer in present_peers:
+                if default or _is_active(lines, peer, groups[peer]):
+                    yield from _bindings_of_peer(document, context, lines, peer, groups[peer])
+
+
+def _bindings_of_peer(
+    document: FrrDocument, context: str, lines: Collection[str], peer: str, group: str
+) -> Iterator[tuple[FrrEntry, str]]:
+    bindings = map(binding, document.drain)
+    drained = {(bound.context, bound.peer, bound.way) for bound in bindings if bound is not None}
+    for way in _WAYS:
+        if (context, peer, way) in drained:
+            continue
+        own = _map_of(lines, peer, way)
+        inherited = _map_of(lines, group, way)
+        name = map_name(own, inherited, way)
+        yield FrrEntry(context, f"neighbor {peer} route-map {name} {way}"), own or inherited
 
 
 def _neighbors(document: FrrDocument, router: str) -> dict[str, str]:
     """Return the neighbors of an instance with their peer groups, empty for none; groups themselves are left out."""
-    found: dict[str, str] = {}
+    neighbors: dict[str, str] = {}
     for entry in document.entries:
         name = defined_neighbor(entry.line) if entry.context == router else None
         if name and not is_group(entry.line):
-            found[name] = membership(entry.line) or found.get(name, "")
+            neighbors[name] = membership(entry.line) or neighbors.get(name, "")
     groups = {neighbor_of(entry.line) for entry in document.entries if is_group(entry.line)}
-    return {name: group for name, group in found.items() if name not in groups}
+    return {name: group for name, group in neighbors.items() if name not in groups}
 
 
 def _families(document: FrrDocument, router: str) -> list[str]:
     start = f"{router}{JOIN}address-family "
-    found = dict.fromkeys(entry.context for entry in document.entries if entry.context.startswith(start))
-    return [*found] or [f"{start}ipv4 unicast"]
+    contexts = dict.fromkeys(entry.context for entry in document.entries if entry.context.startswith(start))
+    return [*contexts] or [f"{start}ipv4 unicast"]
 
 
-def _talks(lines: Collection[str], peer: str, group: str) -> bool:
+def _is_active(lines: Collection[str], peer: str, group: str) -> bool:
     return f"neighbor {peer} activate" in lines or (bool(group) and f"neighbor {group} activate" in lines)
 
 
-def _talks_anyway(document: FrrDocument, context: str) -> bool:
-    """Tell whether neighbors exchange IPv4 routes without being told: FRR's default."""
+def _is_active_by_default(document: FrrDocument, context: str) -> bool:
+    # FRR's ``bgp default ipv4-unicast`` is on.
     router, _, family = context.partition(JOIN)
     return family == "address-family ipv4 unicast" and (
         FrrEntry(router, "no bgp default ipv4-unicast") not in document.entries
@@ -171,14 +183,17 @@ def _map_of(lines: Iterable[str], name: str, way: str) -> str:
 
 
 def _removals(entries: Iterable[FrrEntry]) -> list[FrrEntry]:
-    """Return the commands that remove these lines: neighbors first, then the route-maps that nobody uses any more."""
+    """Return the commands that remove these lines: bindings first, then the route-maps, which nothing uses then."""
     commands: list[FrrEntry] = []
     maps: dict[str, None] = {}
     for entry in entries:
         bound = binding(entry)
-        if bound is not None:
-            own = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
-            commands.append(FrrEntry(entry.context, own if bound.own else f"no {entry.line}"))
+        if bound is not None and bound.own:
+            command = f"neighbor {bound.peer} route-map {bound.own} {bound.way}"
+            commands.append(FrrEntry(entry.context, command))
+        elif bound is not None:
+            # Without a route-map of its own a member uses its group's.
+            commands.append(FrrEntry(entry.context, f"no {entry.line}"))
         elif entry.line == WHOLE_LINE:
             commands.append(FrrEntry(entry.context, f"no {WHOLE_LINE}"))
         elif not entry.context:

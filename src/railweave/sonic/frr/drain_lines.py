@@ -1,4 +1,4 @@
-"""Which FRR lines drain a switch or some of its links: operational state, no part of a configuration.
+"""The FRR lines that drain a switch or some of its links: operational state, not configuration.
 
 A whole switch is drained by ``bgp graceful-shutdown`` (RFC 8326), a link by route-maps of ours that stand in the place
 of its peer group's and call them. FRR 8.4 has no ``neighbor … graceful-shutdown``; there, and later, a member's own
@@ -31,7 +31,7 @@ def map_name(own: str, inherited: str, way: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class DrainBinding:
     """A neighbor that has one of our route-maps; ``own`` is the one that it had itself, empty for its group's."""
 
     context: str
@@ -41,14 +41,20 @@ class Binding:
 
     @property
     def own(self) -> str:
-        """Return the route-map of the neighbor itself that the drain took the place of."""
-        return self.route_map.removeprefix(OWN_PREFIX) if self.route_map.startswith(OWN_PREFIX) else ""
+        """Return the neighbor's own route-map that the drain replaced."""
+        if not self.route_map.startswith(OWN_PREFIX):
+            return ""
+        return self.route_map.removeprefix(OWN_PREFIX)
 
 
-def binding(entry: FrrEntry) -> Binding | None:
+def binding(entry: FrrEntry) -> DrainBinding | None:
     """Return the neighbor that a line drains, or None."""
-    match = _BINDING.match(entry.line) if entry.context else None
-    return Binding(entry.context, match["peer"], match["map"], match["way"]) if match else None
+    if not entry.context:
+        return None
+    match = _BINDING.match(entry.line)
+    if match is None:
+        return None
+    return DrainBinding(entry.context, match["peer"], match["map"], match["way"])
 
 
 def is_drain_line(context: str, line: str) -> bool:
@@ -65,7 +71,10 @@ def is_drain_line(context: str, line: str) -> bool:
 
 
 def separate(entries: Iterable[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
-    """Return the configuration, with what a neighbor had itself in its place, and the lines that drain."""
+    """Return the configuration without the drain, and the lines that drain.
+
+    A neighbor's own route-map, which the drain replaced, is back in the configuration.
+    """
     kept: list[FrrEntry] = []
     drain: list[FrrEntry] = []
     for entry in entries:

@@ -145,16 +145,18 @@ class FrrEntry(NamedTuple):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Return the lines that lead to this one."""
-        return tuple(self.context.split(JOIN)) if self.context else ()
+        """Return the contexts of the line, outermost first."""
+        if not self.context:
+            return ()
+        return tuple(self.context.split(JOIN))
 
     @property
     def shown(self) -> str:
-        """Return the line as people and plans may see it."""
+        """Return the line for people and plans, secrets hidden."""
         return shown_frr(self.line)
 
     def __repr__(self) -> str:
-        """Return the entry as it may be shown."""
+        """Return the entry with secrets hidden."""
         return f"FrrEntry({self.context!r}, {self.shown!r})"
 
 
@@ -176,12 +178,14 @@ class ListEntry:
 def list_entry(line: str) -> ListEntry | None:
     """Return the parts of a numbered list line, or None."""
     match = _LIST_ENTRY.match(line)
-    return ListEntry(match["list"], match["content"]) if match else None
+    if match is None:
+        return None
+    return ListEntry(match["list"], match["content"])
 
 
 @lru_cache(maxsize=4096)
 def slot(line: str) -> str:
-    """Return what ``line`` sets: two lines of one context with the same slot cannot both be."""
+    """Return the setting that ``line`` makes: of two lines of one context and slot the later replaces the other."""
     for pattern in SINGLE_VALUED:
         match = pattern.match(line)
         if match:
@@ -191,8 +195,8 @@ def slot(line: str) -> str:
 
 @lru_cache(maxsize=8192)
 def is_default_on(line: str) -> bool:
-    """Tell whether ``line`` is what FRR does anyway and therefore never prints."""
-    # Lines of a neighbor are many and each its own, so the patterns are for those that may match.
+    """Tell whether ``line`` turns on a feature that is on by default, which FRR does not print."""
+    # Lines of neighbors are many and all different; these words spare most of them the patterns.
     if line.startswith("neighbor ") and not any(word in line for word in (" send-comm", " enforce-", " capability ")):
         return False
     return any(pattern.match(line) for pattern in DEFAULT_ON)
@@ -218,15 +222,19 @@ _ROUTE = re.compile(r"(?P<prefix>(ip|ipv6) route \S+) (?P<to>\S+)")
 
 
 def route_prefix(line: str) -> tuple[str, bool] | None:
-    """Return the prefix of a static route and whether it drops: FRR takes no nexthop beside a blackhole, or None."""
+    """Return the prefix of a static route and whether it drops packets; None for another line."""
     match = _ROUTE.match(line)
-    return (match["prefix"], match["to"] in ("blackhole", "reject")) if match else None
+    if match is None:
+        return None
+    return match["prefix"], match["to"] in ("blackhole", "reject")
 
 
 def taken_along_by(line: str) -> str:
     """Return the shorter line whose removal removes ``line`` too, empty where there is none."""
     shorter = " ".join(line.split(" ", 3)[:3])
-    return shorter if shorter != line and _TAKES_ALONG.match(shorter) else ""
+    if shorter == line or not _TAKES_ALONG.match(shorter):
+        return ""
+    return shorter
 
 
 def membership(line: str) -> str | None:
@@ -236,7 +244,7 @@ def membership(line: str) -> str | None:
 
 
 def neighbor_of(line: str) -> str | None:
-    """Return the neighbor or peer group that ``line`` speaks of, or None."""
+    """Return the neighbor or peer group that ``line`` is about, or None."""
     match = _NEIGHBOR.match(line)
     return match["name"] if match else None
 
@@ -249,16 +257,17 @@ def negated(line: str) -> str:
     if timer is not None:
         return f"{timer['name']} {_BFD_DEFAULTS[timer['name']]}"
     short = _REMOVED_WITHOUT_SECRET.match(line) or _REMOVED_BY_FEWER_WORDS.match(line)
-    return f"no {short['kept']}" if short else f"no {line}"
+    if short:
+        return f"no {short['kept']}"
+    return f"no {line}"
 
 
 # The lines of a switch are put in order some thirty times in a provisioning.
 @lru_cache(maxsize=4096)
 def rank(entry: FrrEntry) -> tuple[int, int, int]:
-    """Return where a line stands in a file that can be read from the top: what is referred to comes first.
-
-    Within an address family the policies of a neighbor come before its activation, so that no route passes in between.
-    """
+    """Return the place of a line in a file that FRR reads from the top: lines before the lines that refer to them."""
+    # In an address family a neighbor's policies (_LINE_RANK) come before its activation, so that no route passes
+    # in between.
     path = (*entry.path, entry.line)
     top = _first(_TOP_RANK, path[0])
     return top, len(path), _first(_LINE_RANK, entry.line)

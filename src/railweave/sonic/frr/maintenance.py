@@ -21,51 +21,66 @@ _INTERNAL = re.compile(r"_INTERNAL_|VOQ_")
 
 
 class Maintenance(StrEnum):
-    """What TSA made of a switch."""
+    """The maintenance mode of a switch, by CONFIG_DB and FRR together."""
 
     NONE = ""
     ON = "on"
+    # CONFIG_DB says maintenance, but FRR announces routes: bgpcfgd read it before FRR's file was loaded.
     NOT_APPLIED = "not applied"
-    """CONFIG_DB says maintenance, and FRR announces routes all the same: bgpcfgd read it before its file was loaded."""
+    # CONFIG_DB says normal, but FRR holds routes back: a file with TSA's lines was loaded.
     LEFT = "left behind"
-    """CONFIG_DB says normal, and FRR holds routes back all the same: a file with these lines was loaded."""
 
 
 def maintenance_of(entries: Iterable[FrrEntry], lines: Iterable[FrrEntry], *, tsa_enabled: bool) -> Maintenance:
-    """Return the state of a switch whose FRR holds ``entries`` and ``lines`` of TSA's."""
-    isolated = {match["name"] for entry in lines if (match := _ENTRY.match(entry.line))}
+    """Return the state of a switch whose FRR has ``entries`` and TSA's ``lines``."""
+    matches = [_ENTRY.match(entry.line) for entry in lines]
+    isolated = {match["name"] for match in matches if match}
     shifted = _shifted_maps(entries)
     if tsa_enabled:
-        return Maintenance.ON if shifted and shifted <= isolated else Maintenance.NOT_APPLIED
-    return Maintenance.LEFT if shifted & isolated else Maintenance.NONE
+        if shifted and shifted <= isolated:
+            return Maintenance.ON
+        return Maintenance.NOT_APPLIED
+    if shifted & isolated:
+        return Maintenance.LEFT
+    return Maintenance.NONE
 
 
 def separate_maintenance(entries: list[FrrEntry]) -> tuple[list[FrrEntry], list[FrrEntry]]:
-    """Return the configuration, and the lines that TSA wrote: of route-maps that have all its entries."""
+    """Return the configuration without TSA, and the lines that TSA wrote."""
+    # Nearly no switch is in maintenance; every one is parsed.
     if not any(entry.line.endswith(" deny 40") for entry in entries):
         return entries, []
-    found: dict[str, set[str]] = {}
+    isolated = _isolated_maps(entries)
+    others: list[FrrEntry] = []
+    written_by_tsa: list[FrrEntry] = []
     for entry in entries:
         match = _ENTRY.match(entry.context or entry.line)
-        if match and (not entry.context or _LOOPBACK.match(entry.line)):
-            found.setdefault(match["name"], set()).add("loopback" if entry.context else match["entry"])
-    isolated = {name for name, parts in found.items() if parts == {*_ENTRIES, "loopback"}}
-    of_tsa = [_is_of(entry, isolated) for entry in entries]
-    pairs = list(zip(entries, of_tsa, strict=True))
-    return [entry for entry, taken in pairs if not taken], [entry for entry, taken in pairs if taken]
+        lines = written_by_tsa if match and match["name"] in isolated else others
+        lines.append(entry)
+    return others, written_by_tsa
 
 
-def _is_of(entry: FrrEntry, names: set[str]) -> bool:
-    match = _ENTRY.match(entry.context or entry.line)
-    return match is not None and match["name"] in names
+def _isolated_maps(entries: Iterable[FrrEntry]) -> set[str]:
+    """Return the route-maps that have all of TSA's entries: some of them alone may be anybody's."""
+    parts: dict[str, set[str]] = {}
+    for entry in entries:
+        match = _ENTRY.match(entry.context or entry.line)
+        if match is None:
+            continue
+        if not entry.context:
+            parts.setdefault(match["name"], set()).add(match["entry"])
+        elif _LOOPBACK.match(entry.line):
+            parts.setdefault(match["name"], set()).add("loopback")
+    return {name for name, of_map in parts.items() if of_map == {*_ENTRIES, "loopback"}}
 
 
 def _shifted_maps(entries: Iterable[FrrEntry]) -> frozenset[str]:
-    bound = {match["name"] for entry in entries if (match := _BOUND.match(entry.line))}
+    matches = [_BOUND.match(entry.line) for entry in entries]
+    bound = {match["name"] for match in matches if match}
     return frozenset(name for name in bound if not _INTERNAL.search(name))
 
 
 def maintenance_pattern(entries: Iterable[FrrEntry]) -> str:
-    """Return a pattern of the lines that TSA may write or TSB delete, each after those that it is under."""
+    """Return a pattern of the lines that TSA may write or TSB delete, each with its contexts before it."""
     names = "|".join(map(re.escape, sorted(_shifted_maps(entries)))) or "(?!)"
     return rf"route-map (?:{names}) (?:{'|'.join(sorted(_ENTRIES))})(?:{JOIN}|$)"

@@ -1,22 +1,23 @@
 """Which lines of FRR's configuration are ours: by kind of line and by name, as rows are by table and key.
 
-Ours is what our file says and what earlier files of ours may have said: the BGP instance with the peer groups of the
-tiers and their members, lists and route-maps of our names, announcements and blackholes of the fabric's pools, and the
-settings that a switch has once. Everything else is somebody's: a VRF, a static route, another neighbor, a line of
-SONiC's own templates. It stays as it is, and is counted and shown as unmanaged.
+Ours are the lines of our file and those that earlier files of ours may have had: the BGP instance with the peer groups
+of the tiers and their members, lists and route-maps of our names, announcements and blackholes of the fabric's pools,
+and the settings that a switch has once. All other lines are unmanaged: a VRF, a static route, another neighbor, a line
+of SONiC's own templates. They stay as they are, and are counted and shown.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import NamedTuple
 
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.lines import JOIN, FrrEntry, defined_neighbor, membership, neighbor_of, slot
 
 GROUPS = frozenset({"LEAVES", "SPINES", "SUPER-SPINES"})
-"""The peer groups of the tiers (``routing.sessions.group_name``): who is in one belongs to the fabric."""
+"""The peer groups of the tiers (``routing.instance.group_name``): their members belong to the fabric."""
 
 _GROUP = f"({'|'.join(sorted(GROUPS))})"
 _OWN_OBJECT = re.compile(
@@ -30,21 +31,21 @@ _OWN_SETTING = re.compile(
     r"bgp (log-neighbor-changes|default ipv4-unicast|suppress-fib-pending|bestpath as-path multipath-relax)$|"
     r"bgp (router-id|session-dscp) |ip nht resolve-via-default$|ip protocol bgp route-map "
 )
-"""What a switch or a BGP instance has once, and a file of ours may say."""
+"""Settings that a switch or a BGP instance has once, and that a file of ours may state."""
 
 _ROUTER = re.compile(r"router bgp \d+$")
 _FAMILIES = {"address-family ipv4 unicast": 4, "address-family ipv6 unicast": 6}
 _ANNOUNCED = re.compile(r"(network (?P<network>\S+)|(ip|ipv6) route (?P<route>\S+) blackhole 250)$")
 _TO_A_NIC = re.compile(r"ip route (?P<route>\S+/32) [\d.]+ \S+$")
-"""The way to a NIC that several leaves share."""
+"""The route to a NIC that several leaves share."""
 _OF_NICS = re.compile(r"ip prefix-list OWN-PREFIXES seq \d+ permit (?P<block>\S+) ge 32$")
-"""The block of these NICs: all else that a leaf announces is a whole prefix."""
+"""The block of these NICs: a leaf announces them as host routes, everything else as whole prefixes."""
 _POOL = re.compile(
     r"(ip prefix-list FABRIC-PREFIXES|ipv6 prefix-list FABRIC-PREFIXES-V6) seq \d+ permit (?P<pool>\S+)"
     r"( ge (?P<ge>\d+))?( le (?P<le>\d+))?$"
 )
 _PATHS = "maximum-paths 128"
-"""What our files say in each family (``routing.instance.MAXIMUM_PATHS``)."""
+"""The line that our files have in each family (``routing.instance.MAXIMUM_PATHS``)."""
 
 _Network = IPv4Network | IPv6Network
 
@@ -56,21 +57,21 @@ _SONIC_OBJECT = re.compile(
     r"TAG_ANCHOR_COMMUNITY|(LOCAL_)?ANCHOR_(ROUTE|CONTRIBUTING_ROUTE)_COMMUNITY|ANCHOR_CONTRIBUTING_ROUTES|T2_GROUP_ASNS"
 )
 _SONIC_GROUP = re.compile(r"(INTERNAL_)?PEER_V[46](_INT)?|VOQ_CHASSIS_V[46]_PEER|BGPMON|BGPSentinel")
-"""What SONiC writes from CONFIG_DB, where it writes FRR's configuration (sonic-buildimage 202305 to master,
+"""Names that SONiC writes from CONFIG_DB, where it writes FRR's configuration (sonic-buildimage 202305 to master,
 dockers/docker-fpm-frr/frr/bgpd, src/sonic-bgpcfgd)."""
 
 _LISTEN = re.compile(r"bgp listen range \S+ peer-group (?P<group>\S+)$")
-_PLACE = "router bgp"
-"""Stands for the instance of whichever AS number."""
+_ANY_INSTANCE = "router bgp"
+"""Stands for a BGP instance, whatever its AS number."""
 
 
 @dataclass(frozen=True)
 class FrrScope:
-    """What is ours of the FRR configuration ``running`` where ``intended`` is our file.
+    """Tells which lines of the FRR configuration ``running`` are ours; ``intended`` is our file.
 
     ``sonic_peers`` are the neighbors that SONiC itself writes from CONFIG_DB, None where FRR boots a file that nobody
-    generates. Where SONiC writes the configuration its BGP instance and policies go with it, and come from CONFIG_DB
-    again should the routing mode be set back.
+    generates. Where SONiC writes the configuration, its BGP instance and policies count as ours and are removed; it
+    writes them again from CONFIG_DB should the routing mode be set back.
     """
 
     running: FrrDocument = field(repr=False)
@@ -82,35 +83,35 @@ class FrrScope:
         """Return the unmanaged lines, in the order of ``running``."""
         stated = frozenset(self.intended.entries)
         extra = [entry for entry in self.running.entries if entry not in stated]
+        # A deployed switch runs our file and nothing else.
         if not extra:
             return ()
-        others = {entry for entry in extra if not self._is_ours(entry)}
-        if others:
-            others |= self._used_by(others, extra)
-        return tuple(entry for entry in extra if entry in others)
+        foreign = {entry for entry in extra if not self._is_ours(entry)}
+        if foreign:
+            foreign |= self._used_by(foreign, extra)
+        return tuple(entry for entry in extra if entry in foreign)
 
     @property
     def owned(self) -> tuple[FrrEntry, ...]:
         """Return the lines that are ours, in the order of ``running``."""
         if not self.unmanaged:
             return self.running.entries
-        others = frozenset(self.unmanaged)
-        return tuple(entry for entry in self.running.entries if entry not in others)
+        foreign = frozenset(self.unmanaged)
+        return tuple(entry for entry in self.running.entries if entry not in foreign)
 
     def beside(self, target: FrrDocument) -> FrrDocument:
-        """Return our lines of ``target`` and beside them the unmanaged ones as they run.
-
-        Those inside our BGP instance follow it to another AS number.
-        """
-        own = target.entries if target is self.intended else FrrScope(target, self.intended, self.sonic_peers).owned
+        """Return our lines of ``target`` together with the running unmanaged ones."""
+        ours = target.entries
+        if target is not self.intended:
+            ours = FrrScope(target, self.intended, self.sonic_peers).owned
         if not self.unmanaged:
-            return replace(target, entries=own)
-        router = next((entry.line for entry in own if not entry.context and _ROUTER.match(entry.line)), "")
-        return replace(
-            target, entries=tuple(dict.fromkeys((*own, *(self._followed(one, router) for one in self.unmanaged))))
-        )
+            return replace(target, entries=ours)
+        router = next((entry.line for entry in ours if not entry.context and _ROUTER.match(entry.line)), "")
+        foreign = (self._in_instance(entry, router) for entry in self.unmanaged)
+        return replace(target, entries=tuple(dict.fromkeys((*ours, *foreign))))
 
-    def _followed(self, entry: FrrEntry, router: str) -> FrrEntry:
+    def _in_instance(self, entry: FrrEntry, router: str) -> FrrEntry:
+        """Return an unmanaged line in the instance ``router``, which may have another AS number than the running."""
         header, *inner = entry.path or ("",)
         if header in self._instances and router:
             return FrrEntry(JOIN.join((router, *inner)), entry.line)
@@ -121,16 +122,20 @@ class FrrScope:
         return bool(entry.context) and entry.path[0] in self._instances
 
     def _is_ours(self, entry: FrrEntry) -> bool:
-        top = entry.path[0] if entry.context else entry.line
+        top = _top_line(entry)
         if _ROUTER.match(top):
             return top in self._instances and (not entry.context or self._is_ours_in_instance(entry))
         name = _object_name(top)
         if name:
-            made = self.sonic_peers is not None and _SONIC_OBJECT.fullmatch(name)
-            return bool(made or name in self._stated_objects or _OWN_OBJECT.fullmatch(name))
+            return self._is_our_object(name)
         if entry.context:
             return top in self._stated_blocks
         return self._is_setting(entry) or self._is_announcement(entry)
+
+    def _is_our_object(self, name: str) -> bool:
+        if name in self._stated_objects or _OWN_OBJECT.fullmatch(name):
+            return True
+        return self.sonic_peers is not None and _SONIC_OBJECT.fullmatch(name) is not None
 
     def _is_ours_in_instance(self, entry: FrrEntry) -> bool:
         peer = neighbor_of(entry.line)
@@ -139,47 +144,54 @@ class FrrScope:
         if self.sonic_peers is not None:
             listens = _LISTEN.match(entry.line)
             return listens is None or listens["group"] in self._peers
-        family = _FAMILIES.get(entry.path[1]) if len(entry.path) == 2 else None
-        return self._is_setting(entry) or (family is not None and self._is_of_family(entry, family))
-
-    def _is_of_family(self, entry: FrrEntry, version: int) -> bool:
-        """Tell whether a line announces a prefix of ours, or is what we say once where a family of ours is carried."""
-        if self._is_announcement(entry):
+        if self._is_setting(entry):
             return True
-        return version == 6 and entry.line == _PATHS and any(pool.version == version for pool, _, _ in self._pools)
+        if len(entry.path) != 2 or entry.path[1] not in _FAMILIES:
+            return False
+        return self._is_announcement(entry) or self._is_ipv6_paths(entry)
+
+    def _is_ipv6_paths(self, entry: FrrEntry) -> bool:
+        """Tell whether a line is our ECMP width of IPv6, which our file states only where the fabric carries IPv6."""
+        if entry.line != _PATHS or _FAMILIES[entry.path[1]] != 6:
+            return False
+        return any(pool.network.version == 6 for pool in self._pools)
 
     def _is_setting(self, entry: FrrEntry) -> bool:
         bare = entry.line.removeprefix("no ")
-        return _OWN_SETTING.match(bare) is not None or (_place(entry.context), slot(bare)) in self._stated_slots
+        if _OWN_SETTING.match(bare):
+            return True
+        return (_any_instance(entry.context), slot(bare)) in self._stated_slots
 
     def _is_announcement(self, entry: FrrEntry) -> bool:
-        """Tell whether a line announces, or keeps announced, a prefix of the fabric's pools."""
-        to_nic = None if entry.context else _TO_A_NIC.match(entry.line)
-        found = to_nic or _ANNOUNCED.match(entry.line)
-        if found is None or (to_nic is None and bool(found["network"]) != bool(entry.context)):
-            return False
-        try:
-            prefix = ip_network(found["route"] or found["network"])
-        except ValueError:
-            return False
+        """Tell whether a line announces a prefix of the fabric's pools, or keeps it in the routing table for that."""
+        to_nic = None
+        if not entry.context:
+            to_nic = _TO_A_NIC.match(entry.line)
         if to_nic:
-            return any(_within(prefix, block) for block in self._nic_blocks)
-        return any(_within(prefix, pool) and least <= prefix.prefixlen <= most for pool, least, most in self._pools)
+            nic = _parsed_network(to_nic["route"])
+            return nic is not None and any(_within(nic, block) for block in self._nic_blocks)
+        match = _ANNOUNCED.match(entry.line)
+        # `network` is a line of an instance, a blackhole is one of the top level.
+        if match is None or bool(match["network"]) != bool(entry.context):
+            return False
+        prefix = _parsed_network(match["route"] or match["network"])
+        return prefix is not None and any(pool.permits(prefix) for pool in self._pools)
 
-    def _used_by(self, others: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
-        """Return the lines of our lists and route-maps that the intent has no more but ``others`` name: they stay."""
-        going: dict[str, list[FrrEntry]] = {}
+    def _used_by(self, foreign: Iterable[FrrEntry], extra: Iterable[FrrEntry]) -> set[FrrEntry]:
+        """Return lines of our lists and route-maps that the intent no longer has, but that ``foreign`` lines name."""
+        removable: dict[str, list[FrrEntry]] = {}
         for entry in extra:
-            name = _object_name(entry.path[0] if entry.context else entry.line)
+            name = _object_name(_top_line(entry))
             if name and name not in self._stated_objects:
-                going.setdefault(name, []).append(entry)
-        found: set[FrrEntry] = set()
-        words = _words(others)
-        while named := words & going.keys():
-            kept = [entry for name in named for entry in going.pop(name)]
-            found.update(kept)
+                removable.setdefault(name, []).append(entry)
+        used: set[FrrEntry] = set()
+        words = _words(foreign)
+        # A route-map that stays names lists and route-maps that stay with it.
+        while named := words & removable.keys():
+            kept = [entry for name in named for entry in removable.pop(name)]
+            used.update(kept)
             words |= _words(kept)
-        return found
+        return used
 
     @cached_property
     def _instances(self) -> frozenset[str]:
@@ -187,6 +199,7 @@ class FrrScope:
         if self.sonic_peers is not None:
             return frozenset(headers)
         stated = {entry.line for entry in self.intended.entries if not entry.context}
+        # An instance with one of our peer groups is ours under an earlier AS number too.
         fabric = {entry.context for entry in self.running.entries if defined_neighbor(entry.line) in self._groups}
         return frozenset(headers & (stated | fabric))
 
@@ -199,21 +212,22 @@ class FrrScope:
     def _peers(self) -> frozenset[str | None]:
         stated = {neighbor_of(entry.line) for entry in self.intended.entries}
         groups = {*self._groups, *(self.sonic_peers or ())}
-        members = {neighbor_of(one.line) for one in self.running.entries if self._is_member(one, groups)}
+        members = {neighbor_of(entry.line) for entry in self.running.entries if self._is_member(entry, groups)}
         return frozenset((stated | groups | members) - {None})
 
     def _is_member(self, entry: FrrEntry, groups: set[str | None]) -> bool:
-        """Tell whether a line defines a peer group of SONiC's, or puts a neighbor into one of its or of ours."""
+        """Tell whether a line defines a peer group of SONiC's, or puts a neighbor into one of SONiC's or ours."""
         group = membership(entry.line)
         if group is None and entry.line.endswith(" peer-group"):
             group = entry.line.split()[1]
-        return group is not None and (
-            group in groups or (self.sonic_peers is not None and _SONIC_GROUP.fullmatch(group) is not None)
-        )
+        if group is None:
+            return False
+        return group in groups or (self.sonic_peers is not None and _SONIC_GROUP.fullmatch(group) is not None)
 
     @cached_property
     def _stated_objects(self) -> frozenset[str]:
-        return frozenset(filter(None, (_object_name(one.line) for one in self.intended.entries if not one.context)))
+        names = {_object_name(entry.line) for entry in self.intended.entries if not entry.context}
+        return frozenset(names - {""})
 
     @cached_property
     def _stated_blocks(self) -> frozenset[str]:
@@ -221,42 +235,71 @@ class FrrScope:
 
     @cached_property
     def _stated_slots(self) -> frozenset[tuple[str, str]]:
-        return frozenset((_place(one.context), slot(one.line.removeprefix("no "))) for one in self.intended.entries)
+        return frozenset(
+            (_any_instance(entry.context), slot(entry.line.removeprefix("no "))) for entry in self.intended.entries
+        )
 
     @cached_property
     def _nic_blocks(self) -> tuple[_Network, ...]:
-        lines = (entry.line for entry in (*self.intended.entries, *self.running.entries))
-        return tuple(dict.fromkeys(ip_network(found["block"]) for line in lines if (found := _OF_NICS.match(line))))
+        matches = [_OF_NICS.match(entry.line) for entry in (*self.intended.entries, *self.running.entries)]
+        return tuple(dict.fromkeys(ip_network(match["block"]) for match in matches if match))
 
     @cached_property
-    def _pools(self) -> tuple[tuple[_Network, int, int], ...]:
-        return tuple(dict.fromkeys(_pools(entry.line for entry in (*self.intended.entries, *self.running.entries))))
+    def _pools(self) -> tuple["_Pool", ...]:
+        # Running lines name pools of earlier intents, whose announcements are ours to remove.
+        matches = [_POOL.match(entry.line) for entry in (*self.intended.entries, *self.running.entries)]
+        return tuple(dict.fromkeys(_pool(match) for match in matches if match))
+
+
+class _Pool(NamedTuple):
+    """A pool of the fabric as its prefix list states it, with the least and greatest prefix length."""
+
+    network: _Network
+    shortest: int
+    longest: int
+
+    def permits(self, prefix: _Network) -> bool:
+        """Tell whether the list permits ``prefix``."""
+        return _within(prefix, self.network) and self.shortest <= prefix.prefixlen <= self.longest
+
+
+def _pool(match: re.Match[str]) -> _Pool:
+    network = ip_network(match["pool"])
+    shortest = int(match["ge"] or network.prefixlen)
+    # Without `le` an entry of a prefix list permits all longer prefixes where it has `ge`, else its own length alone.
+    longest = network.max_prefixlen if match["ge"] else network.prefixlen
+    return _Pool(network, shortest, int(match["le"] or longest))
+
+
+def _top_line(entry: FrrEntry) -> str:
+    return entry.path[0] if entry.context else entry.line
 
 
 def _object_name(header: str) -> str:
-    found = _OBJECT.match(header)
-    return found["name"] if found else ""
+    match = _OBJECT.match(header)
+    return match["name"] if match else ""
 
 
 def _words(entries: Iterable[FrrEntry]) -> set[str]:
     return {word for entry in entries for word in entry.line.split()}
 
 
-def _place(context: str) -> str:
+def _any_instance(context: str) -> str:
+    """Return a context without the AS number of its BGP instance."""
     header, join, inner = context.partition(JOIN)
-    return f"{_PLACE}{join}{inner}" if _ROUTER.match(header) else context
+    if not _ROUTER.match(header):
+        return context
+    return f"{_ANY_INSTANCE}{join}{inner}"
+
+
+def _parsed_network(text: str) -> _Network | None:
+    try:
+        return ip_network(text)
+    except ValueError:
+        return None
 
 
 def _within(prefix: _Network, pool: _Network) -> bool:
     if isinstance(prefix, IPv4Network):
         return isinstance(pool, IPv4Network) and prefix.subnet_of(pool)
     return isinstance(pool, IPv6Network) and prefix.subnet_of(pool)
-
-
-def _pools(lines: Iterable[str]) -> Iterator[tuple[_Network, int, int]]:
-    for line in lines:
-        found = _POOL.match(line)
-        if found:
-            pool = ip_network(found["pool"])
-            least = int(found["ge"] or pool.prefixlen)
-            yield pool, least, int(found["le"] or (pool.max_prefixlen if found["ge"] else pool.prefixlen))

@@ -1,8 +1,8 @@
-"""Which changed lines a BGP session takes only when it opens, and the sessions that keep the earlier ones until then.
+"""Changed lines that a BGP session adopts only when it opens, and the sessions that keep the earlier ones until then.
 
 The two ends of a session agree on the hold time and on capabilities in their OPEN messages (RFC 4271 section 4.2, RFC
 5492), and a connection keeps the options of its socket. FRR resets a session by itself for some of these lines
-(`capability extended-nexthop`, `addpath-tx-`, `activate`); those here it takes at the next OPEN (bgpd/bgpd.c
+(`capability extended-nexthop`, `addpath-tx-`, `activate`); those here it adopts at the next OPEN (bgpd/bgpd.c
 peer_flag_action_list, bgp_vty.c; each was run on FRR 8.4 with an open session, which stayed open).
 """
 
@@ -26,7 +26,7 @@ _OF_ALL = re.compile(
 
 
 class OpenSession(NamedTuple):
-    """A session that has to open again: ``timers_only`` where that is only for timers, which FRR shows in force."""
+    """A session that has to open again; ``timers_only``: only for timers, whose values in force FRR shows."""
 
     vrf: str
     peer: str
@@ -34,7 +34,7 @@ class OpenSession(NamedTuple):
 
 
 def is_taken_at_open(line: str) -> bool:
-    """Tell whether an open session keeps what was there before ``line`` came or went."""
+    """Tell whether an open session ignores that ``line`` is added or removed until it opens again."""
     bare = line.removeprefix("no ")
     return any(pattern.match(bare) for pattern in (_TIMERS, _OF_ONE, _OF_ALL))
 
@@ -42,32 +42,31 @@ def is_taken_at_open(line: str) -> bool:
 def sessions_to_open_again(
     removed: Sequence[FrrEntry], added: Sequence[FrrEntry], running: FrrDocument | None
 ) -> tuple[OpenSession, ...]:
-    """Return the sessions of ``running`` that keep what these changed lines replace, in its order.
-
-    Those that the change creates, or creates anew, open with it.
-    """
-    changed = [entry for entry in (*removed, *added) if is_taken_at_open(entry.line)]
+    """Return the sessions of ``running`` that do not adopt these changed lines, in its order."""
+    lines = (*removed, *added)
+    changed = [entry for entry in lines if is_taken_at_open(entry.line)]
     if not changed or running is None:
         return ()
-    anew = {owner(entry) for entry in (*removed, *added) if defined_neighbor(entry.line)}
-    return tuple(
-        session
-        for router, peer, group in _peers(running.entries)
-        if (router, peer) not in anew and (session := _kept_by(changed, router, peer, group)) is not None
-    )
+    # Sessions that the change creates, or creates anew, open with the new lines.
+    created = {owner(entry) for entry in lines if defined_neighbor(entry.line)}
+    peers = [peer for peer in _peers(running.entries) if peer[:2] not in created]
+    sessions = (_session_to_open(changed, *peer) for peer in peers)
+    return tuple(session for session in sessions if session is not None)
 
 
-def _kept_by(changed: Iterable[FrrEntry], router: str, peer: str, group: str) -> OpenSession | None:
-    own = [
-        entry.line.removeprefix("no ")
-        for entry in changed
-        # Without a router around it a line is for all of them.
-        if not entry.context or (entry.path[0] == router and neighbor_of(entry.line) in (None, peer, group))
-    ]
-    if not own:
+def _session_to_open(changed: Iterable[FrrEntry], router: str, peer: str, group: str) -> OpenSession | None:
+    entries = [entry for entry in changed if _concerns(entry, router, (peer, group))]
+    if not entries:
         return None
-    timers_only = all(_TIMERS.match(line) for line in own)
+    timers_only = all(_TIMERS.match(entry.line.removeprefix("no ")) for entry in entries)
     return OpenSession(router.partition(" vrf ")[2] or "default", peer, timers_only)
+
+
+def _concerns(entry: FrrEntry, router: str, names: Sequence[str]) -> bool:
+    # A line at the top level is for all routers, one without a neighbor for all sessions of its router.
+    if not entry.context:
+        return True
+    return entry.path[0] == router and neighbor_of(entry.line) in (None, *names)
 
 
 def _peers(entries: Iterable[FrrEntry]) -> list[tuple[str, str, str]]:

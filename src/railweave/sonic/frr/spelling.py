@@ -1,15 +1,16 @@
-"""The one way in which a line is compared: FRR takes many spellings of a command and prints one.
+"""The spelling in which lines are compared: FRR accepts many spellings of a command and prints one.
 
 Each family of commands has a function that writes it as FRR prints it: words in its order, networks without host bits,
-addresses and numbers in their short form, a default that is written out left away. The sources are FRR's own answers
-(tests/conformance/frr_spellings, FRR 8.4.4 and 10.3) and where they are silent its sources (staticd/static_vty.c,
-bgpd/bgp_vty.c, bgpd/bgp_route.c, bgpd/bgp_community.c). What is not known is left as it is written.
+addresses and numbers in their short form, defaults left out. They follow FRR's own output
+(tests/conformance/frr_spellings, FRR 8.4.4 and 10.3) and otherwise its sources (staticd/static_vty.c, bgpd/bgp_vty.c,
+bgpd/bgp_route.c, bgpd/bgp_community.c). Unknown commands are left as they are.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
+from itertools import chain
 
 from railweave.sonic.frr.lines import FrrEntry
 
@@ -49,13 +50,14 @@ _WITH_BFD = re.compile(r"(?P<bfd>neighbor \S+ bfd) (?P<more>profile|check-contro
 
 
 def is_default_value(line: str) -> bool:
-    """Tell whether ``line`` writes out a value that FRR has anyway and therefore does not print."""
+    """Tell whether ``line`` states a default value, which FRR does not print."""
+    # Most lines are of neighbors, and only two defaults are: their last word spares the others the pattern.
     if line.startswith("neighbor ") and not line.endswith((" 1", " 179")):
         return False
     return _DEFAULT_VALUES.match(line) is not None
 
 
-_MORE = re.compile(
+_SEVERAL = re.compile(
     r"echo-interval \d|"
     r"neighbor \S+ (bfd \D|route-server-client$|addpath-tx-bestpath-per-AS$)|no neighbor \S+ send-community (all|both)$"
 )
@@ -63,16 +65,18 @@ _MORE = re.compile(
 
 @lru_cache(maxsize=8192)
 def has_more_beside(line: str) -> bool:
-    """Tell whether FRR prints another line beside this one."""
-    return _MORE.match(line) is not None
+    """Tell whether FRR prints this line as several (``beside``)."""
+    return _SEVERAL.match(line) is not None
 
 
 def beside(entry: FrrEntry) -> tuple[FrrEntry, ...]:
-    """Return a line and those that FRR prints beside it: before a profile of BFD comes the neighbor's BFD itself."""
+    """Return the lines that FRR prints for a line, in its order."""
     line = entry.line
     if line.startswith("echo-interval "):
         return _both_echoes(entry)
-    return _beside_neighbor(entry)
+    if line.startswith(("neighbor ", "no neighbor ")):
+        return _beside_neighbor(entry)
+    return (entry,)
 
 
 def _both_echoes(entry: FrrEntry) -> tuple[FrrEntry, ...]:
@@ -82,15 +86,16 @@ def _both_echoes(entry: FrrEntry) -> tuple[FrrEntry, ...]:
 
 def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
     line = entry.line
-    if not line.startswith(("neighbor ", "no neighbor ")):
-        return (entry,)
     with_bfd = _WITH_BFD.match(line)
     if with_bfd:
+        # Before a profile of BFD FRR prints the neighbor's BFD itself.
         return FrrEntry(entry.context, with_bfd["bfd"]), entry
     if line.startswith("no neighbor ") and line.endswith((" send-community all", " send-community both")):
         head, _, kind = line.rpartition(" ")
-        names = ["", " extended", *([" large"] if kind == "all" else [])]
-        return tuple(FrrEntry(entry.context, f"{head}{name}") for name in names)
+        suffixes = ["", " extended"]
+        if kind == "all":
+            suffixes.append(" large")
+        return tuple(FrrEntry(entry.context, f"{head}{suffix}") for suffix in suffixes)
     if line.endswith(" addpath-tx-bestpath-per-AS"):
         return FrrEntry(entry.path[0], "bgp deterministic-med"), entry
     if line.endswith(" route-server-client") and line.startswith("neighbor "):
@@ -101,7 +106,9 @@ def _beside_neighbor(entry: FrrEntry) -> tuple[FrrEntry, ...]:
 def as_number(word: str) -> str:
     """Return an AS number in plain digits: FRR takes ``1.10`` for 65546 from 9.0 on (RFC 5396)."""
     dotted = _DOTTED.match(word)
-    return str(int(dotted[1]) << 16 | int(dotted[2])) if dotted else word
+    if dotted is None:
+        return word
+    return str(int(dotted[1]) << 16 | int(dotted[2]))
 
 
 def network(word: str) -> str:
@@ -126,55 +133,79 @@ def address(word: str) -> str:
 
 def number(word: str) -> str:
     """Return digits without leading zeros; another word as it is."""
-    return _ZEROS.sub("", word) if word.isdigit() else word
+    if not word.isdigit():
+        return word
+    return _ZEROS.sub("", word)
 
 
-# What runs on a switch and what is intended have nearly all of their lines in common.
+# The running and the intended configuration of a switch have nearly all of their lines in common.
 @lru_cache(maxsize=8192)
 def spelled(line: str) -> str:
     """Return a line as FRR prints it."""
     if line.startswith("no "):
         return f"no {spelled(line[3:])}"
     words = line.split(" ")
-    write = _NEIGHBOR.get(words[2]) if words[0] == "neighbor" and len(words) > 2 else _WRITTEN.get(words[0])
-    if words[0] == "neighbor" and len(words) > 1 and ":" in words[1]:
+    if words[0] == "neighbor":
+        return _spelled_neighbor(line, words)
+    write = _WRITTEN.get(words[0])
+    if write is None:
+        return line
+    return " ".join(write(words))
+
+
+def _spelled_neighbor(line: str, words: list[str]) -> str:
+    write = _NEIGHBOR.get(words[2]) if len(words) > 2 else None
+    has_ipv6_address = len(words) > 1 and ":" in words[1]
+    if has_ipv6_address:
         words[1] = address(words[1])
     elif write is None:
         return line
-    return " ".join(words if write is None else write(words))
+    if write is not None:
+        words = write(words)
+    return " ".join(words)
 
 
 def _route(words: list[str]) -> list[str]:
-    """Return a static route: tag before distance, then what follows in FRR's order; a distance of 1 is the default."""
+    """Return a static route: tag before distance, then the other options in FRR's order, defaults left out."""
     if words[1:2] != ["route"] or len(words) < 4:
         return _list_or_protocol(words)
-    head, rest = [*words[:2], network(words[2])], words[3:]
+    prefix = network(words[2])
+    rest = words[3:]
     if _is_mask(rest[0]) and len(rest) > 1:
-        head[2] = _masked(words[2], rest[0])
+        prefix = _masked(words[2], rest[0])
         rest = rest[1:]
-    target = "blackhole" if rest[0] in ("Null0", "null0", "blackhole") else address(rest[0])
-    head, rest = [*head, target], rest[1:]
+    nexthop = [address(rest[0])]
+    if rest[0] in ("Null0", "null0"):
+        nexthop = ["blackhole"]
+    rest = rest[1:]
+    # An address may be followed by the interface that it is on.
     if rest and not rest[0].isdigit() and rest[0] not in _ROUTE_OPTIONS:
-        head, rest = [*head, rest[0]], rest[1:]
-    options: dict[str, list[str]] = {}
-    while rest:
-        name = "distance" if rest[0].isdigit() else rest[0]
-        length = {"distance": 1, "onlink": 1}.get(name, 2)
-        if name not in ("distance", *_ROUTE_OPTIONS):
-            return [*head, *_in_order(options), *rest]
-        options[name] = [number(word) for word in rest[:length]]
-        rest = rest[length:]
-    return [*head, *_in_order(options)]
+        nexthop.append(rest[0])
+        rest = rest[1:]
+    return [*words[:2], prefix, *nexthop, *_route_options(rest)]
 
 
 _ROUTE_OPTIONS = ("tag", "distance", "nexthop-vrf", "vrf", "table", "onlink", "label", "color")
 _ROUTE_DEFAULTS = (["1"], ["nexthop-vrf", "default"], ["vrf", "default"])
 
 
-def _in_order(options: dict[str, list[str]]) -> list[str]:
-    """Return the options of a route in FRR's order, without those that say the default."""
-    found = (options[name] for name in _ROUTE_OPTIONS if name in options)
-    return [word for option in found if option not in _ROUTE_DEFAULTS for word in option]
+def _route_options(words: list[str]) -> list[str]:
+    """Return the options of a route in FRR's order, without defaults; from an unknown word on they stay as they are."""
+    options: dict[str, list[str]] = {}
+    rest = words
+    while rest:
+        # A distance has no keyword.
+        name = "distance" if rest[0].isdigit() else rest[0]
+        if name not in _ROUTE_OPTIONS:
+            break
+        length = 1 if name in ("distance", "onlink") else 2
+        options[name] = [number(word) for word in rest[:length]]
+        rest = rest[length:]
+    ordered: list[str] = []
+    for name in _ROUTE_OPTIONS:
+        if name in options and options[name] not in _ROUTE_DEFAULTS:
+            ordered += options[name]
+    return [*ordered, *rest]
 
 
 def _is_mask(word: str) -> bool:
@@ -195,12 +226,16 @@ def _list_or_protocol(words: list[str]) -> list[str]:
     head, rest = _numbered(words, 3)
     if rest[:1] not in (["permit"], ["deny"]) or len(rest) < 2:
         return words
-    limits = dict(zip(rest[2::2], map(number, rest[3::2]), strict=False))
+    action = rest[0]
     prefix = network(rest[1])
+    limits = dict(zip(rest[2::2], map(number, rest[3::2]), strict=False))
     if (prefix, limits) in (("0.0.0.0/0", {"le": "32"}), ("::/0", {"le": "128"})):
-        return [*head, rest[0], "any"]
-    bounds = [word for name in ("ge", "le") if name in limits for word in (name, limits[name])]
-    return [*head, rest[0], prefix, *bounds]
+        return [*head, action, "any"]
+    bounds: list[str] = []
+    for name in ("ge", "le"):
+        if name in limits:
+            bounds += [name, limits[name]]
+    return [*head, action, prefix, *bounds]
 
 
 def _numbered(words: list[str], at: int) -> tuple[list[str], list[str]]:
@@ -219,26 +254,30 @@ def _access_list(words: list[str]) -> list[str]:
 
 
 def _bgp(words: list[str]) -> list[str]:
-    write = _OF_BGP.get(words[1]) if len(words) > 2 else None
-    return words if write is None else write(words)
+    if len(words) < 3 or words[1] not in _OF_BGP:
+        return words
+    return _OF_BGP[words[1]](words)
 
 
 def _community_list(words: list[str]) -> list[str]:
+    # FRR prints the pattern of an expanded list as it was typed.
     if words[2] != "standard":
         return words
     head, rest = _numbered(words, 4)
-    return [*head, rest[0], *communities(rest[1:])] if len(rest) > 1 else words
+    if len(rest) < 2:
+        return words
+    return [*head, rest[0], *communities(rest[1:])]
 
 
 def _extended_list(words: list[str]) -> list[str]:
-    """Return a list of extended communities; FRR sorts them by their bytes: route targets come before origins."""
     if words[2] != "standard":
         return words
     head, rest = _numbered(words, 4)
     if len(rest) < 3 or len(rest) % 2 == 0:
         return words
+    # FRR sorts extended communities by their bytes: route targets (rt) come before origins (soo).
     pairs = sorted(zip(rest[1::2], map(_route_target, rest[2::2]), strict=True))
-    return [*head, rest[0], *(word for pair in pairs for word in pair)]
+    return [*head, rest[0], *chain.from_iterable(pairs)]
 
 
 def _route_target(word: str) -> str:
@@ -257,29 +296,42 @@ def _listen(words: list[str]) -> list[str]:
 
 
 def _cluster_id(words: list[str]) -> list[str]:
-    return [*words[:2], str(IPv4Address(int(words[2])))] if words[2].isdigit() else words
+    # A cluster id may be typed as a 32-bit number.
+    if not words[2].isdigit():
+        return words
+    return [*words[:2], str(IPv4Address(int(words[2])))]
 
 
 def _best_path(words: list[str]) -> list[str]:
+    # ``no-as-set`` is the default of ``multipath-relax``.
     if words[2:] == ["as-path", "multipath-relax", "no-as-set"]:
         return words[:4]
-    return [*words[:3], *sorted(words[3:])] if words[2] == "med" else words
+    if words[2] == "med":
+        return [*words[:3], *sorted(words[3:])]
+    return words
 
 
 def _max_med(words: list[str]) -> list[str]:
-    return words[:-1] if words[-1] == _MOST_MED else words
+    if words[-1] == _MOST_MED:
+        return words[:-1]
+    return words
 
 
 def _dampening(words: list[str]) -> list[str]:
-    """Return dampening without defaults: a half-life of 15 minutes, and from it all others (bgpd/bgp_damp.h)."""
     values = [number(word) for word in words[2:]]
+    # Defaults (bgpd/bgp_damp.h): a half-life of 15 minutes, reuse at 750, suppress at 2000, at most 4 half-lives.
     if values[1:] == ["750", "2000", str(4 * int(values[0]))]:
         del values[1:]
-    return words[:2] if values == ["15"] else [*words[:2], *values]
+    if values == ["15"]:
+        return words[:2]
+    return [*words[:2], *values]
 
 
 def _update_delay(words: list[str]) -> list[str]:
-    return _numbers(words[:3] if words[3:4] == words[2:3] else words)
+    # The wait for sessions defaults to the delay itself.
+    if words[3:4] == words[2:3]:
+        return _numbers(words[:3])
+    return _numbers(words)
 
 
 def _confederation(words: list[str]) -> list[str]:
@@ -291,12 +343,14 @@ def _session_dscp(words: list[str]) -> list[str]:
 
 
 _MOST_MED = "4294967294"
-_CODE_POINTS = {"ef": 46, "default": 0} | {f"cs{one}": 8 * one for one in range(8)}
-_CODE_POINTS |= {f"af{one}{drop}": 8 * one + 2 * drop for one in range(1, 5) for drop in range(1, 4)}
+# The values of RFC 4594: class selectors in steps of 8, assured forwarding AFxy as 8x + 2y.
+_CODE_POINTS = {"ef": 46, "default": 0}
+_CODE_POINTS |= {f"cs{selector}": 8 * selector for selector in range(8)}
+_CODE_POINTS |= {f"af{klass}{drop}": 8 * klass + 2 * drop for klass in range(1, 5) for drop in range(1, 4)}
 
 
 def _dscp(word: str) -> str:
-    """Return a code point in digits (RFC 4594); FRR prints it so."""
+    """Return a code point in digits, as FRR prints it."""
     if word.lower().startswith("0x"):
         return str(int(word, 16))
     return str(_CODE_POINTS.get(word.lower(), number(word)))
@@ -305,15 +359,23 @@ def _dscp(word: str) -> str:
 def communities(words: Sequence[str]) -> list[str]:
     """Return communities by name where they have one, each once, in the order of their numbers; ``additive`` last.
 
-    Words that are no community stay in front, as ``none``.
+    Other words, such as ``none``, stay in front.
     """
-    if any(":" in word and word.count(":") == 2 for word in words):
+    if any(word.count(":") == 2 for word in words):
         return _large_communities(words)
-    values = {word: _community(word) for word in words if word != "additive"}
-    unknown = [word for word, value in values.items() if value is None]
-    known = sorted({value for value in values.values() if value is not None})
-    shown = [_NAMES.get(value, f"{value >> 16}:{value & 0xFFFF}") for value in known]
-    return [*unknown, *shown, *(word for word in words if word == "additive")]
+    additive: list[str] = []
+    others: dict[str, None] = {}
+    values: set[int] = set()
+    for word in words:
+        value = _community(word)
+        if value is not None:
+            values.add(value)
+        elif word == "additive":
+            additive.append(word)
+        else:
+            others[word] = None
+    names = [_NAMES.get(value, f"{value >> 16}:{value & 0xFFFF}") for value in sorted(values)]
+    return [*others, *names, *additive]
 
 
 def _community(word: str) -> int | None:
@@ -332,18 +394,22 @@ def _large_communities(words: Sequence[str]) -> list[str]:
 
 
 def _announced(words: list[str]) -> list[str]:
-    """Return a ``network``: a mask becomes a length, a class its network."""
+    """Return a ``network`` with its prefix length, also where a mask or a class stands for it."""
     if len(words) > 3 and words[2] == "mask":
         return ["network", _masked(words[1], words[3]), *_announced_as(words[4:])]
-    prefix = words[1] if "/" in words[1] or ":" in words[1] else _of_class(words[1])
+    prefix = words[1]
+    if "/" not in prefix and ":" not in prefix:
+        prefix = _of_class(prefix)
     return ["network", network(prefix), *_announced_as(words[2:])]
 
 
 def _announced_as(words: list[str]) -> list[str]:
-    """Return the options of a ``network``: its label, its route-map, and then that it is a back door."""
+    """Return the options of a ``network``: its label, its route-map, and ``backdoor`` last."""
     if words[:1] == ["backdoor"]:
         words = [*words[1:], "backdoor"]
-    return [*words[:1], number(words[1]), *words[2:]] if words[:1] == ["label-index"] and len(words) > 1 else words
+    if words[:1] == ["label-index"] and len(words) > 1:
+        return ["label-index", number(words[1]), *words[2:]]
+    return words
 
 
 def _of_class(word: str) -> str:
@@ -354,57 +420,84 @@ def _of_class(word: str) -> str:
         return word
     if first < 128:
         return f"{word}/8"
-    return f"{word}/{16 if first < 192 else 24}"
+    if first < 192:
+        return f"{word}/16"
+    return f"{word}/24"
+
+
+# The options of an aggregate in FRR's order, and how many words each takes.
+_AGGREGATE_OPTIONS = {
+    "as-set": 1,
+    "summary-only": 1,
+    "route-map": 2,
+    "origin": 2,
+    "matching-MED-only": 1,
+    "suppress-map": 2,
+}
 
 
 def _aggregate(words: list[str]) -> list[str]:
-    prefix, rest = words[1], words[2:]
+    prefix = words[1]
+    rest = words[2:]
     if rest and _is_mask(rest[0]):
-        prefix, rest = _masked(prefix, rest[0]), rest[1:]
-    options: list[str] = [word for word in ("as-set", "summary-only") if word in rest]
-    for name in ("route-map", "origin"):
-        if name in rest[:-1]:
-            options += [name, rest[rest.index(name) + 1]]
-    options += [word for word in ("matching-MED-only",) if word in rest]
-    if "suppress-map" in rest[:-1]:
-        options += ["suppress-map", rest[rest.index("suppress-map") + 1]]
-    return ["aggregate-address", network(prefix), *options] if len(options) == len(rest) else words
+        prefix = _masked(prefix, rest[0])
+        rest = rest[1:]
+    options: list[str] = []
+    for name, length in _AGGREGATE_OPTIONS.items():
+        if name in rest:
+            at = rest.index(name)
+            options += rest[at : at + length]
+    if len(options) != len(rest):
+        return words
+    return ["aggregate-address", network(prefix), *options]
 
 
 def _redistribute(words: list[str]) -> list[str]:
     head = words[:2]
     rest = words[2:]
     if rest and rest[0].isdigit():  # ``table 5``, ``ospf 1``
-        head, rest = [*head, number(rest[0])], rest[1:]
-    named = dict(zip(rest[::2], rest[1::2], strict=False))
-    if len(rest) % 2 or not named.keys() <= {"metric", "route-map"}:
+        head = [*head, number(rest[0])]
+        rest = rest[1:]
+    options = dict(zip(rest[::2], rest[1::2], strict=False))
+    if len(rest) % 2 or not options.keys() <= {"metric", "route-map"}:
         return words
-    metric = ["metric", number(named["metric"])] if "metric" in named else []
-    return [*head, *metric, *(["route-map", named["route-map"]] if "route-map" in named else [])]
+    if "metric" in options:
+        head += ["metric", number(options["metric"])]
+    if "route-map" in options:
+        head += ["route-map", options["route-map"]]
+    return head
 
 
 def _set(words: list[str]) -> list[str]:
-    name = words[1] if len(words) > 1 else ""
-    if name == "community" and len(words) > 2:
-        return [*words[:2], *communities(words[2:])]
-    if name == "large-community":
-        return [*words[:2], *_large_communities(words[2:])]
-    if name == "as-path" and words[2:3] in (["prepend"], ["exclude"]) and words[3:4] != ["last-as"]:
-        return [*words[:3], *map(as_number, words[3:])]
-    if name == "aggregator":
-        return [*words[:3], *map(as_number, words[3:4]), *words[4:]]
-    if name in ("ipv6", "src"):
-        return [*words[:2], *map(address, words[2:])]
-    return [*words[:2], *map(_signed, words[2:])] if name in _NUMBERED_SETS else words
+    if len(words) < 3 or words[1] not in _SETS:
+        return words
+    return [*words[:2], *_SETS[words[1]](words[2:])]
 
 
-_NUMBERED_SETS = ("metric", "weight", "tag", "distance", "table", "label-index", "as-path", "extcommunity")
+def _set_as_path(words: list[str]) -> list[str]:
+    # ``prepend last-as 3`` repeats a number so many times; all other words are AS numbers.
+    if words[0] in ("prepend", "exclude") and words[1:2] != ["last-as"]:
+        return [words[0], *map(as_number, words[1:])]
+    return _signed_numbers(words)
+
+
+def _set_aggregator(words: list[str]) -> list[str]:
+    return [*words[:1], *map(as_number, words[1:2]), *words[2:]]
+
+
+def _addresses(words: list[str]) -> list[str]:
+    return [address(word) for word in words]
+
+
+def _signed_numbers(words: list[str]) -> list[str]:
+    return [_signed(word) for word in words]
 
 
 def _signed(word: str) -> str:
-    """Return a number, or how much one is raised or lowered by, without leading zeros; another word as it is."""
-    sign = word[:1] if word[:1] in ("+", "-") else ""
-    return sign + number(word[len(sign) :])
+    """Return a number without leading zeros; its sign stays, which raises or lowers a value by it."""
+    if word[:1] in ("+", "-"):
+        return word[0] + number(word[1:])
+    return number(word)
 
 
 def _match(words: list[str]) -> list[str]:
@@ -416,7 +509,9 @@ def _match(words: list[str]) -> list[str]:
         return ["match", "ipv6", "next-hop", "address", address(words[-1])]
     if words[3:4] == ["prefix-len"]:
         return [*words[:4], *map(number, words[4:])]
-    return [*words[:2], *map(number, words[2:])] if words[1:2] in _NUMBERED_MATCHES else words
+    if words[1:2] in _NUMBERED_MATCHES:
+        return [*words[:2], *map(number, words[2:])]
+    return words
 
 
 _NUMBERED_MATCHES = (["tag"], ["metric"], ["local-preference"])
@@ -434,41 +529,58 @@ def _interface(words: list[str]) -> list[str]:
 
 
 def _bfd(words: list[str]) -> list[str]:
-    """Return a neighbor's BFD: bfdd keeps timers that are written here, bgpd prints none."""
-    return words[:3] if words[3:] and all(word.isdigit() for word in words[3:]) else words
+    # bfdd keeps timers that are written here; bgpd prints none.
+    if words[3:] and all(word.isdigit() for word in words[3:]):
+        return words[:3]
+    return words
 
 
 def _multihop(words: list[str]) -> list[str]:
-    return [*words[:3], *map(number, words[3:])] if len(words) > 3 else [*words, "255"]
+    if len(words) == 3:
+        return [*words, "255"]
+    return [*words[:3], *map(number, words[3:])]
 
 
 def _allowas(words: list[str]) -> list[str]:
     count = [number(word) for word in words[3:]]
-    return words[:3] if count == ["3"] else [*words[:3], *count]
+    # FRR's default is three occurrences.
+    if count == ["3"]:
+        return words[:3]
+    return [*words[:3], *count]
 
 
 def _maximum_prefix(words: list[str]) -> list[str]:
     values = [number(word) for word in words[3:]]
+    # FRR warns at 75 percent by default.
     if values[1:2] == ["75"]:
         del values[1]
     return [*words[:3], *values]
 
 
 def _send_community(words: list[str]) -> list[str]:
-    return words[:3] if words[3:] == ["standard"] else words
+    if words[3:] == ["standard"]:
+        return words[:3]
+    return words
 
 
 def _next_hop_self(words: list[str]) -> list[str]:
-    return [*words[:3], "force"] if words[3:] == ["all"] else words
+    if words[3:] == ["all"]:
+        return [*words[:3], "force"]
+    return words
 
 
 def _attribute_unchanged(words: list[str]) -> list[str]:
-    kinds = ("as-path", "next-hop", "med")
-    return [*words[:3], *(one for one in kinds if one in words[3:] or not words[3:])]
+    attributes: tuple[str, ...] = ("as-path", "next-hop", "med")
+    if words[3:]:
+        attributes = tuple(attribute for attribute in attributes if attribute in words[3:])
+    return [*words[:3], *attributes]
 
 
 def _shutdown(words: list[str]) -> list[str]:
-    return [*words, "count", "1"] if words[3:4] == ["rtt"] and len(words) == 5 else words
+    # ``shutdown rtt MS`` acts at the first measurement by default.
+    if words[3:4] == ["rtt"] and len(words) == 5:
+        return [*words, "count", "1"]
+    return words
 
 
 def _source(words: list[str]) -> list[str]:
@@ -483,7 +595,9 @@ def _router(words: list[str]) -> list[str]:
     if words[1:2] != ["bgp"]:
         return words
     words = [*words[:2], *map(as_number, words[2:3]), *words[3:]]
-    return words[:3] if words[3:] == ["vrf", "default"] else words
+    if words[3:] == ["vrf", "default"]:
+        return words[:3]
+    return words
 
 
 def _route_map(words: list[str]) -> list[str]:
@@ -491,15 +605,29 @@ def _route_map(words: list[str]) -> list[str]:
 
 
 def _continue(words: list[str]) -> list[str]:
-    """Return how FRR prints where a route-map goes on: ``continue 20`` is ``on-match goto 20``."""
-    return ["on-match", "goto", *map(number, words[1:])] if len(words) == 2 else words
+    # FRR prints ``continue 20`` as ``on-match goto 20``; ``continue`` alone stays.
+    if len(words) == 2:
+        return ["on-match", "goto", number(words[1])]
+    return words
 
 
 def _family(words: list[str]) -> list[str]:
-    return [*words, "unicast"] if len(words) == 2 and words[1] in ("ipv4", "ipv6") else words
+    if words[1:] in (["ipv4"], ["ipv6"]):
+        return [*words, "unicast"]
+    return words
 
 
 _Write = Callable[[list[str]], list[str]]
+_SETS: dict[str, _Write] = {
+    "community": communities,
+    "large-community": _large_communities,
+    "as-path": _set_as_path,
+    "aggregator": _set_aggregator,
+    "ipv6": _addresses,
+    "src": _addresses,
+    **dict.fromkeys(("metric", "weight", "tag", "distance", "table", "label-index", "extcommunity"), _signed_numbers),
+}
+"""How the values of ``set`` are written, by its second word."""
 _OF_BGP: dict[str, _Write] = {
     "as-path": _path_list,
     "community-list": _community_list,
