@@ -15,7 +15,7 @@ from napalm_sonic.decoding import decodes
 from napalm_sonic.lock import Lock, who
 from napalm_sonic.observed import STATE, Look, Observed, observed_of
 from napalm_sonic.reading import Reading, Recovery, Status, learned_of, reading_of, status_of
-from railweave.sonic.delta.rejected import Rejected, Verdict
+from railweave.sonic.delta.rejected import ModelsVerdict, Rejected
 from railweave.sonic.frr.document import never_compared
 from railweave_switch.packing import packed_sha256
 from railweave_switch.state import KEPT_COMMITS, Stage
@@ -77,7 +77,7 @@ class SwitchProgram:
         return probe
 
     @decodes("what a reload would refuse")
-    def rejected_by_reload(self, config_db: Mapping[str, Any]) -> Verdict:
+    def rejected_by_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
         """Return what ``config reload`` of these tables would refuse, by the switch's own YANG models.
 
         It changes nothing and takes one command.
@@ -85,18 +85,18 @@ class SwitchProgram:
         return self._verdict({"config_db": config_db})
 
     @decodes("what its models refuse")
-    def rejected_when_written(self, changes: Mapping[str, Any]) -> Verdict:
+    def rejected_when_written(self, changes: Mapping[str, Any]) -> ModelsVerdict:
         """Return what the switch's YANG models refuse of its configuration once rows are written as a merge has them.
 
         What they refuse already does not count. It changes nothing and takes one command.
         """
         return self._verdict({"changes": changes})
 
-    def _verdict(self, asked: Mapping[str, Any]) -> Verdict:
+    def _verdict(self, asked: Mapping[str, Any]) -> ModelsVerdict:
         data = json.dumps(asked).encode()
         words = ["check", "--length", str(len(data)), "--sha256", hashlib.sha256(data).hexdigest()]
         answer = self._read(words, data)
-        return Verdict(rejected_of(answer), str(answer.get("fault") or ""))
+        return ModelsVerdict(rejected_of(answer), str(answer.get("fault") or ""))
 
     @decodes("its answer")
     def status(self) -> Status:

@@ -10,7 +10,7 @@ from railweave.plan.build import Reading
 from railweave.printable import printable
 from railweave.secrets import is_secret, is_secret_key, secret_values, shown_key, shown_text
 from railweave.sonic.delta.change import Change, Delta, Method
-from railweave.sonic.delta.rejected import REMEDY, Rejected, Verdict, rejected_place, unasked
+from railweave.sonic.delta.rejected import REMEDY, ModelsVerdict, Rejected, rejected_place, unasked
 from railweave.sonic.resolved import plain_references
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 from railweave.wording import command_line, first_few
@@ -58,7 +58,9 @@ def _form_of_value(value: Value | Fields | None) -> object:
     return frozenset((name, _form_of_value(inner)) for name, inner in value.items())
 
 
-def invalid_blockers(verdict: Verdict, delta: Delta, candidate: ConfigDb, intended: ConfigDb) -> Iterator[Blocker]:
+def invalid_blockers(
+    verdict: ModelsVerdict, delta: Delta, candidate: ConfigDb, intended: ConfigDb
+) -> Iterator[Blocker]:
     """Yield why ``delta`` would be refused by the models; ``candidate`` is what would be loaded or written.
 
     Models that cannot be asked are a reason as well: the switch refuses the change for it before it writes.

@@ -9,7 +9,7 @@ from railweave.sonic.delta.daemon_rows import leaves_rows
 from railweave.sonic.delta.delta import applied, inverse, judged
 from railweave.sonic.delta.edits import row_edits
 from railweave.sonic.delta.lossless import PFC_ENABLE
-from railweave.sonic.delta.methods import RULES, Rule, classify, find_rule
+from railweave.sonic.delta.methods import RULES, TreatmentRule, classify, find_rule
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.resolved import QOS_TABLES
 from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value
@@ -22,7 +22,7 @@ class Trial:
 
     name: str
     delta: Delta
-    rule: Rule | None
+    rule: TreatmentRule | None
     objects: tuple[str, ...] = ()
 
     @property
@@ -204,7 +204,7 @@ SHOWN_BY_DAEMONS = frozenset({("PORT", "autoneg"), ("PORT", "fec"), ("PORT", "mt
 railweave_switch/daemons.py compares. Of buffers and the hash it compares only what the platform has."""
 
 
-def untried_rules(trials: Sequence[Trial]) -> tuple[Rule, ...]:
+def untried_rules(trials: Sequence[Trial]) -> tuple[TreatmentRule, ...]:
     """Return the rules that no trial is about."""
     tried = {id(trial.rule) for trial in trials}
     return tuple(rule for rule in RULES if id(rule) not in tried)

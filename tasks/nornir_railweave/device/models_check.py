@@ -9,7 +9,7 @@ from railweave.plan.models_check import RELOAD, invalid_blockers
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import applied
 from railweave.sonic.delta.merge import merge_document
-from railweave.sonic.delta.rejected import Verdict
+from railweave.sonic.delta.rejected import ModelsVerdict
 from railweave.sonic.delta.steps import ReloadStep, steps_of
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.rows import DeviceConfig
@@ -27,7 +27,7 @@ def refused_reload(driver: Any, delta: Delta, running: RunningConfig, intended: 
         (step,) = steps_of(delta, running)
     except DocumentError as error:
         return (Blocker(str(error), "write the missing fields to the switch, then plan again", RELOAD),)
-    verdict = program.rejected_by_reload(step.config_db) if isinstance(step, ReloadStep) else Verdict()
+    verdict = program.rejected_by_reload(step.config_db) if isinstance(step, ReloadStep) else ModelsVerdict()
     return invalid_blockers(verdict, delta, applied(delta, running).config_db, intended.config_db())
 
 

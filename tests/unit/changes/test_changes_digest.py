@@ -30,9 +30,11 @@ def test_half_of_a_surrogate_pair_is_digested_too() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"a": "1"}, {"a": "1", "b": "0", "c": "2", "l": ("y", "", "x")}])
 def test_fields_that_are_not_stated_or_as_good_as_none_do_not_count(fields: dict[str, str | tuple[str, ...]]) -> None:
-    from railweave.sonic.delta.diff import _hashed
+    from railweave.sonic.delta.diff import _fields_that_count
 
     plain = {name: value for name, value in fields.items() if name != "l"}
-    assert _hashed(plain, None, {}) == plain
-    assert _hashed(plain, {"a": "5", "b": "5"}, {"b": "0"}) == {name: plain[name] for name in ("a",) if name in plain}
-    assert _hashed(fields, None, {}) == plain | ({"l": ("x", "y")} if "l" in fields else {})
+    assert _fields_that_count(plain, None, {}) == plain
+    assert _fields_that_count(plain, {"a": "5", "b": "5"}, {"b": "0"}) == {
+        name: plain[name] for name in ("a",) if name in plain
+    }
+    assert _fields_that_count(fields, None, {}) == plain | ({"l": ("x", "y")} if "l" in fields else {})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from railweave.plan.models_check import invalid_blockers
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.delta.rejected import Verdict
+from railweave.sonic.delta.rejected import ModelsVerdict
 from railweave_switch.models_check import rejected
 from sonic_sim.yang.reload_rule import ReloadRule
 
@@ -61,7 +61,8 @@ def advice(tables: Tables) -> list[str]:
     """Return the fixes of a reload of these tables."""
     found = rejected(tables, ReloadRule())
     return [
-        one.fix.partition("; or leave out")[0] for one in invalid_blockers(Verdict(tuple(found)), RELOAD, tables, {})
+        one.fix.partition("; or leave out")[0]
+        for one in invalid_blockers(ModelsVerdict(tuple(found)), RELOAD, tables, {})
     ]
 
 

@@ -13,7 +13,7 @@ from railweave.report.plan_parts import remarks
 from railweave.sonic.delta.change import Change, Edit, Op
 from railweave.sonic.delta.edits import removal_edits
 from railweave.sonic.delta.kept import Kept
-from railweave.sonic.delta.methods import ROW, RULES, Rule, find_rule
+from railweave.sonic.delta.methods import ROW, RULES, TreatmentRule, find_rule
 from railweave.sonic.neutral import WITHOUT_ROW
 
 PERMANENT = dict(WITHOUT_ROW)
@@ -50,7 +50,7 @@ def test_the_tables_whose_removal_sonic_ignores_have_a_rule_that_says_so() -> No
 
 @pytest.mark.parametrize(("rule", "table", "field"), REMOVALS)
 def test_a_plan_says_of_each_such_removal_and_addition_what_stays(
-    plan_of: Callable[..., Plan], change: Callable[..., Change], rule: Rule, table: str, field: str
+    plan_of: Callable[..., Plan], change: Callable[..., Change], rule: TreatmentRule, table: str, field: str
 ) -> None:
     gone, came = edit(Op.REMOVE, table, field), edit(Op.ADD, table, field)
     place = f"{table} {field}".rstrip()

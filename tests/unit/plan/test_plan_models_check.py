@@ -4,7 +4,7 @@ import pytest
 
 from railweave.plan.models_check import invalid_blockers
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
-from railweave.sonic.delta.rejected import Verdict
+from railweave.sonic.delta.rejected import ModelsVerdict
 from railweave.sonic.rows import ConfigDb
 
 HOSTNAME = Change(
@@ -41,7 +41,7 @@ DB = "sonic-db-cli CONFIG_DB"
 def test_a_refusal_names_the_place_the_reason_and_the_way_out(
     rejected: tuple[str, str, str, str], message: str, fix: str
 ) -> None:
-    (found,) = invalid_blockers(Verdict((rejected,)), Delta((HOSTNAME,)), CANDIDATE, INTENDED)
+    (found,) = invalid_blockers(ModelsVerdict((rejected,)), Delta((HOSTNAME,)), CANDIDATE, INTENDED)
     assert found.code == "RW527"
     assert message in found.message
     assert fix in found.fix

@@ -20,18 +20,29 @@ def decides_access(table: str) -> bool:
 
 
 def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return the tables of ``changes`` that decide who can log in, without data-plane ACLs that these add and our own
-    (``sonic.render.edge_guard``)."""
+    """Return the tables of ``changes`` that decide who can log in.
+
+    Data-plane ACLs that the changes add do not count, nor does our own ACL (``sonic.render.edge_guard``).
+    """
     changes = tuple(changes)
-    # A row of our ACL that somebody bound to the control plane decides all the same.
-    services = any(one.key in EDGE_GUARDS and _CONTROL_PLANE in _types(one) for one in changes)
-    decisive = [one for one in changes if one.table in _DECIDES and (services or not is_edge_guard(one.table, one.key))]
-    data_plane = {
-        one.key for one in decisive if isinstance(one.after, Mapping) and one.after.get("type") in _DATA_PLANE_ACLS
-    }
-    return tuple(sorted({one.table for one in decisive if one.key.partition("|")[0] not in data_plane}))
+    decisive = [change for change in changes if change.table in _DECIDES]
+    if not any(map(_binds_guard_to_control_plane, changes)):
+        decisive = [change for change in decisive if not is_edge_guard(change.table, change.key)]
+    data_plane_acls = {change.key for change in decisive if _adds_data_plane_acl(change)}
+    # The key of an ACL rule begins with the name of its ACL.
+    tables = {change.table for change in decisive if change.key.partition("|")[0] not in data_plane_acls}
+    return tuple(sorted(tables))
 
 
-def _types(change: Change) -> tuple[object, ...]:
-    values = (change.before, change.after)
-    return values if change.field == "type" else tuple(one.get("type") for one in values if isinstance(one, Mapping))
+def _adds_data_plane_acl(change: Change) -> bool:
+    return isinstance(change.after, Mapping) and change.after.get("type") in _DATA_PLANE_ACLS
+
+
+def _binds_guard_to_control_plane(change: Change) -> bool:
+    # Somebody may have bound our ACL to the control plane; then its rules decide like those of any other.
+    if change.key not in EDGE_GUARDS:
+        return False
+    if change.field == "type":
+        return _CONTROL_PLANE in (change.before, change.after)
+    rows = (change.before, change.after)
+    return any(isinstance(row, Mapping) and row.get("type") == _CONTROL_PLANE for row in rows)

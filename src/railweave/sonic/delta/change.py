@@ -25,7 +25,7 @@ class Op(StrEnum):
 
     @property
     def inverse(self) -> "Op":
-        """Return what takes it back."""
+        """Return the operation that reverts this one."""
         return _INVERSE[self]
 
 
@@ -72,14 +72,15 @@ class Edit:
 
     @property
     def shown(self) -> Self:
-        """Return the edit as people, plan files and logs may see it: itself where it holds no secret."""
+        """Return the edit for people, plan files and logs, secrets hidden; itself where it holds none."""
         if self.table == FRR_TABLE:
             line = shown_frr(self.field or "")
             if line == self.field:
                 return self
             return replace(self, field=line, before=self.before and line, after=self.after and line)
         key = shown_key(self.table, self.key)
-        before, after = self._shown_value(self.before), self._shown_value(self.after)
+        before = self._shown_value(self.before)
+        after = self._shown_value(self.after)
         if key == self.key and before is self.before and after is self.after:
             return self
         return replace(self, key=key, before=before, after=after)
@@ -87,28 +88,35 @@ class Edit:
     def _shown_value(self, value: Value | Fields | None) -> Value | Fields | None:
         if value is None:
             return None
-        if isinstance(value, str | tuple):
-            return HIDDEN if self.field is not None and is_secret(self.table, self.field) else value
-        return shown_row(self.table, value)
+        if not isinstance(value, str | tuple):
+            return shown_row(self.table, value)
+        if self.field is not None and is_secret(self.table, self.field):
+            return HIDDEN
+        return value
 
     @property
     def unmet(self) -> str:
-        """Return in words how the row, field or line of FRR is other than the edit makes it, as it may be shown."""
-        one = self.shown
-        if one.table == FRR_TABLE:
-            place = f"FRR {one.key} / {one.field}" if one.key else f"FRR {one.field}"
-            return f"{place} is {'there' if one.op is Op.REMOVE else 'missing'}"
-        place = f"{one.table}|{one.key} {one.field or ''}".rstrip()
-        if one.field is None or one.op is Op.REMOVE:
-            return f"{place} is {'missing' if one.op is Op.ADD else 'there'}"
-        now, intended = (",".join(value) if isinstance(value, tuple) else value for value in (one.before, one.after))
-        return f"{place} is {now or 'missing'}, not {intended}"
+        """Describe how the row, field or FRR line still differs from the edit, secrets hidden."""
+        shown = self.shown
+        if shown.table == FRR_TABLE:
+            place = "FRR " + " / ".join(filter(None, (shown.key, shown.field)))
+        else:
+            place = f"{shown.table}|{shown.key} {shown.field or ''}".rstrip()
+        if shown.op is Op.REMOVE:
+            return f"{place} is there"
+        if shown.table == FRR_TABLE or shown.field is None:
+            return f"{place} is missing"
+        return f"{place} is {_text(shown.before) or 'missing'}, not {_text(shown.after)}"
 
     def __repr__(self) -> str:
-        """Return the edit as it may be shown."""
+        """Return the edit as ``shown``: a representation ends in logs and tracebacks."""
         shown = self.shown
-        told = ", ".join(f"{one.name}={getattr(shown, one.name)!r}" for one in fields(shown))
-        return f"{type(self).__name__}({told})"
+        values = ", ".join(f"{field.name}={getattr(shown, field.name)!r}" for field in fields(shown))
+        return f"{type(self).__name__}({values})"
+
+
+def _text(value: object) -> object:
+    return ",".join(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -124,7 +132,7 @@ class Change(Edit):
 class Delta:
     """The changes of one device, in the order in which they are shown; ``steps`` puts them into a safe one.
 
-    Many devices of a fabric have one delta between them, so what is asked of it is found once.
+    Many devices of a fabric share one delta (``delta.Sharing``), so its properties are computed once.
     """
 
     changes: tuple[Change, ...] = ()
@@ -139,14 +147,14 @@ class Delta:
 
     def about(self, kind: SubjectKind) -> Sequence[Change]:
         """Return the changes that are about subjects of ``kind``."""
-        return self._told.get(kind, ())
+        return self._by_subject.get(kind, ())
 
     @cached_property
-    def _told(self) -> Mapping[SubjectKind, Sequence[Change]]:
-        found: dict[SubjectKind, list[Change]] = {}
+    def _by_subject(self) -> Mapping[SubjectKind, Sequence[Change]]:
+        changes: dict[SubjectKind, list[Change]] = {}
         for change in self.changes:
-            found.setdefault(change.subject.kind, []).append(change)
-        return found
+            changes.setdefault(change.subject.kind, []).append(change)
+        return changes
 
     @cached_property
     def ops(self) -> Mapping[Op, int]:
@@ -165,5 +173,5 @@ class Delta:
 
     @property
     def reloads(self) -> bool:
-        """True where the switch reloads; then everything goes with that one reload."""
+        """Whether the switch reloads; then that one reload carries out all changes."""
         return Method.RELOAD in self.methods

@@ -1,4 +1,4 @@
-"""Which ports a change of one device closes for good, and what the device knew of their far ends."""
+"""The ports that a change of one device shuts down permanently, and their far ends as the device had them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ SERVER = "Server"
 
 @dataclass(frozen=True, slots=True)
 class ClosingPort:
-    """A port that is shut down or removed. ``far_end`` is the device that DEVICE_NEIGHBOR named until now, empty where
-    none; ``is_server`` tells that the change also forgets it as a server."""
+    """A port that is shut down or removed.
+
+    ``far_end`` is the device that DEVICE_NEIGHBOR named until now, empty where none. ``is_server`` says that it is a
+    GPU node whose DEVICE_NEIGHBOR_METADATA row the change removes too.
+    """
 
     port: str
     far_end: str
@@ -41,10 +44,13 @@ def _closes(change: Change) -> bool:
 def _far_ends(changes: Iterable[Change]) -> Iterable[tuple[str, str]]:
     for change in changes:
         if change.table == "DEVICE_NEIGHBOR" and change.op is not Op.ADD:
-            name = _field(change.before, "name") if change.field is None else change.before
-            if change.field in (None, "name"):
-                yield change.key, str(name)
+            if change.field is None:
+                yield change.key, _field(change.before, "name")
+            elif change.field == "name":
+                yield change.key, str(change.before)
 
 
 def _field(row: object, name: str) -> str:
-    return str(row.get(name, "")) if isinstance(row, Mapping) else ""
+    if isinstance(row, Mapping):
+        return str(row.get(name, ""))
+    return ""

@@ -1,12 +1,12 @@
-"""Unmanaged rows and lines that cannot stand beside ours.
+"""Unmanaged rows and FRR lines that exclude ours.
 
 A member of a VLAN or port channel cannot be routed; a sub-interface or mirror destination takes the port's traffic;
 a port that breakout removes may not be named anywhere; and FRR has one BGP instance, one route to a prefix that wins.
-Such a row or line stops the plan, or is planned away on request.
+Such a row or line blocks the plan, or the plan removes it on request.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from railweave.sonic.delta.change import Edit, Op
@@ -22,10 +22,10 @@ _SHORT_PARENT = re.compile(r"Eth(?=[0-9])")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An unmanaged row that conflicts: ``TABLE|key`` holds ``port``. ``edits`` would take the port.
+    """An unmanaged row ``TABLE|key`` that uses ``port``; ``edits`` would free the port.
 
-    For a line of FRR the table is ``frr``, the key the line after all that it stands under, and the port empty unless
-    it is about one.
+    For a line of FRR the table is ``frr``, the key the line with its contexts before it, and the port empty unless the
+    line is about one.
     """
 
     table: str
@@ -81,38 +81,48 @@ def _references(running: ConfigDb, scope: Scope) -> Iterator[Conflict]:
     removed = scope.removed_ports
     if not removed:
         return
-    ours = {table for table in running if owned_table(scope, table)} | ({CABLE_LENGTH} if scope.buffers else set())
     for table, rows in running.items():
-        if table in ours or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
+        if not _may_refer(scope, table):
             continue
         for key, fields in rows.items():
-            if not (is_made_by_sonic(table, key, fields) or is_edge_guard(table, key)):
+            if not is_made_by_sonic(table, key, fields) and not is_edge_guard(table, key):
                 yield from _references_of_row(table, key, fields, removed)
 
 
+def _may_refer(scope: Scope, table: str) -> bool:
+    # Memberships and sub-interfaces are conflicts of their own, with other words.
+    if owned_table(scope, table) or table in (*_MEMBER_TABLES, "VLAN_SUB_INTERFACE"):
+        return False
+    # Cable lengths are ours where we compute buffers, and go with their ports (diff).
+    return not (table == CABLE_LENGTH and scope.buffers)
+
+
 def _references_of_row(table: str, key: str, fields: Fields, removed: Collection[str]) -> Iterator[Conflict]:
-    named = [part for part in key.split("|") if part in removed]
-    if named:
-        yield _row_conflict(table, key, named[0], f"it belongs to {named[0]}, which breakout removes", fields)
-        return
+    for part in key.split("|"):
+        if part in removed:
+            yield _row_conflict(table, key, part, f"it belongs to {part}, which breakout removes", fields)
+            return
     for name, value in fields.items():
         if name in removed:
             edit = Edit(Op.REMOVE, table, key, name, value, None)
             yield Conflict(table, key, name, f"it names {name}, which breakout removes", (edit,))
         members = value.split(",") if isinstance(value, str) else value
-        gone = [member for member in members if member.strip() in removed]
-        if gone:
-            edits = (_without(table, key, name, value, gone),)
-            yield Conflict(table, key, gone[0], f"{name} names {', '.join(gone)}, which breakout removes", edits)
+        removed_members = [member for member in members if member.strip() in removed]
+        if removed_members:
+            reason = f"{name} names {', '.join(removed_members)}, which breakout removes"
+            edit = _without(table, key, name, value, removed_members)
+            yield Conflict(table, key, removed_members[0], reason, (edit,))
 
 
-def _without(table: str, key: str, name: str, value: Value, gone: Collection[str]) -> Edit:
-    """Return the edit that takes the removed ports out of a field."""
-    if isinstance(value, str):
-        text = ",".join(member for member in value.split(",") if member not in gone)
-        return Edit(Op.UPDATE if text else Op.REMOVE, table, key, name, value, text or None)
-    left = tuple(member for member in value if member not in gone)
-    return Edit(Op.UPDATE if left else Op.REMOVE, table, key, name, value, left or None)
+def _without(table: str, key: str, name: str, value: Value, removed_members: Collection[str]) -> Edit:
+    """Return the edit that takes members out of a field; the field is removed with its last one."""
+    members = value.split(",") if isinstance(value, str) else value
+    remaining = [member for member in members if member not in removed_members]
+    text = ",".join(remaining)
+    after: Value = text if isinstance(value, str) else tuple(remaining)
+    if not after:
+        return Edit(Op.REMOVE, table, key, name, value, None)
+    return Edit(Op.UPDATE, table, key, name, value, after)
 
 
 _OTHER_INSTANCE = re.compile(r"router bgp \d+$")
@@ -122,20 +132,41 @@ _STATIC = re.compile(r"ip route (?P<prefix>\S+) ")
 
 def find_frr_conflicts(scope: FrrScope, needed: Collection[str]) -> Iterator[Conflict]:
     """Yield the unmanaged lines of FRR in the way. ``needed`` are the ports that the fabric routes on or shuts."""
-    stated = (_STATIC.match(one.line) for one in scope.intended.entries if not one.context)
-    routed = {found["prefix"] for found in stated if found}
+    fabric_routes = {_static_prefix(entry) for entry in scope.intended.entries} - {None}
     for entry in scope.unmanaged:
-        static = _STATIC.match(entry.line) if not entry.context else None
-        port = entry.context.removeprefix("interface ")
-        if not entry.context and _OTHER_INSTANCE.match(entry.line):
-            block = (one for one in scope.unmanaged if entry.line in (one.context, *one.path[:1]) or one == entry)
-            yield _line_conflict(entry, "FRR has one BGP instance, and this is not the switch's", block)
-        elif scope.is_in_our_instance(entry) and _STOPS_SESSIONS.match(entry.line):
+        prefix = _static_prefix(entry)
+        if _is_instance(entry):
+            yield _line_conflict(entry, "FRR has one BGP instance, and this is not the switch's", _block(entry, scope))
+        elif _STOPS_SESSIONS.match(entry.line) and scope.is_in_our_instance(entry):
             yield _line_conflict(entry, "no session of the fabric comes up with it", (entry,))
-        elif static and static["prefix"] in routed:
-            yield _line_conflict(entry, f"it wins over the fabric's route to {static['prefix']}", (entry,))
-        elif port in needed and entry.line == "shutdown":
+        elif prefix in fabric_routes:
+            yield _line_conflict(entry, f"it wins over the fabric's route to {prefix}", (entry,))
+        elif _shut_interface(entry) in needed:
+            port = _shut_interface(entry)
             yield _line_conflict(entry, f"it shuts {port}", (entry,), port)
+
+
+def _shut_interface(entry: FrrEntry) -> str:
+    return entry.context.removeprefix("interface ") if entry.line == "shutdown" else ""
+
+
+def _is_instance(entry: FrrEntry) -> bool:
+    return not entry.context and _OTHER_INSTANCE.match(entry.line) is not None
+
+
+def _block(header: FrrEntry, scope: FrrScope) -> Iterator[FrrEntry]:
+    """Yield the unmanaged lines of the block of ``header``, itself and sub-contexts included."""
+    for entry in scope.unmanaged:
+        if entry == header or entry.context == header.line or entry.path[:1] == (header.line,):
+            yield entry
+
+
+def _static_prefix(entry: FrrEntry) -> str | None:
+    """Return the prefix of a static route in the default VRF; None for any other line."""
+    if entry.context:
+        return None
+    match = _STATIC.match(entry.line)
+    return match["prefix"] if match else None
 
 
 def _line_conflict(entry: FrrEntry, reason: str, lines: Iterable[FrrEntry], port: str = "") -> Conflict:
@@ -144,8 +175,8 @@ def _line_conflict(entry: FrrEntry, reason: str, lines: Iterable[FrrEntry], port
 
 
 def planned_edits(conflicts: Collection[Conflict]) -> tuple[Edit, ...]:
-    """Return the edits that take all ports, each row and field once."""
-    found: Mapping[tuple[str, str, str | None], Edit] = {
-        (edit.table, edit.key, edit.field): edit for conflict in conflicts for edit in conflict.edits
-    }
-    return tuple(found.values())
+    """Return the edits that resolve all conflicts, one for each row, field or line."""
+    edits: dict[tuple[str, str, str | None], Edit] = {}
+    for conflict in conflicts:
+        edits.update(((edit.table, edit.key, edit.field), edit) for edit in conflict.edits)
+    return tuple(edits.values())

@@ -2,15 +2,15 @@
 
 In the traditional model buffermgrd joins the lossless priorities of a port in rows of its own, ``3-4`` beside ``3`` and
 ``4``, whenever ``pfc_enable`` or the port's row changes, and never removes one (sonic-swss cfgmgr/buffermgr.cpp
-doSpeedUpdateTask). Such a row keeps the headroom of a group that is lossless no more, and its removal takes that of
-all its groups (orchagent/bufferorch.cpp processPriorityGroup).
+doSpeedUpdateTask). Such a row keeps the headroom of a group that is no longer lossless, and removing it takes the
+headroom of all its groups (orchagent/bufferorch.cpp processPriorityGroup).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from railweave.sonic.delta.change import Edit, Op
 from railweave.sonic.delta.lossless import PFC_ENABLE, priorities, widened
-from railweave.sonic.delta.spans import rows_by_port, spans_of
+from railweave.sonic.delta.spans import spans_of
 from railweave.sonic.ownership import (
     CABLE_LENGTH,
     MADE_BY_SONIC,
@@ -26,61 +26,79 @@ _NO_CABLE = "0m"
 
 
 def with_daemon_rows(tables: ConfigDb) -> ConfigDb:
-    """Return tables with the rows of several groups that buffermgrd makes of them; the same where it makes none."""
+    """Return tables with the joined rows that buffermgrd adds to them; the same object where it adds none."""
     groups = tables.get(PRIORITY_GROUPS, {})
-    made: dict[str, Fields] = {}
+    added: dict[str, Fields] = {}
     for port, row in tables.get("PORT_QOS_MAP", {}).items():
         paused = row.get(PFC_ENABLE, "")
+        # A single priority makes no joined row.
         if "," in paused:
-            made.update((key, fields) for key, fields in _joined(tables, port, priorities(paused)) if key not in groups)
-    return {**tables, PRIORITY_GROUPS: {**groups, **made}} if made else tables
+            added.update(_joined(tables, port, priorities(paused)))
+    added = {key: fields for key, fields in added.items() if key not in groups}
+    if not added:
+        return tables
+    return {**tables, PRIORITY_GROUPS: {**groups, **added}}
 
 
 def made_between(edits: Iterable[Edit], before: ConfigDb, after: ConfigDb) -> Iterator[Edit]:
-    """Yield the removal of what buffermgrd makes while ports have the priorities of before and after, and would leave
-    behind; ``after`` are the tables that ``edits`` make of ``before``."""
+    """Yield removals of rows that buffermgrd adds while ``edits`` turn ``before`` into ``after``.
+
+    A port whose priorities change has those of before and after for a moment (``lossless.widened``). buffermgrd joins
+    them all and would leave that row behind.
+    """
     groups = before.get(PRIORITY_GROUPS, {}).keys() | after.get(PRIORITY_GROUPS, {}).keys()
     owned = {port_of(key) for key in groups}
     for edit in edits:
         if edit.field != PFC_ENABLE or edit.key not in owned or len(widened(edit)) == 1:
             continue
-        stays = priorities(edit.after)
-        for key, fields in _joined(after, edit.key, priorities(edit.before) | stays):
-            if key not in groups and not stays.issuperset(numbers_of(key)):
+        paused_after = priorities(edit.after)
+        for key, fields in _joined(after, edit.key, priorities(edit.before) | paused_after):
+            if key not in groups and not paused_after.issuperset(numbers_of(key)):
                 yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
 
 
 def left_behind(edits: Iterable[Edit], tables: ConfigDb) -> Iterator[Edit]:
-    """Yield the removal of those rows of ``tables`` by buffermgrd that name a group whose own row ``edits`` remove, and
-    that ``edits`` do not name."""
-    removed: dict[str, set[int]] = {}
-    named: set[str] = set()
-    for edit in edits:
-        if edit.table == PRIORITY_GROUPS:
-            named.add(edit.key)
-            if edit.op is Op.REMOVE and edit.field is None:
-                removed.setdefault(port_of(edit.key), set()).update(numbers_of(edit.key))
+    """Yield removals of buffermgrd's joined rows that share a group with a row that ``edits`` remove.
+
+    Rows that ``edits`` name themselves are left out.
+    """
+    group_edits = [edit for edit in edits if edit.table == PRIORITY_GROUPS]
+    named = {edit.key for edit in group_edits}
+    removed = _removed_groups(group_edits)
     if not removed:
         return
-    for port, rows in rows_by_port(tables.get(PRIORITY_GROUPS, {})).items():
-        for key, fields in rows.items():
-            numbers = numbers_of(key)
-            if (
-                len(numbers) > 1
-                and key not in named
-                and not removed.get(port, set()).isdisjoint(numbers)
-                and is_made_by_sonic(PRIORITY_GROUPS, key, fields)
-            ):
-                yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
+    for key, fields in tables.get(PRIORITY_GROUPS, {}).items():
+        if key not in named and _is_joined_over(key, fields, removed.get(port_of(key), ())):
+            yield Edit(Op.REMOVE, PRIORITY_GROUPS, key, None, fields, None)
+
+
+def _removed_groups(edits: Iterable[Edit]) -> Mapping[str, Collection[int]]:
+    """Return by port the priority groups whose rows ``edits`` remove."""
+    removed: dict[str, set[int]] = {}
+    for edit in edits:
+        if edit.op is Op.REMOVE and edit.field is None:
+            removed.setdefault(port_of(edit.key), set()).update(numbers_of(edit.key))
+    return removed
+
+
+def _is_joined_over(key: str, fields: Fields, groups: Collection[int]) -> bool:
+    """Tell whether buffermgrd's row ``key`` joins several groups, one of ``groups`` among them."""
+    numbers = numbers_of(key)
+    if len(numbers) < 2 or not is_made_by_sonic(PRIORITY_GROUPS, key, fields):
+        return False
+    return any(number in groups for number in numbers)
 
 
 def leaves_rows(edit: Edit, tables: ConfigDb) -> bool:
-    """Tell whether buffermgrd answers a change with groups or profiles of its own, which stay when it is reverted."""
+    """Tell whether buffermgrd adds groups or profiles of its own after a change, which stay when it is reverted."""
     if edit.table == CABLE_LENGTH:
         return not _is_dynamic(tables)
     if edit.table != "PORT_QOS_MAP" or edit.field != PFC_ENABLE or not _has_cable(tables, edit.key):
         return False
-    return not (_is_dynamic(tables) or priorities(edit.after) <= priorities(edit.before))
+    # The dynamic model computes groups in APPL_DB and writes none to CONFIG_DB.
+    if _is_dynamic(tables):
+        return False
+    return not priorities(edit.after) <= priorities(edit.before)
 
 
 def _is_dynamic(tables: ConfigDb) -> bool:

@@ -1,7 +1,7 @@
-"""The delta of one device: made of edits, carried out on a value, and inverted.
+"""The delta of one device: built from edits, applied to a configuration, and inverted.
 
-Every change of a delta names what it replaces, so its inverse needs nothing else: before and after exchanged, in the
-opposite order. NAPALM's merge documents (``merge``) are one way to write a delta down.
+Every change holds the value that it replaces, so the inverse needs nothing else: before and after exchanged, in the
+opposite order. NAPALM's merge documents (``merge``) are one written form of a delta.
 """
 
 from array import array
@@ -14,18 +14,18 @@ from railweave.sonic.delta.methods import Treatment, classify, settle, written
 from railweave.sonic.delta.tables import tables_after
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.frr import FrrEntry, with_lines
-from railweave.sonic.rows import FRR_TABLE, ConfigDb
+from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Value
 
 NO_REASON = ""
 
 
 def judged(edits: Sequence[Edit], config_db: ConfigDb, reason: Callable[[Edit], str] = lambda _: NO_REASON) -> Delta:
-    """Return the delta of ``edits`` on a device with these running tables: the only place where a delta is judged."""
+    """Return ``edits`` with disruption, method and reason, given the running tables."""
     return treated(edits, settle(edits, config_db), reason)
 
 
 def treated(edits: Iterable[Edit], treatments: Iterable[Treatment], reason: Callable[[Edit], str]) -> Delta:
-    """Return edits with what each does to traffic, how it goes, and why it is made."""
+    """Return the delta of edits and their treatments; ``reason`` says why an edit is made."""
     return Delta(
         tuple(
             _change(edit, treatment.disruption, treatment.method, reason(edit))
@@ -39,10 +39,10 @@ def _change(edit: Edit, disruption: Disruption, method: Method, reason: str) -> 
 
 
 def inverse(delta: Delta) -> Delta:
-    """Return the delta that takes ``delta`` back: each change with before and after exchanged, in the opposite order.
+    """Return the delta that reverts ``delta``: each change with before and after exchanged, in the opposite order.
 
-    Disruption is of the inverse, from the same table of rules. What came without a reload goes without one, and never
-    by a patch, which a switch may refuse.
+    Disruption is classified anew, by the same rules. What was applied without a reload is reverted without one, and
+    never by a patch, which a switch may refuse.
     """
     return Delta(tuple(back for change in reversed(delta.changes) for back in _exchanged(change)))
 
@@ -52,48 +52,60 @@ def _exchanged(change: Change) -> Iterator[Change]:
     if change.method is Method.RELOAD:
         yield _change(back, change.disruption, Method.RELOAD, change.reason)
         return
-    removes = back.op is Op.REMOVE and back.table != FRR_TABLE
-    for edit in removal_edits(back) if removes else (back,):
+    edits: Iterable[Edit] = (back,)
+    if back.op is Op.REMOVE and back.table != FRR_TABLE:
+        edits = removal_edits(back)
+    for edit in edits:
         treatment = written(classify(edit))
         if treatment.method is Method.RELOAD:
+            # Removing what was just added by a write needs no reload, even where the rules ask for one.
             yield _change(edit, change.disruption, Method.WRITE, change.reason)
         else:
             yield _change(edit, treatment.disruption, treatment.method, change.reason)
 
 
 class Sharing:
-    """Keeps one object for equal deltas of many devices, and one for equal changes: a fabric's switches have most of
-    them in common, and what factories leave on them too. Use one as long as deltas are being found."""
+    """Keeps one object for equal deltas of many devices, and one for equal changes.
+
+    Switches of a fabric have most changes in common, also those that remove the factory configuration.
+    """
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Start empty; use one instance for all deltas of a fabric."""
         self._changes: dict[Hashable, Change] = {}
         self._deltas: dict[bytes, Delta] = {}
 
     def __call__(self, delta: Delta) -> Delta:
         """Return a delta that is equal to ``delta``."""
-        own = tuple(self._changes.setdefault(_identity(change), change) for change in delta)
+        changes = tuple(self._changes.setdefault(_identity(change), change) for change in delta)
         # A digest takes 32 bytes; the numbers themselves took 22 KiB for each of a thousand fresh switches.
-        same = sha256(array("Q", map(id, own))).digest()
-        return self._deltas.setdefault(same, Delta(own))
+        digest = sha256(array("Q", map(id, changes))).digest()
+        return self._deltas.setdefault(digest, Delta(changes))
 
 
 def _identity(change: Change) -> Hashable:
-    """Return what is equal for equal changes; a row's fields have no hash of their own."""
-    before, after = change.before, change.after
-    if not isinstance(before, dict) and not isinstance(after, dict):
+    """Return a key that is equal for equal changes."""
+    if not isinstance(change.before, dict) and not isinstance(change.after, dict):
         return change
-    had, has = (tuple(one.items()) if isinstance(one, dict) else one for one in (before, after))
-    return (change.op, change.table, change.key, had, has, change.disruption, change.method, change.reason)
+    # A row's fields are a dict, which cannot be hashed.
+    before = _hashable(change.before)
+    after = _hashable(change.after)
+    return (change.op, change.table, change.key, before, after, change.disruption, change.method, change.reason)
+
+
+def _hashable(value: Value | Fields | None) -> Hashable:
+    return tuple(value.items()) if isinstance(value, dict) else value
 
 
 def lines_of(edits: Iterable[Edit]) -> tuple[tuple[FrrEntry, ...], tuple[FrrEntry, ...]]:
-    """Return the FRR lines that go, and those that come."""
-    own = [(edit.op, FrrEntry(edit.key, edit.field or "")) for edit in edits if edit.table == FRR_TABLE]
-    return (
-        tuple(entry for op, entry in own if op is Op.REMOVE),
-        tuple(entry for op, entry in own if op is not Op.REMOVE),
-    )
+    """Return the FRR lines that are removed, and those that are added."""
+    removed: list[FrrEntry] = []
+    added: list[FrrEntry] = []
+    for edit in edits:
+        if edit.table == FRR_TABLE:
+            lines = removed if edit.op is Op.REMOVE else added
+            lines.append(FrrEntry(edit.key, edit.field or ""))
+    return tuple(removed), tuple(added)
 
 
 def applied(edits: Iterable[Edit], running: RunningConfig) -> RunningConfig:

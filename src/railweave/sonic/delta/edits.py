@@ -10,31 +10,38 @@ from railweave.sonic.rows import FRR_TABLE, Fields, Value
 
 
 def row_edits(table: str, key: str, before: Fields | None, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
-    """Yield the edits that bring a row to ``after``: None is no row, a field of None no field, others stay.
+    """Yield the edits that bring a row to ``after``: None removes the row, a field of None that field, others stay.
 
-    What SONiC's daemons would ignore or not survive the removal of gets the value that holds without it (``neutral``).
+    Where SONiC's daemons ignore a removal or crash on it, the neutral value is written instead (``neutral``).
     """
+    if before is None:
+        yield from _added_row(table, key, after)
+        return
     if after is None:
-        if before is None:
-            return
         after = instead_of_row(table, key, before)
         if after is None:
             yield Edit(Op.REMOVE, table, key, None, before, None)
             return
-    if before is None:
-        fields = {name: value for name, value in after.items() if value is not None}
-        if fields or not after:
-            yield Edit(Op.ADD, table, key, None, None, fields)
-        return
     for name, value in after.items():
-        had = before.get(name)
-        holds = instead_of_field(table, key, name, had) if value is None and had is not None else value
-        if had != holds and not same_value(had, holds):
-            yield Edit(_op(had, holds), table, key, name, had, holds)
+        old_value = before.get(name)
+        new_value = value
+        if value is None and old_value is not None:
+            new_value = instead_of_field(table, key, name, old_value)
+        if old_value != new_value and not same_value(old_value, new_value):
+            yield Edit(_op(old_value, new_value), table, key, name, old_value, new_value)
+
+
+def _added_row(table: str, key: str, after: Mapping[str, Value | None] | None) -> Iterator[Edit]:
+    if after is None:
+        return
+    fields = {name: value for name, value in after.items() if value is not None}
+    # A row may have no fields (INTERFACE|Ethernet0); one that only removes fields adds nothing where there is no row.
+    if fields or not after:
+        yield Edit(Op.ADD, table, key, None, None, fields)
 
 
 def removal_edits(edit: Edit) -> Iterator[Edit]:
-    """Yield what takes away the row or field that ``edit`` removes."""
+    """Yield the edits that carry out the removal ``edit``, with neutral values where they are needed."""
     if isinstance(edit.before, Mapping):
         yield from row_edits(edit.table, edit.key, edit.before, None)
     elif edit.field is not None and edit.before is not None:
@@ -44,11 +51,13 @@ def removal_edits(edit: Edit) -> Iterator[Edit]:
 def _op(before: Value | None, after: Value | None) -> Op:
     if before is None:
         return Op.ADD
-    return Op.REMOVE if after is None else Op.UPDATE
+    if after is None:
+        return Op.REMOVE
+    return Op.UPDATE
 
 
 def frr_edits(removed: Iterable[FrrEntry], added: Iterable[FrrEntry]) -> Iterator[Edit]:
-    """Yield FRR lines that go and come (``frr_difference``) as edits, with their secrets."""
+    """Yield removed and added FRR lines (``frr_difference``) as edits, with their secrets."""
     for entry in removed:
         yield Edit(Op.REMOVE, FRR_TABLE, entry.context, entry.line, entry.line, None)
     for entry in added:

@@ -26,16 +26,19 @@ QUIET = tuple(
 """Lines that change while the sessions stay up (route refresh where routes are concerned)."""
 
 
+# With BFD at one end alone, and while it comes up, the session stays. Taken away at one end, BFD goes down at the
+# other, which ends the session (run on FRR 8.4 and 10.3; bgpd/bgp_bfd.c bfd_session_status_update).
 QUIET_TO_ADD = re.compile(r"neighbor \S+ bfd$")
-"""With BFD at one end alone, and while it comes up, the session stays. Taken away at one end, BFD goes down at the
-other, which ends the session (run on FRR 8.4 and 10.3; bgpd/bgp_bfd.c bfd_session_status_update)."""
 
 
 def line_disruption(context: str, line: str, op: Op) -> Disruption:
     """Return what adding or removing ``line`` does; a line that is not known to be quiet costs a session."""
     bare = line.removeprefix("no ")
-    if any(pattern.match(bare) for pattern in QUIET) or (op is Op.ADD and QUIET_TO_ADD.match(line)):
+    if any(pattern.match(bare) for pattern in QUIET):
         return Disruption.NONE
-    if not context and not bare.startswith("router "):
-        return Disruption.NONE if bare.startswith(("interface ", "vrf ")) else Disruption.SESSION
+    if op is Op.ADD and QUIET_TO_ADD.match(line):
+        return Disruption.NONE
+    # The header of an interface or VRF changes nothing by itself; the lines under it are judged one by one.
+    if not context and bare.startswith(("interface ", "vrf ")):
+        return Disruption.NONE
     return Disruption.SESSION

@@ -1,8 +1,8 @@
-"""What no release of SONiC takes as a field of CONFIG_DB, by the types of its YANG models.
+"""Fields and values that every release of SONiC refuses, by the types of its YANG models.
 
-A few kilobytes made of the models of all releases (``leaf_words.txt`` says how), for what is checked without a switch
-and without libyang: fields that no release has, words outside an enumeration, numbers outside a range. References,
-patterns and conditions are for the models themselves.
+A few kilobytes derived from the models of all releases (``leaf_words.txt`` says how), for checks without a switch and
+without libyang: fields that no release has, words outside an enumeration, numbers outside a range. References,
+patterns and conditions need the models themselves.
 """
 
 from collections.abc import Mapping
@@ -12,10 +12,11 @@ from pathlib import Path
 from railweave.sonic.rows import Value
 
 Words = tuple[str, ...]
-"""What a field takes: words, and ranges of numbers as ``1..100``; empty for any text."""
+"""The values that a field accepts: words, and ranges of numbers as ``1..100``; empty for any text."""
 
-_NAME, _HELD = "*", "*="
-"""Stand for the names of a map's fields, and for what they hold."""
+# The file's entries for tables such as DSCP_TO_TC_MAP, whose field names are values too.
+_MAP_NAMES = "*"
+_MAP_VALUES = "*="
 
 
 def is_modeled(table: str) -> bool:
@@ -31,25 +32,29 @@ def modeled_tables() -> tuple[str, ...]:
 def has_field(table: str, field: str) -> bool:
     """Tell whether any release has a field of a modeled table."""
     fields = _tables()[table]
-    return _takes(fields[_NAME], field) if _NAME in fields else field in fields
+    if _MAP_NAMES in fields:
+        return _takes(fields[_MAP_NAMES], field)
+    return field in fields
 
 
 def field_names(table: str) -> Words:
-    """Return the names of the fields of a modeled table; none of a map."""
-    return tuple(name for name in _tables()[table] if name not in (_NAME, _HELD))
+    """Return the names of the fields of a modeled table; none for a map."""
+    return tuple(name for name in _tables()[table] if name not in (_MAP_NAMES, _MAP_VALUES))
 
 
 def accepted_words(table: str, field: str) -> Words:
-    """Return what a field of a modeled table takes; empty for any text."""
+    """Return the values that a field of a modeled table accepts; empty for any text."""
     fields = _tables()[table]
-    return fields[_HELD] if _NAME in fields else fields[field]
+    if _MAP_NAMES in fields:
+        return fields[_MAP_VALUES]
+    return fields[field]
 
 
 def is_accepted(table: str, field: str, value: Value) -> bool:
-    """Tell whether any release takes ``value`` in a field of a modeled table."""
+    """Tell whether any release accepts ``value`` in a field of a modeled table."""
     words = accepted_words(table, field)
-    values = (value,) if isinstance(value, str) else value
-    return all(_takes(words, one) for one in values)
+    members = (value,) if isinstance(value, str) else value
+    return all(_takes(words, member) for member in members)
 
 
 def _takes(words: Words, value: str) -> bool:

@@ -1,6 +1,7 @@
-"""What a change does to lossless priorities, so that no class in use is lossy at any moment of it.
+"""What a change does to lossless priorities, so that no class in use becomes lossy while the change is applied.
 
-In order: groups, queues, maps and PFC of what becomes lossless; then the code points; then what is lossless no more.
+In order: groups, queues, maps and PFC of priorities that become lossless; then the code points; then the removal of
+what made the other priorities lossless.
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,11 @@ _BY_PRIORITY = frozenset(
 
 
 def priorities(value: Value | Fields | None) -> frozenset[int]:
-    """Return the priorities of ``pfc_enable``; none where it is not there."""
-    members = value.split(",") if isinstance(value, str) else ()
-    return frozenset(found for one in members if (found := number(one)) is not None)
+    """Return the priorities of a value of ``pfc_enable``, a list such as ``3,4``."""
+    if not isinstance(value, str):
+        return frozenset()
+    numbers = (number(member) for member in value.split(","))
+    return frozenset(priority for priority in numbers if priority is not None)
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class LosslessChange:
 
     @cached_property
     def lost(self) -> frozenset[int]:
-        """Return the priorities that are lossless no more."""
+        """Return the priorities that are no longer lossless after the change."""
         return self.before - self.after
 
     def takes_away(self, edit: Edit) -> bool:
-        """Tell whether an edit takes from a priority that is lossless no more what makes it so."""
+        """Tell whether an edit changes or removes maps or buffers of a priority that is no longer lossless."""
         if edit.op is Op.ADD or not self.lost:
             return False
         if edit.table in _BY_PRIORITY:
@@ -52,7 +55,7 @@ class LosslessChange:
 
 
 def lossless_change(before: ConfigDb, after: ConfigDb) -> LosslessChange:
-    """Return what becomes of the lossless priorities of a device's ports."""
+    """Return the lossless priorities of a device's ports before and after a change."""
     return LosslessChange(_enabled(before), _enabled(after))
 
 
@@ -62,10 +65,11 @@ def _enabled(tables: ConfigDb) -> frozenset[int]:
 
 
 def widened(edit: Edit) -> Sequence[Edit]:
-    """Return a change of the priorities of a port as two, the first with all of both; one where that is one of them."""
-    if edit.table != "PORT_QOS_MAP" or edit.field not in PFC_FIELDS or edit.op is not Op.UPDATE:
+    """Split a change of a port's priorities that adds some and removes some: first to all of both, then to the new."""
+    if not _changes_priorities(edit):
         return (edit,)
-    before, after = priorities(edit.before), priorities(edit.after)
+    before = priorities(edit.before)
+    after = priorities(edit.after)
     if before <= after or after <= before:
         return (edit,)
     both = ",".join(map(str, sorted(before | after)))
@@ -73,6 +77,9 @@ def widened(edit: Edit) -> Sequence[Edit]:
 
 
 def narrows(edit: Edit) -> bool:
-    """Tell whether an edit takes priorities of a port away."""
-    changes = edit.table == "PORT_QOS_MAP" and edit.field in PFC_FIELDS and edit.op is Op.UPDATE
-    return changes and priorities(edit.after) < priorities(edit.before)
+    """Tell whether an edit only removes priorities of a port."""
+    return _changes_priorities(edit) and priorities(edit.after) < priorities(edit.before)
+
+
+def _changes_priorities(edit: Edit) -> bool:
+    return edit.table == "PORT_QOS_MAP" and edit.field in PFC_FIELDS and edit.op is Op.UPDATE

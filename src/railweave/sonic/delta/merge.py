@@ -2,9 +2,9 @@
 
     {TABLE: {KEY: {FIELD: text | list | null} | null}, "bgpraw": "lines for vtysh, `no ...` removes"}
 
-null removes a field or a row (the rows of ``permanent`` stay). What the document does not name stays as it is, so rows
-that somebody else writes meanwhile survive. It is NAPALM's way to write a delta down: ``delta_of`` reads one,
-``merge_document`` writes one.
+null removes a field or a row (the rows of ``neutral.WITHOUT_ROW`` stay). What the document does not name stays as it
+is, so rows that somebody else writes meanwhile survive. It is the written form of a delta for NAPALM: ``delta_of``
+reads one, ``merge_document`` writes one.
 """
 
 from collections.abc import Mapping
@@ -63,21 +63,20 @@ def _row(fields: object, where: str) -> RowMerge:
         return None
     if not isinstance(fields, Mapping):
         raise DocumentError(f"{where}: not a row of fields")
-    gone: dict[str, Value | None] = {name: None for name, value in fields.items() if value is None}
+    removed: dict[str, Value | None] = {name: None for name, value in fields.items() if value is None}
     kept = {name: parse_value(value, f"{where}|{name}") for name, value in fields.items() if value is not None}
-    return {**parse_fields(kept, where), **gone}
+    return {**parse_fields(kept, where), **removed}
 
 
 def merge_document(delta: Delta) -> dict[str, Any]:
-    """Return the merge document of a delta; raises ValueError where it holds no secret but only its shown form."""
+    """Return the merge document of a delta; raises ValueError where it has a hidden value instead of the secret."""
     tables: dict[str, dict[str, dict[str, Any] | None]] = {}
     for change in delta:
         if change.table != FRR_TABLE:
             _put(tables.setdefault(change.table, {}), change)
-    document: dict[str, Any] = {
-        table: dict(sorted(rows.items(), key=lambda item: natural_key(item[0])))
-        for table, rows in sorted(tables.items())
-    }
+    document: dict[str, Any] = {}
+    for table, rows in sorted(tables.items()):
+        document[table] = {key: rows[key] for key in sorted(rows, key=natural_key)}
     text = delta_text(*lines_of(delta))
     if text:
         document[BGPRAW] = text
@@ -85,13 +84,14 @@ def merge_document(delta: Delta) -> dict[str, Any]:
 
 
 def _put(rows: dict[str, dict[str, Any] | None], change: Change) -> None:
+    removes = change.op is Op.REMOVE
     if change.field is None:
-        rows[change.key] = None if change.op is Op.REMOVE else _json_row(change.after)
+        rows[change.key] = None if removes else _json_row(change.after)
         return
     fields = rows.setdefault(change.key, {})
     if fields is None:
         raise DocumentError(f"{change.table}|{change.key}: one change removes the row and another its fields")
-    fields[change.field] = None if change.op is Op.REMOVE else _json_value(change.after)
+    fields[change.field] = None if removes else _json_value(change.after)
 
 
 def _json_row(after: Value | Fields | None) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _json_value(value: Value | Fields | None) -> str | list[str]:
 
 
 def apply(document: MergeDocument, running: RunningConfig) -> RunningConfig:
-    """Return what runs after the merge. FRR's text comes back in this module's own order.
+    """Return the configuration after the merge. FRR's text is in the order of ``frr.render_frr``.
 
     Raises DocumentError where the merge changes FRR and FRR's running configuration is unknown.
     """
@@ -121,7 +121,7 @@ def _apply_frr(delta: str, running: RunningConfig) -> FrrDocument:
 
 
 def delta_of(document: MergeDocument, running: RunningConfig) -> Delta:
-    """Return what the merge really changes on ``running``, and how.
+    """Return the changes that the merge makes on ``running``, without what is there already.
 
     Raises DocumentError where it changes FRR and FRR's running configuration is unknown.
     """
@@ -129,14 +129,14 @@ def delta_of(document: MergeDocument, running: RunningConfig) -> Delta:
 
 
 def edits(document: MergeDocument, running: RunningConfig) -> tuple[Edit, ...]:
-    """Return what the merge really changes on ``running``; what is there already is left out."""
+    """Return the edits that the merge makes on ``running``, without what is there already."""
     merge = parse_merge(document)
-    found: list[Edit] = []
+    merged: list[Edit] = []
     for table, rows in merge.tables.items():
         before = running.config_db.get(table, {})
         for key, fields in rows.items():
-            found.extend(row_edits(table, key, before.get(key), fields))
+            merged.extend(row_edits(table, key, before.get(key), fields))
     if merge.frr.strip():
         after = _apply_frr(merge.frr, running)
-        found.extend(frr_edits(*frr_difference(running.known_frr("it cannot be compared"), after)))
-    return tuple(found)
+        merged.extend(frr_edits(*frr_difference(running.known_frr("it cannot be compared"), after)))
+    return tuple(merged)

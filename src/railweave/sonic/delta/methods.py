@@ -1,9 +1,9 @@
 """How disruptive each change is, how it is applied, and why: one table for the plan and the driver.
 
 A rule names a table, optionally fields and kinds of change, and its source. The first rule that matches counts. A
-change that no rule knows is written all the same, by SONiC's updater where a YANG model lets that check it: what it
-does before the next reload is unknown, is called so, and is treated as carefully as a port that flaps. Only what is
-known to need a reload takes one. BI, SU, SW, SC, HS and PD are sonic-buildimage, sonic-utilities, sonic-swss,
+change without a rule is written all the same, by SONiC's updater where a YANG model lets it check the change: its
+effect before the next reload is reported as unknown and treated as carefully as a flapping port. A change reloads the
+switch only where a rule says so. BI, SU, SW, SC, HS and PD are sonic-buildimage, sonic-utilities, sonic-swss,
 sonic-swss-common, sonic-host-services and sonic-platform-daemons of branch 202505; "recorded" is what their commands
 did when they were run.
 """
@@ -50,12 +50,12 @@ class Treatment:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TreatmentRule:
     """A line of the table; no fields means every field and the row itself. ``when`` looks at the values, if set.
 
-    ``recreates`` is the table whose row of the same key has to be deleted and set again, once its deletion was taken,
-    before the daemons follow the change; forwards and backwards alike. What is written in place of a removal that they
-    ignore is in ``neutral``; where nothing can be written, ``keeps`` says what stays in force and until when.
+    ``recreates`` is the table whose row of the same key has to be deleted and set again before the daemons follow the
+    change, in a revert as well. A removal that they ignore is replaced by a neutral value (``neutral``); where there is
+    none, ``keeps`` says what stays in force and until when.
     """
 
     tables: tuple[str, ...]
@@ -86,12 +86,20 @@ def mtu_bytes_after(change: Edit) -> int:
 
 
 def _mtu_bytes(value: object) -> int:
-    """Return an MTU as CONFIG_DB writes it; a missing field, and one that is no number, leave the default."""
-    return int(str(value)) if str(value).isdecimal() else DEFAULT_MTU_BYTES
+    """Return the MTU in bytes of a field of CONFIG_DB; the default where it is missing or not a number."""
+    text = str(value)
+    if text.isdecimal():
+        return int(text)
+    return DEFAULT_MTU_BYTES
 
 
-_NONE, _SESSION, _FLAP, _RELOAD = Disruption.NONE, Disruption.SESSION, Disruption.FLAP, Disruption.RELOAD
-_PATCH, _WRITE = Method.PATCH, Method.WRITE
+# Short forms for the columns of the table.
+_NONE = Disruption.NONE
+_SESSION = Disruption.SESSION
+_FLAP = Disruption.FLAP
+_RELOAD = Disruption.RELOAD
+_PATCH = Method.PATCH
+_WRITE = Method.WRITE
 
 RATES = ("cir", "cbs", "pir", "pbs")
 MEMBERSHIPS = ("VLAN_MEMBER", "PORTCHANNEL_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION")
@@ -112,189 +120,189 @@ READ_WHEN_SERVICES_START = ("buffer_model", "docker_routing_config_mode", "frr_m
                             "type")  # fmt: skip
 
 # fmt: off
-RULES: tuple[Rule, ...] = (
-    Rule(("PORT",), ("alias",), _GOES, _NONE, _WRITE,
+RULES: tuple[TreatmentRule, ...] = (
+    TreatmentRule(("PORT",), ("alias",), _GOES, _NONE, _WRITE,
          "lldpmgrd keeps one that is removed (BI docker-lldp lldpmgrd)",
          keeps="LLDP goes on announcing it until lldpmgrd starts anew"),
-    Rule(("PORT",), ("alias",), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PORT",), ("alias",), _ANY, _NONE, _WRITE,
          "it reaches no object of the ASIC (run on 202505); lldpmgrd announces a new alias at once and keeps one that"
          " is removed (BI docker-lldp lldpmgrd, SW cfgmgr/portmgr.cpp)"),
-    Rule(("PORT",), ("index",), _ANY, _FLAP, _WRITE,
+    TreatmentRule(("PORT",), ("index",), _ANY, _FLAP, _WRITE,
          "xcvrd gives the port the module of another cage and sends its media settings, for which orchagent takes the"
          " port down (PD sonic-xcvrd on_add_logical_port, SW orchagent/portsorch.cpp setPortSerdesAttribute)"),
-    Rule(("PORT",), (ROW, "lanes", "subport"), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("PORT",), (ROW, "lanes", "subport"), _ANY, _RELOAD, Method.RELOAD,
          "lanes are create-only in GCU and SAI; breakout is a whole-file reload (BI portconfig.py)"),
-    Rule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+    TreatmentRule(("PORT",), ("speed",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "a port keeps the speed whose field is removed, and no value stands for none (run; SW portsorch.cpp)"),
-    Rule(("PORT",), ("speed", "fec", "autoneg", "adv_interface_types", "adv_speeds", "interface_type",
+    TreatmentRule(("PORT",), ("speed", "fec", "autoneg", "adv_interface_types", "adv_speeds", "interface_type",
                      "link_training"), _ANY, _FLAP, _WRITE,
          "the link trains anew; a speed by patch takes minutes a port (BI issue 23945)"),
-    Rule(("PORT",), ("mtu",), _ANY, _SESSION, _PATCH,
+    TreatmentRule(("PORT",), ("mtu",), _ANY, _SESSION, _PATCH,
          "larger packets are dropped from then on, BGP's own among them until TCP sends smaller ones; the link stays up"
          " (SW portsorch.cpp: the ASIC takes mtu + 22 bytes)", when=lowers_mtu),
-    Rule(("PORT",), ("mtu", "description", "tpid", "dhcp_rate_limit"), _ANY, _NONE, _PATCH,
+    TreatmentRule(("PORT",), ("mtu", "description", "tpid", "dhcp_rate_limit"), _ANY, _NONE, _PATCH,
          "set on the running port (SU config/main.py interface mtu)"),
-    Rule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PORT",), ("pfc_asym",), _ANY, _NONE, _WRITE,
          "set on the running port (SU config/main.py interface pfc asymmetric)"),
-    Rule(("INTERFACE", "LOOPBACK_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
+    TreatmentRule(("INTERFACE", "LOOPBACK_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
          "GCU puts the bare row before its addresses (recorded apply-patch/interface-ip)"),
-    Rule(("LOOPBACK_INTERFACE",), (ROW,), _GOES, _SESSION, _WRITE,
+    TreatmentRule(("LOOPBACK_INTERFACE",), (ROW,), _GOES, _SESSION, _WRITE,
          "GCU refuses to remove Loopback0 (recorded apply-patch/loopback0-remove)"),
-    Rule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH,
+    TreatmentRule(("INTERFACE",), (ROW,), _GOES, _SESSION, _PATCH,
          "the session on that address ends (recorded apply-patch/interface-remove)"),
-    Rule(("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "PORTCHANNEL_INTERFACE"),
+    TreatmentRule(("INTERFACE", "LOOPBACK_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "PORTCHANNEL_INTERFACE"),
          ("vrf_name",), _ANY, _RELOAD, Method.RELOAD,
          "intfmgrd takes no interface from one VRF to another (SW cfgmgr/intfmgr.cpp isIntfChangeVrf)"),
-    Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
+    TreatmentRule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _COMES, _NONE, _PATCH,
          "intfmgrd follows the table (SW cfgmgr/intfmgrd.cpp)"),
-    Rule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _GOES, _SESSION, _PATCH,
+    TreatmentRule(("VLAN_INTERFACE", "PORTCHANNEL_INTERFACE"), (ROW,), _GOES, _SESSION, _PATCH,
          "what is reached over that address loses it (SW cfgmgr/intfmgrd.cpp)"),
-    Rule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH,
+    TreatmentRule(("INTERFACE",), ("ipv6_use_link_local_only",), _ANY, _SESSION, _PATCH,
          "the link-local address of the session comes or goes"),
-    Rule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH,
+    TreatmentRule(("INTERFACE",), ("mpls", "loopback_action"), _ANY, _NONE, _PATCH,
          "set on the running router interface (SW cfgmgr/intfmgr.cpp)"),
-    Rule(("DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("DEVICE_NEIGHBOR", "DEVICE_NEIGHBOR_METADATA"), (), _ANY, _NONE, _PATCH,
          "read by templates when they render, by no daemon"),
-    Rule(("DEVICE_METADATA",), ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"),
-         _ANY, _NONE, _WRITE,
+    TreatmentRule(("DEVICE_METADATA",),
+         ("bgp_asn", "default_bgp_status", "default_pfcwd_status", "suppress-fib-pending"), _ANY, _NONE, _WRITE,
          "read when a container starts; the FRR file holds what counts (recorded apply-patch/bgp-asn)"),
-    Rule(("DEVICE_METADATA",), ("timezone",), _GOES, _NONE, _PATCH,
+    TreatmentRule(("DEVICE_METADATA",), ("timezone",), _GOES, _NONE, _PATCH,
          "hostcfgd keeps one that is removed (HS scripts/hostcfgd timezone_update)",
          keeps="the switch keeps its time zone until another one is set"),
-    Rule(("DEVICE_METADATA",), ("timezone",), _ANY, _NONE, _PATCH,
+    TreatmentRule(("DEVICE_METADATA",), ("timezone",), _ANY, _NONE, _PATCH,
          "hostcfgd sets it and restarts rsyslog (HS scripts/hostcfgd timezone_update)"),
-    Rule(("DEVICE_METADATA",), (ROW, *READ_WHEN_SERVICES_START), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("DEVICE_METADATA",), (ROW, *READ_WHEN_SERVICES_START), _ANY, _RELOAD, Method.RELOAD,
          "SKU, type and modes are read when services start (BI docker-orchagent orchagent.sh and buffermgrd.sh,"
          " docker-fpm-frr docker_init.sh); hostcfgd and lldpmgrd take a host name at once, templates when they render"),
-    Rule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("SYSTEM_DEFAULTS",), (), _ANY, _RELOAD, Method.RELOAD,
          "read when services start; bgpcfgd starts bfdd then (BI sonic-bgpcfgd main.py, managers_bfd.py)"),
-    Rule((SWITCH_HASH,), (), _GOES, _NONE, _WRITE,
+    TreatmentRule((SWITCH_HASH,), (), _GOES, _NONE, _WRITE,
          "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
          " doCfgSwitchHashTableTask, setSwitchHash)",
          keeps="orchagent refuses its removal: the ASIC hashes by these fields until a reload without the row"),
-    Rule(("SWITCH_TRIMMING",), (), _GOES, _NONE, _WRITE,
+    TreatmentRule(("SWITCH_TRIMMING",), (), _GOES, _NONE, _WRITE,
          "orchagent refuses the removal of the row and of its fields (SW orchagent/switchorch.cpp"
          " doCfgSwitchTrimmingTableTask, setSwitchTrimming)",
          keeps="orchagent refuses its removal: packets are trimmed as before until a reload without the row"),
-    Rule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
+    TreatmentRule((SWITCH_HASH,), (), _ANY, _NONE, _WRITE,
          "the ASIC hashes by other fields at once: flows take other paths, packets on their way may arrive out of order"
          " (SW orchagent/switchorch.cpp setSwitchHash)"),
-    Rule(("BREAKOUT_CFG",), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("BREAKOUT_CFG",), (), _ANY, _NONE, _WRITE,
          "read only by config interface breakout; a real breakout changes PORT rows too"),
-    Rule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
+    TreatmentRule(("BGP_NEIGHBOR", "BGP_PEER_RANGE"), (), _GOES, _SESSION, _WRITE,
          "bgpcfgd removes the neighbor from FRR (BI sonic-bgpcfgd)"),
-    Rule(("SCHEDULER",), RATES, _GOES, _FLAP, _WRITE,
+    TreatmentRule(("SCHEDULER",), RATES, _GOES, _FLAP, _WRITE,
          "orchagent keeps a rate whose field is removed, and the model refuses 0: its queues let go of the scheduler"
          " for the moment in which it is made anew (run on 202505; SW orchagent/qosorch.cpp)", recreates="SCHEDULER"),
-    Rule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
+    TreatmentRule((*QOS_MAPS, "SCHEDULER", "WRED_PROFILE"), (), _ANY, _NONE, _WRITE,
          "orchagent changes the object in place (SW qosorch.cpp); GCU refuses most of WRED_PROFILE (gcu-refusals)"),
-    Rule(("PORT_QOS_MAP",), ("pfc_enable", "pfcwd_sw_enable"), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PORT_QOS_MAP",), ("pfc_enable", "pfcwd_sw_enable"), _ANY, _NONE, _WRITE,
          "PFC changes on the running port; the watchdog takes its queues when the port's row is set, so that row is set"
          " again (run on 202505; SW orchagent/pfcwdorch.cpp registerInWdDb)", recreates="PFC_WD"),
-    Rule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PORT_QOS_MAP", "QUEUE"), (), _ANY, _NONE, _WRITE,
          "orchagent binds on the running port; GCU would shut the port for each row (recorded gcu-qos)"),
-    Rule(("PFC_WD",), (ROW,), _GOES, _NONE, _WRITE,
+    TreatmentRule(("PFC_WD",), (ROW,), _GOES, _NONE, _WRITE,
          "orchagent crashes where the row for the whole switch is deleted (run on 202505; SW pfcwdorch.cpp)",
          when=lambda edit: is_permanent(edit.table, edit.key),
          keeps="the row is never deleted while the switch runs: the watchdog keeps its interval until a reload without"
          " the row"),
-    Rule(("PFC_WD",), ("action",), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PFC_WD",), ("action",), _ANY, _NONE, _WRITE,
          "a queue keeps the action that it was first watched with (run on 202505; SW orchagent/pfcwdorch.cpp:"
          " m_entryMap.emplace)", recreates="PFC_WD"),
-    Rule(("PFC_WD",), ("detection_time",), _GOES, _NONE, _WRITE,
+    TreatmentRule(("PFC_WD",), ("detection_time",), _GOES, _NONE, _WRITE,
          "a row without it is refused, and what was watched goes on (run on 202505; SW orchagent/pfcwdorch.cpp)",
          recreates="PFC_WD"),
-    Rule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("PFC_WD",), (), _ANY, _NONE, _WRITE,
          "GCU refuses the table on SKUs that it does not list (recorded gcu-refusals/unlisted-sku)"),
-    Rule(("BUFFER_POOL",), ("size",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+    TreatmentRule(("BUFFER_POOL",), ("size",), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "who sizes a pool, the row or SONiC, is settled when buffermgrd starts (SW cfgmgr/buffermgrdyn.cpp)"),
-    Rule(("BUFFER_POOL",), ("size", "xoff"), _ANY, _NONE, _WRITE,
+    TreatmentRule(("BUFFER_POOL",), ("size", "xoff"), _ANY, _NONE, _WRITE,
          "SAI sets both on the pool in use; GCU refuses it on SKUs that it does not list (SW bufferorch.cpp)"),
-    Rule(("BUFFER_POOL",), (), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("BUFFER_POOL",), (), _ANY, _RELOAD, Method.RELOAD,
          "a pool, its type and its mode are create-only, and profiles refer to it (SW bufferorch.cpp)"),
-    Rule(("BUFFER_PROFILE",), ("pool",), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("BUFFER_PROFILE",), ("pool",), _ANY, _RELOAD, Method.RELOAD,
          "a profile's pool is create-only in SAI (SW bufferorch.cpp)"),
-    Rule(("BUFFER_PROFILE",), ("static_th", "dynamic_th"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+    TreatmentRule(("BUFFER_PROFILE",), ("static_th", "dynamic_th"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "a profile keeps its threshold mode, and both thresholds end in the ASIC (run on 202505; SW bufferorch.cpp)"),
-    Rule(("BUFFER_PROFILE",), ("size", "xoff", "xon"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
+    TreatmentRule(("BUFFER_PROFILE",), ("size", "xoff", "xon"), _COMES_OR_GOES, _RELOAD, Method.RELOAD,
          "orchagent keeps the value whose field is removed, and no value stands for none (run; SW bufferorch.cpp)"),
-    Rule(("BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", *PROFILE_LISTS), (), _ANY, _NONE, _WRITE,
          "orchagent sets them on the running port; GCU refuses or shuts the port (recorded gcu-qos, gcu-refusals)"),
-    Rule(("CABLE_LENGTH",), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("CABLE_LENGTH",), (), _ANY, _NONE, _WRITE,
          "dynamic: headroom is computed anew on the running port (SW cfgmgr/buffermgrdyn.cpp); static: the length is"
          " kept for the port's next event, and the group's own row names the new profile (run on 202505; SW"
          " cfgmgr/buffermgr.cpp doCableTask); from 202511 buffermgrd writes that row at once"),
-    Rule(("DEFAULT_LOSSLESS_BUFFER_PARAMETER",), ("over_subscribe_ratio",), _COMES, _NONE, _WRITE,
+    TreatmentRule(("DEFAULT_LOSSLESS_BUFFER_PARAMETER",), ("over_subscribe_ratio",), _COMES, _NONE, _WRITE,
          "the shared headroom pool is computed anew (run on 202505; SW cfgmgr/buffermgrdyn.cpp)"),
-    Rule(("LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _RELOAD, Method.RELOAD,
+    TreatmentRule(("LOSSLESS_TRAFFIC_PATTERN", "DEFAULT_LOSSLESS_BUFFER_PARAMETER"), (), _ANY, _RELOAD, Method.RELOAD,
          "no daemon follows the traffic pattern, and default_dynamic_th is for profiles made later (run on 202505; SW"
          " cfgmgr/buffermgrdyn.cpp)"),
-    Rule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
+    TreatmentRule(MEMBERSHIPS, (), _GOES, _FLAP, _WRITE,
          "the port leaves its VLAN, port channel or mirror session"),
-    Rule(("ACL_TABLE_TYPE",), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("ACL_TABLE_TYPE",), (), _ANY, _NONE, _WRITE,
          "orchagent follows the table; an ACL of a type waits for it (SW orchagent/aclorch.cpp doAclTableTypeTask)"),
-    Rule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
+    TreatmentRule(("ACL_TABLE", "PORTCHANNEL", "VLAN"), (), _ANY, _NONE, _WRITE,
          "a port leaves a list"),
-    Rule(("PORTCHANNEL_MEMBER",), (), _COMES, _FLAP, _WRITE,
+    TreatmentRule(("PORTCHANNEL_MEMBER",), (), _COMES, _FLAP, _WRITE,
          "teammgrd takes the port down before it joins (SW cfgmgr/teammgr.cpp addLagMember)"),
-    Rule(("VLAN_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION"), (ROW,), _COMES, _NONE, _WRITE,
+    TreatmentRule(("VLAN_MEMBER", "VLAN_SUB_INTERFACE", "MIRROR_SESSION"), (ROW,), _COMES, _NONE, _WRITE,
          "vlanmgrd, intfmgrd and orchagent follow the tables (SW cfgmgr/vlanmgrd.cpp, intfmgrd.cpp, orchdaemon.cpp)"),
-    Rule(("VRF",), (ROW,), _COMES, _NONE, _PATCH,
+    TreatmentRule(("VRF",), (ROW,), _COMES, _NONE, _PATCH,
          "vrfmgrd and orchagent make it (SW cfgmgr/vrfmgr.cpp setLink, orchagent/vrforch.cpp addOperation)"),
-    Rule(("VRF",), (), _GOES, _SESSION, _PATCH,
+    TreatmentRule(("VRF",), (), _GOES, _SESSION, _PATCH,
          "orchagent removes a VRF that nothing refers to any more, and layer 3 of the VLAN whose VNI goes"
          " (SW orchagent/vrforch.cpp delOperation, delVrfVNIMap)"),
-    Rule(("LOGGER",), (), _COMES, _NONE, _PATCH,
+    TreatmentRule(("LOGGER",), (), _COMES, _NONE, _PATCH,
          "each daemon follows its own row, one of require_manual_refresh by a signal (SC common/logger.cpp"
          " settingThread, SU config/syslog.py)"),
-    Rule(("LOGGER",), (), _GOES, _NONE, _PATCH,
+    TreatmentRule(("LOGGER",), (), _GOES, _NONE, _PATCH,
          "a daemon keeps its level until it starts anew, and writes its row then (SC common/logger.cpp settingThread,"
          " linkToDbWithOutput)", keeps="the daemon keeps its level until it starts anew"),
-    Rule(("SFLOW", "SFLOW_SESSION"), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("SFLOW", "SFLOW_SESSION"), (), _ANY, _NONE, _PATCH,
          "sflowmgrd follows them and restarts hsflowd; packets are sampled, not held up (SW cfgmgr/sflowmgr.cpp)"),
-    Rule(("FEATURE",), ("state", ROW), _ANY, _FLAP, _WRITE,
+    TreatmentRule(("FEATURE",), ("state", ROW), _ANY, _FLAP, _WRITE,
          "featured stops or starts the container at once; without it the switch forwards nothing (HS scripts/featured)",
          when=lambda edit: edit.key in FEATURES_NEEDED),
-    Rule(("FEATURE",), ("state",), _COMES, _NONE, _PATCH,
+    TreatmentRule(("FEATURE",), ("state",), _COMES, _NONE, _PATCH,
          "featured stops or starts the container at once; it takes no part in forwarding (HS scripts/featured,"
          " BI files/build_templates)", when=lambda edit: edit.key in FEATURES_BESIDE),
-    Rule(("FEATURE",), ("auto_restart",), _ANY, _NONE, _PATCH,
+    TreatmentRule(("FEATURE",), ("auto_restart",), _ANY, _NONE, _PATCH,
          "featured writes the unit's Restart= and reloads systemd's files (HS scripts/featured update_systemd_config)"),
-    Rule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
+    TreatmentRule(FOLLOWED_BY_HOST, (), _ANY, _NONE, _PATCH,
          "hostcfgd follows the table; a crash kernel waits for a boot (HS scripts/hostcfgd register_callbacks)"),
-    Rule(("SSH_SERVER",), (), _GOES, _NONE, _PATCH,
+    TreatmentRule(("SSH_SERVER",), (), _GOES, _NONE, _PATCH,
          "hostcfgd keeps in sshd_config what is removed (HS scripts/hostcfgd policies_update, set_policies)",
          keeps="hostcfgd keeps it in sshd_config until another value is set"),
-    Rule(("SSH_SERVER",), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("SSH_SERVER",), (), _ANY, _NONE, _PATCH,
          "hostcfgd writes sshd_config and restarts sshd, whose sessions go on (HS scripts/hostcfgd policies_update,"
          " set_policies)"),
-    Rule(("SYSLOG_CONFIG_FEATURE",), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("SYSLOG_CONFIG_FEATURE",), (), _ANY, _NONE, _PATCH,
          "containercfgd restarts its container's rsyslogd, where it runs (BI src/sonic-containercfgd)"),
-    Rule(PUNTED, (), _ANY, _SESSION, _PATCH,
+    TreatmentRule(PUNTED, (), _ANY, _SESSION, _PATCH,
          "coppmgrd and orchagent remove and make traps and set their rates: BGP, LACP and ARP packets may be dropped"
          " (SW cfgmgr/coppmgr.cpp, orchagent/copporch.cpp trapGroupProcessTrapIdChange)"),
-    Rule(("DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON"), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("DEBUG_COUNTER", "DEBUG_COUNTER_DROP_REASON"), (), _ANY, _NONE, _PATCH,
          "orchagent makes and removes counters and reasons; a counter that exists keeps its type"
          " (SW orchagent/debugcounterorch.cpp)"),
-    Rule(("POLICER",), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("POLICER",), (), _ANY, _NONE, _PATCH,
          "mirror sessions alone use it; orchagent sets rates and bursts, and keeps the rest until the row is made anew"
          " (SW orchagent/policerorch.cpp doTask, mirrororch.cpp)"),
-    Rule(("PORT_STORM_CONTROL",), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("PORT_STORM_CONTROL",), (), _ANY, _NONE, _PATCH,
          "the port drops flooded packets above the rate; an update takes the policer off the port and sets it again"
          " (SW orchagent/policerorch.cpp handlePortStormControlTable)"),
-    Rule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
+    TreatmentRule(("AUTO_TECHSUPPORT", "AUTO_TECHSUPPORT_FEATURE"), (), _ANY, _NONE, _PATCH,
          "read at each event (SU scripts/coredump_gen_handler.py, techsupport_cleanup.py, memory_threshold_check.py)"),
-    Rule(("CRM",), (), _GOES, _NONE, _PATCH,
+    TreatmentRule(("CRM",), (), _GOES, _NONE, _PATCH,
          "orchagent takes no removal, and a field that is removed keeps its value (SW orchagent/crmorch.cpp doTask)",
          keeps="orchagent keeps the thresholds and the polling interval until it starts anew"),
-    Rule(("FLEX_COUNTER_TABLE",), (ROW, "FLEX_COUNTER_STATUS", "POLL_INTERVAL"), _GOES, _NONE, _PATCH,
+    TreatmentRule(("FLEX_COUNTER_TABLE",), (ROW, "FLEX_COUNTER_STATUS", "POLL_INTERVAL"), _GOES, _NONE, _PATCH,
          "orchagent takes no removal, and a field that is removed keeps its value (SW orchagent/flexcounterorch.cpp"
          " doTask)", keeps="the counters of the group are read as before until orchagent starts anew"),
-    Rule(FOLLOWED, (), _ANY, _NONE, _PATCH,
+    TreatmentRule(FOLLOWED, (), _ANY, _NONE, _PATCH,
          "a daemon follows the table (HS scripts/hostcfgd, BI sonic-bgpcfgd, SW orchagent)"),
-    Rule(READ_AT_START, (), _ANY, _NONE, _WRITE,
+    TreatmentRule(READ_AT_START, (), _ANY, _NONE, _WRITE,
          "read when the snmp container starts; nothing happens before"),
-    Rule(SERVICES, (), _ANY, _NONE, _PATCH,
+    TreatmentRule(SERVICES, (), _ANY, _NONE, _PATCH,
          "GCU restarts the service that reads the table (recorded apply-patch/syslog, ntp)"),
 )
 """What each change does: tables, fields, kinds, disruption, method, source."""
@@ -302,19 +310,22 @@ RULES: tuple[Rule, ...] = (
 
 
 def classify(edit: Edit) -> Treatment:
-    """Return what one change does on its own, before what else changes on the device is looked at."""
+    """Return the treatment of one change on its own; ``settle`` regards the device's other changes too."""
     if edit.table == FRR_TABLE:
         return Treatment(line_disruption(edit.key, edit.field or "", edit.op), Method.FRR)
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP if edit.after == "up" else _PORT_DOWN
     rule = find_rule(edit)
-    if rule is None:
-        return UNKNOWN_PATCHED if is_modeled(edit.table) else UNKNOWN_WRITTEN
-    return Treatment(rule.disruption, rule.method)
+    if rule is not None:
+        return Treatment(rule.disruption, rule.method)
+    # SONiC's updater refuses a table without a YANG model.
+    if is_modeled(edit.table):
+        return UNKNOWN_PATCHED
+    return UNKNOWN_WRITTEN
 
 
 def effect_is_unknown(change: Change) -> bool:
-    """Tell whether no source says what daemons do with a change before the next reload."""
+    """Tell whether no rule says what SONiC's daemons do with a change before the next reload."""
     if change.method is Method.RELOAD or change.table == FRR_TABLE:
         return False
     if change.table == "PORT" and change.field == "admin_status":
@@ -322,23 +333,22 @@ def effect_is_unknown(change: Change) -> bool:
     return find_rule(change) is None
 
 
-UNKNOWN_PATCHED, UNKNOWN_WRITTEN = Treatment(_FLAP, _PATCH), Treatment(_FLAP, _WRITE)
-"""What no rule knows: SONiC's updater checks it where its table has a YANG model, and refuses tables without one."""
+UNKNOWN_PATCHED = Treatment(_FLAP, _PATCH)
+UNKNOWN_WRITTEN = Treatment(_FLAP, _WRITE)
+_PORT_UP = Treatment(_NONE, _PATCH)
+_PORT_DOWN = Treatment(_FLAP, _PATCH)
 
-_PORT_UP, _PORT_DOWN = Treatment(_NONE, _PATCH), Treatment(_FLAP, _PATCH)
 
-
-def find_rule(edit: Edit) -> Rule | None:
-    """Return the first rule of the table that knows this change."""
+def find_rule(edit: Edit) -> TreatmentRule | None:
+    """Return the first rule of the table that matches this change."""
     rules = _rules_of(edit.table, edit.field or ROW, edit.op)
     return next((rule for rule in rules if rule.when is None or rule.when(edit)), None)
 
 
 @lru_cache(maxsize=4096)
-def _rules_of(table: str, field: str, op: Op) -> tuple[Rule, ...]:
-    return tuple(
-        rule for rule in RULES if table in rule.tables and op in rule.ops and (not rule.fields or field in rule.fields)
-    )
+def _rules_of(table: str, field: str, op: Op) -> tuple[TreatmentRule, ...]:
+    rules = [rule for rule in RULES if table in rule.tables and op in rule.ops]
+    return tuple(rule for rule in rules if not rule.fields or field in rule.fields)
 
 
 _BOTH_ENDS: Mapping[str, frozenset[str] | None] = {
@@ -346,12 +356,12 @@ _BOTH_ENDS: Mapping[str, frozenset[str] | None] = {
     "BREAKOUT_CFG": None,
     "INTERFACE": None,
 }
-"""Tables, and fields where not all of them count, that both ends of a link state: it is down while they differ."""
+"""Tables and fields (None: all) that both ends of a link have to agree on: the link is down while they differ."""
 _BOTH_ENDS_LINE = re.compile(r"^(router bgp|neighbor \S+ (remote-as|password|local-as))\b")
 
 
 def needs_both_ends(edits: Iterable[Edit]) -> bool:
-    """Tell whether ``edits`` take something away that both ends of a link or session must agree on."""
+    """Tell whether ``edits`` change or remove settings that both ends of a link or session must agree on."""
     return any(_is_of_both_ends(edit) for edit in edits if edit.op is not Op.ADD)
 
 
@@ -365,28 +375,30 @@ def _is_of_both_ends(edit: Edit) -> bool:
 
 
 def settle(edits: Sequence[Edit], config_db: ConfigDb) -> tuple[Treatment, ...]:
-    """Return the treatment of each edit, given all edits of the device and its running tables.
-
-    One reload makes all a reload. Patches are for few edits on a device whose configuration GCU accepts; else the same
-    edits are written. A neighbor that is new has no session to lose. A watchdog's row of a port that is not there is
-    touched by a reload alone: deleting it crashes orchagent (run on 202505; SW pfcwdorch.cpp). A row that goes although
-    others name some of its groups or queues costs these their buffer or scheduler for a moment.
-    """
-    new, clearing = _new_neighbors(edits), _clearing(edits, config_db)
-    alone = [CLEARS if number in clearing else _with_new_neighbors(edit, new) for number, edit in enumerate(edits)]
-    if any(one.method is Method.RELOAD for one in alone) or any(_watches_no_port(one, config_db) for one in edits):
-        return (RELOADED,) * len(alone)
-    patched = sum(treatment.method is _PATCH for treatment in alone)
+    """Return the treatment of each edit, given all edits of the device and its running tables."""
+    new_neighbors = _new_neighbors(edits)
+    clearing = _clearing_edits(edits, config_db)
+    treatments: list[Treatment] = []
+    for edit in edits:
+        treatment = _with_new_neighbors(edit, new_neighbors)
+        if _place(edit) in clearing:
+            treatment = CLEARS
+        # One reload carries out everything. A watchdog's row without its port is left to a reload too: deleting it
+        # crashes orchagent (run on 202505; SW pfcwdorch.cpp).
+        if treatment.method is Method.RELOAD or _watches_no_port(edit, config_db):
+            return (RELOADED,) * len(edits)
+        treatments.append(treatment)
+    patched = sum(treatment.method is _PATCH for treatment in treatments)
     if not patched or (patched <= PATCH_EDITS_MAX and accepts_patches(config_db)):
-        return tuple(alone)
-    return tuple(map(written, alone))
+        return tuple(treatments)
+    return tuple(map(written, treatments))
 
 
 RELOADED = Treatment(_RELOAD, Method.RELOAD)
+# A row is removed while others name some of its groups or queues: these have no buffer or scheduler for a moment,
+# whatever the order, because a deletion clears the whole range (SW orchagent/bufferorch.cpp processPriorityGroup,
+# processQueue, qosorch.cpp handleQueueTable).
 CLEARS = Treatment(_FLAP, _WRITE)
-"""A row that goes while others name some of its groups or queues: these have no buffer or scheduler for a moment,
-whatever the order (SW orchagent/bufferorch.cpp processPriorityGroup, processQueue, qosorch.cpp handleQueueTable: a
-deletion clears the whole range)."""
 
 
 def is_of_the_cpu(change: Edit) -> bool:
@@ -395,72 +407,74 @@ def is_of_the_cpu(change: Edit) -> bool:
 
 
 def sets_queues_anew(change: Edit) -> bool:
-    """Tell whether what a change disturbs are groups and queues that are deleted and set again, and not a port."""
-    return change.table in SPANNED or change.table in ("PORT_QOS_MAP", "SCHEDULER")
-
-
-def _clearing(edits: Sequence[Edit], config_db: ConfigDb) -> frozenset[int]:
-    """Return the places of the edits that clear groups or queues which go on; of a row that buffermgrd makes while they
-    are carried out, that of the edit which makes it do so."""
-    spanned = SPANNED & {edit.table for edit in edits if edit.op is Op.REMOVE and edit.field is None}
-    widens = any(edit.field == PFC_ENABLE and edit.op is Op.UPDATE for edit in edits)
-    if not spanned and not widens:
-        return frozenset()
-    after = tables_after(edits, config_db)
-    cleared = {
-        (table, key)
-        for table in spanned
-        for key in cleared_rows((edit for edit in edits if edit.table == table), after.get(table, {}))
-    }
-    made = made_between(edits, config_db, after) if widens else ()
-    cleared |= {(_PORT_MAP, port_of(key)) for key in cleared_rows(made, after.get(PRIORITY_GROUPS, {}))}
-    return frozenset(
-        number
-        for number, edit in enumerate(edits)
-        if (edit.table, edit.key) in cleared and edit.field == (PFC_ENABLE if edit.table == _PORT_MAP else None)
-    )
+    """Tell whether a change disturbs groups and queues that are deleted and set again, rather than a port."""
+    return change.table in SPANNED or change.table in (_PORT_MAP, "SCHEDULER")
 
 
 _PORT_MAP = "PORT_QOS_MAP"
+_Place = tuple[str, str, str | None]
+"""Table, key and field of an edit."""
+
+
+def _place(edit: Edit) -> _Place:
+    return edit.table, edit.key, edit.field
+
+
+def _clearing_edits(edits: Sequence[Edit], config_db: ConfigDb) -> set[_Place]:
+    """Return the places of edits that clear groups or queues which rows name that stay."""
+    if not any(edit.table in SPANNED or edit.field == PFC_ENABLE for edit in edits):
+        return set()
+    after = tables_after(edits, config_db)
+    # A row that buffermgrd adds meanwhile has no edit in the plan; the change that makes it do so stands for it.
+    removals = made_between(edits, config_db, after)
+    groups = cleared_rows(removals, after.get(PRIORITY_GROUPS, {}))
+    clearing: set[_Place] = {(_PORT_MAP, port_of(key), PFC_ENABLE) for key in groups}
+    for table in SPANNED:
+        table_edits = [edit for edit in edits if edit.table == table]
+        clearing.update((table, key, None) for key in cleared_rows(table_edits, after.get(table, {})))
+    return clearing
 
 
 @lru_cache(maxsize=64)
 def written(treatment: Treatment) -> Treatment:
     """Return the treatment with a direct write in place of a patch."""
-    return replace(treatment, method=_WRITE) if treatment.method is _PATCH else treatment
+    if treatment.method is _PATCH:
+        return replace(treatment, method=_WRITE)
+    return treatment
 
 
 def _watches_no_port(edit: Edit, config_db: ConfigDb) -> bool:
-    ours = edit.table == "PFC_WD" and not is_permanent(edit.table, edit.key)
-    return ours and edit.key not in config_db.get("PORT", {})
+    if edit.table != "PFC_WD" or is_permanent(edit.table, edit.key):
+        return False
+    return edit.key not in config_db.get("PORT", {})
 
 
 def accepts_patches(config_db: ConfigDb) -> bool:
-    """Tell whether GCU can work on this configuration at all.
-
-    It refuses every patch while a lane stands in two ports, as on platforms with shared lanes, and while an earlier
-    ``config interface breakout -f`` has left the text ``None`` as a cable length.
-    """
-    lanes = [
-        lane.strip()
-        for port in config_db.get("PORT", {}).values()
-        for lane in str(port.get("lanes", "")).split(",")
-        if lane.strip()
-    ]
-    lengths: Mapping[str, object] = {
-        key: row for key, row in config_db.get("CABLE_LENGTH", {}).items() if "None" in row.values()
-    }
-    return len(lanes) == len(set(lanes)) and not lengths
+    """Tell whether GCU can work on this configuration at all."""
+    lanes: list[str] = []
+    for port in config_db.get("PORT", {}).values():
+        lanes += [lane.strip() for lane in str(port.get("lanes", "")).split(",") if lane.strip()]
+    # It refuses every patch while two ports have a lane in common, as on platforms with shared lanes.
+    if len(lanes) != len(set(lanes)):
+        return False
+    # `config interface breakout -f` leaves the text None as the length of a port that it removed (run on 202505).
+    return not any("None" in row.values() for row in config_db.get("CABLE_LENGTH", {}).values())
 
 
 def _new_neighbors(edits: Iterable[Edit]) -> set[tuple[str, str] | None]:
     lines = [edit for edit in edits if edit.table == FRR_TABLE and defined_neighbor(edit.field or "")]
-    gone = {owner(FrrEntry(edit.key, edit.field or "")) for edit in lines if edit.op is Op.REMOVE}
-    return {owner(FrrEntry(edit.key, edit.field or "")) for edit in lines if edit.op is Op.ADD} - gone
+    removed = {_owner(edit) for edit in lines if edit.op is Op.REMOVE}
+    added = {_owner(edit) for edit in lines if edit.op is Op.ADD}
+    return added - removed - {None}
 
 
-def _with_new_neighbors(edit: Edit, new: set[tuple[str, str] | None]) -> Treatment:
+def _owner(edit: Edit) -> tuple[str, str] | None:
+    return owner(FrrEntry(edit.key, edit.field or ""))
+
+
+def _with_new_neighbors(edit: Edit, new_neighbors: set[tuple[str, str] | None]) -> Treatment:
     treatment = classify(edit)
-    if edit.table == FRR_TABLE and edit.op is Op.ADD and owner(FrrEntry(edit.key, edit.field or "")) in (new - {None}):
+    if edit.table == FRR_TABLE and edit.op is Op.ADD and _owner(edit) in new_neighbors:
+        # A new neighbor has no session to lose.
         return Treatment(_NONE, treatment.method)
     return treatment

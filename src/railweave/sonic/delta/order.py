@@ -1,7 +1,8 @@
-"""The order in which tables are written: what is referred to before what refers to it."""
+"""The order in which tables are written: rows before the rows that refer to them."""
 
 from collections.abc import Container, Iterator, Sequence
 from enum import IntEnum
+from itertools import chain
 
 from railweave.sonic.delta.change import Edit, Method, Op
 from railweave.sonic.delta.lossless import LosslessChange, narrows, widened
@@ -10,10 +11,10 @@ from railweave.sonic.neutral import SWITCH_HASH
 from railweave.sonic.qos_maps import CLASS_MAPS
 
 
-class Phase(IntEnum):
+class ChangePhase(IntEnum):
     """The phases of a change; FRR's lines go between CONFIGURE and REMOVE.
 
-    RESTORE is for taking a change back: a port joins a foreign VLAN again only once it is no longer routed.
+    RESTORE is for reverts: a port joins a foreign VLAN again only once it is no longer routed.
     """
 
     CLEAR = 0
@@ -45,12 +46,12 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("ACL_TABLE", "PFC_WD", "DEVICE_NEIGHBOR"),
     ADDRESSED,
 )
-"""Tables in the order in which their rows come; rows go in the opposite order.
+"""Tables in the order in which rows are added; rows are removed in the opposite order.
 
-A cable's length comes before the priorities of its port, of which buffermgrd makes groups by the length that it has.
-Code points move to a priority once its groups, queues and PFC are there (``lossless``); a map that is new comes before
-the ports that use it. A port's PFC_WD row goes before the port: orchagent crashes where it is deleted later. It comes
-after the PORT_QOS_MAP row: of a row that has gone, orchagent keeps the priorities to watch.
+A cable's length is written before the priorities of its port, because buffermgrd computes their groups from the length
+that it has. Code points move to a priority once its groups, queues and PFC exist (``lossless``); a new map is added
+before the ports that use it. A port's PFC_WD row is removed before the port: orchagent crashes where it is deleted
+later. It is added after the PORT_QOS_MAP row: after a removal orchagent keeps the priorities to watch.
 """
 
 _STAGE = {table: number for number, tables in enumerate(STAGES) for table in tables}
@@ -71,56 +72,78 @@ def family(table: str) -> str:
     return _FAMILIES.get(table, table)
 
 
-def schedule(edits: Sequence[Edit], change: LosslessChange) -> Iterator[tuple[Phase, Edit]]:
-    """Yield each of a device's edits with when it is carried out; a change of a port's lossless priorities is two where
-    some come and some go."""
-    comes = [edit.key.split("|", 1) for edit in edits if _is_address(edit) and edit.op is Op.ADD]
-    ports = {port for port, _ in comes}
-    prefixes = {prefix for _, prefix in comes}
-    for edit in (part for one in edits for part in widened(one)):
-        late = narrows(edit) or change.takes_away(edit)
-        yield (Phase.REMOVE if late else _phase(edit, ports, prefixes)), edit
+def schedule(edits: Sequence[Edit], change: LosslessChange) -> Iterator[tuple[ChangePhase, Edit]]:
+    """Yield each of a device's edits with its phase.
+
+    A change of a port's lossless priorities is split in two where some are added and some removed.
+    """
+    ports, prefixes = _added_addresses(edits)
+    for edit in chain.from_iterable(map(widened, edits)):
+        if narrows(edit) or change.takes_away(edit):
+            # A class stays lossless until its code points have moved, which CONFIGURE does.
+            yield ChangePhase.REMOVE, edit
+        elif _is_address(edit) and edit.op is Op.REMOVE:
+            yield _phase_of_removed_address(edit, ports, prefixes), edit
+        else:
+            yield _phase(edit), edit
 
 
-def _phase(edit: Edit, ports: Container[str], prefixes: Container[str]) -> Phase:
+def _added_addresses(edits: Sequence[Edit]) -> tuple[set[str], set[str]]:
+    """Return the ports and the prefixes of the addresses that ``edits`` add."""
+    keys = [edit.key.partition("|") for edit in edits if _is_address(edit) and edit.op is Op.ADD]
+    return {port for port, _, _ in keys}, {prefix for _, _, prefix in keys}
+
+
+def _phase(edit: Edit) -> ChangePhase:
     if edit.table == "PORT" and edit.field == "admin_status" and edit.after != "up":
-        return Phase.REMOVE
+        return ChangePhase.REMOVE
     if edit.field is None and edit.table in _IN_THE_WAY:
-        return Phase.CLEAR if edit.op is Op.REMOVE else Phase.RESTORE
-    if edit.op is not Op.REMOVE:
-        return Phase.CONFIGURE
-    if _is_address(edit):
-        # It goes to another port, or its port takes another one: two must not overlap.
-        port, prefix = edit.key.split("|", 1)
-        return Phase.CLEAR if port in ports or prefix in prefixes else Phase.REMOVE
-    return Phase.REMOVE
+        return ChangePhase.CLEAR if edit.op is Op.REMOVE else ChangePhase.RESTORE
+    return ChangePhase.REMOVE if edit.op is Op.REMOVE else ChangePhase.CONFIGURE
+
+
+def _phase_of_removed_address(edit: Edit, ports: Container[str], prefixes: Container[str]) -> ChangePhase:
+    """Return the phase of a removal; ``ports`` and ``prefixes`` are those of the addresses that are added."""
+    port, prefix = edit.key.split("|", 1)
+    # It moves to another port, or its port gets another one: two addresses must not overlap.
+    if port in ports or prefix in prefixes:
+        return ChangePhase.CLEAR
+    return ChangePhase.REMOVE
 
 
 def _is_address(edit: Edit) -> bool:
     return edit.field is None and edit.table in ADDRESSED and "|" in edit.key
 
 
-def order_key(edit: Edit, method: Method, phase: Phase) -> tuple[int, str]:
-    """Return the stage within ``phase``; edits of one place and method make one step."""
+def order_key(edit: Edit, method: Method, phase: ChangePhase) -> tuple[int, str]:
+    """Return the place of an edit within ``phase``; edits of one place and method make one step."""
+    name = ""
+    stage = _stage(edit)
     if method is Method.PATCH:
-        stage = _FAMILY_STAGE.get(family(edit.table), _OTHER)
+        # GCU sorts the operations of one patch itself, so a family of tables goes in one.
         name = family(edit.table)
-    else:
-        stage, name = _stage(edit), ""
-    return (-stage if edit.op is Op.REMOVE or phase is Phase.REMOVE else stage), name
+        stage = _FAMILY_STAGE.get(name, _OTHER)
+    if edit.op is Op.REMOVE or phase is ChangePhase.REMOVE:
+        stage = -stage
+    return stage, name
 
 
-def stage_of(table: str, phase: Phase) -> tuple[int, str]:
-    """Return the stage in which rows of a table are written, for rows that are set again (``recreate``)."""
+def stage_of(table: str, phase: ChangePhase) -> tuple[int, str]:
+    """Return the place of a table within ``phase``, for rows that are set again (``recreate``)."""
     stage = _STAGE.get(table, _OTHER)
-    return (-stage if phase is Phase.REMOVE else stage), ""
+    if phase is ChangePhase.REMOVE:
+        stage = -stage
+    return stage, ""
 
 
 def _stage(edit: Edit) -> int:
+    # Ports come up last, when all of their rows are in place.
     if edit.table == "PORT" and edit.field == "admin_status":
         return _PORT_UP
+    # A port that takes another map moves its code points, as an edited map does.
     if edit.field == "dscp_to_tc_map" and edit.op is Op.UPDATE:
         return _STAGE[MARKING]
+    # A new map has to exist before ports name it.
     if edit.table == MARKING and edit.field is None:
         return 0
     if edit.table in ADDRESSED and "|" in edit.key:

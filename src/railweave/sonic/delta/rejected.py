@@ -1,4 +1,4 @@
-"""What a switch's YANG models refuse, and where; and that they cannot be asked."""
+"""What a switch's YANG models refuse, and where, or why they could not be used."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ table, and an empty table says that the place is not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the models of a switch say of a configuration: what they refuse, or why they cannot be asked (``fault``)."""
+class ModelsVerdict:
+    """The result of validating a configuration with a switch's own models; ``fault`` is why that was impossible."""
 
     rejected: tuple[Rejected, ...] = ()
     fault: str = ""
@@ -25,13 +25,15 @@ REMEDY = (
 
 
 def unasked(fault: str) -> str:
-    """Return in words that the models cannot be asked."""
+    """Say why the models could not be used."""
     return f"the switch's YANG models cannot be asked: {fault}"
 
 
-def rejected_place(one: Rejected) -> str:
-    """Return the place of what is refused, as it may be shown."""
-    table, key, field, _ = one
+def rejected_place(rejected: Rejected) -> str:
+    """Return the place of what is refused, keys that are secrets hidden."""
+    table, key, field, _ = rejected
     if not table:
         return "the configuration"
-    return f"{table}|{shown_key(table, key)} {field}".rstrip() if key else f"table {table}"
+    if not key:
+        return f"table {table}"
+    return f"{table}|{shown_key(table, key)} {field}".rstrip()

@@ -1,6 +1,6 @@
-"""What a switch held before a change, as the value that it returns to: what is missing of it, and what brings it back.
+"""The configuration of a switch before a change: what is missing of it, and the changes that restore it.
 
-A failed device, a failed wave, a rollback and a resumed rollout return to a snapshot. They differ in when, not in how.
+A failed device, a failed wave, a rollback and a resumed rollout all return to a snapshot in this way.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from railweave.sonic.delta.change import Delta, Edit
+from railweave.sonic.delta.change import Change, Delta, Edit
 from railweave.sonic.delta.daemon_rows import left_behind
 from railweave.sonic.delta.delta import applied, judged, lines_of
 from railweave.sonic.delta.diff import DeviceDiff, running_sha256, sort_key, unmanaged_rows
@@ -33,11 +33,11 @@ DIGEST = "what its managed rows were (their digest differs)"
 class Snapshot:
     """What a switch held before a change.
 
-    ``rows`` is a merge document of the rows that the change touches. ``frr`` is FRR's whole configuration, because a
-    document's lines only say what to do to the configuration that they were made for; where it is None FRR is left
+    ``rows`` is a merge document of the rows that the change touches. ``frr`` is FRR's whole configuration, because the
+    lines of a merge document only fit the configuration that they were made for; where it is None FRR is left
     alone. ``lines`` are those that the change removes or adds, some of them perhaps unmanaged; after a reload, which
     boots a file, all of them. ``owned`` tells which rows and lines are ours, ``sha256`` is the digest of all of them
-    (``diff.running_sha256``), empty where nobody knows it. What is not touched may be anything: somebody else's work.
+    (``diff.running_sha256``), empty where it is unknown. Rows and lines that are not touched may be anybody's.
     """
 
     rows: MergeDocument = field(repr=False)
@@ -47,70 +47,95 @@ class Snapshot:
     lines: frozenset[FrrEntry] = field(default=frozenset(), repr=False)
 
     def difference(self, running: RunningConfig, reason: str = "") -> DeviceDiff:
-        """Return what brings a switch that runs ``running`` back; every change carries ``reason``.
+        """Return the changes that restore the snapshot on a switch that runs ``running``, each with ``reason``.
 
-        Where FRR's configuration is unknown its lines are left out. Raises DocumentError where the rows are none.
+        Where FRR's configuration is unknown its lines are left out. Raises DocumentError where ``rows`` is not valid.
         """
-        now, found = running.frr_document, [*edits(self.rows, running)]
-        found += left_behind(found, running.config_db)
+        now = running.frr_document
+        restoring = [*edits(self.rows, running)]
+        restoring += left_behind(restoring, running.config_db)
         if now is not None and self.frr is not None:
-            found += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
-        delta = judged(sorted(found, key=sort_key), running.config_db, lambda _: reason)
-        drained = () if now is None else drained_peers(now)
+            restoring += frr_edits(*frr_difference(now, self._frr_beside(now, self.frr)))
+        delta = judged(sorted(restoring, key=sort_key), running.config_db, lambda _: reason)
         return DeviceDiff(
             delta,
             unmanaged_rows(running, self.owned),
-            (),
-            False,
-            drained=drained,
+            conflicts=(),
+            unprovisioned=False,
+            drained=() if now is None else drained_peers(now),
             kept=unrestored_rows(self.rows, running.config_db),
         )
 
     def _frr_beside(self, now: FrrDocument, before: FrrDocument) -> FrrDocument:
         """Return FRR's configuration to restore: what the change does not touch stays as it is ``now``."""
-        held, there = frozenset(before.entries), frozenset(now.entries)
-        gone = tuple(one for one in before.entries if one in self.lines and one not in there)
-        return with_lines(now, tuple(self.lines - held), gone)
+        running_lines = frozenset(now.entries)
+        missing = tuple(line for line in before.entries if line in self.lines and line not in running_lines)
+        added = self.lines - frozenset(before.entries)
+        return with_lines(now, tuple(added), missing)
 
     def missing(self, running: RunningConfig) -> tuple[str, ...]:
-        """Return what ``running`` lacks of the snapshot, in names; nothing where the switch holds it."""
+        """Return the names of rows and lines that differ from the snapshot; empty where the switch holds it."""
         missing = [*dict.fromkeys(_name(edit) for edit in self.difference(running).delta)]
         if running.frr is None and self.frr is not None:
             missing.append(FRR_UNKNOWN)
-        if not missing and self.sha256 and running_sha256(running, self.owned) != self.sha256:
-            return (CHANGED_BY_OTHERS if self.rows or self.lines else DIGEST,)
-        return tuple(missing)
+        if missing or not self.sha256 or running_sha256(running, self.owned) == self.sha256:
+            return tuple(missing)
+        # All that the change touched is restored, so somebody else changed another of our rows.
+        if self.rows or self.lines:
+            return (CHANGED_BY_OTHERS,)
+        return (DIGEST,)
 
     def is_reached_from(self, running: RunningConfig) -> bool:
-        """Tell whether a switch that runs ``running`` holds what the digest is of once it is restored."""
+        """Tell whether restoring the snapshot on ``running`` gives the configuration of its digest."""
         if not self.sha256 or self.frr is None:
             return True
         restored = running.with_frr(apply(self.rows, running).config_db, self.frr)
         return running_sha256(restored, self.owned) == self.sha256
 
 
+_RowsBefore = dict[str, dict[str, dict[str, Any] | None]]
+"""A merge document under construction, without FRR."""
+
+
 def snapshot_before(delta: Delta, running: RunningConfig, owned: DeviceConfig) -> Snapshot:
-    """Return what a switch that runs ``running`` returns to when ``delta`` has to go back."""
-    rows: dict[str, dict[str, dict[str, Any] | None]] = {}
+    """Return the snapshot to which a switch that runs ``running`` returns when ``delta`` is reverted."""
+    rows: _RowsBefore = {}
     for change in delta:
         if change.table != FRR_TABLE:
-            before = running.config_db.get(change.table, {}).get(change.key)
-            row = rows.setdefault(change.table, {}).setdefault(change.key, None if before is None else {})
-            if row is not None and before is not None:
-                row.update(_fields(before, before if change.field is None else (change.field,)))
-    found = () if delta.reloads else set_again(delta, running.config_db, tables_after(delta, running.config_db))
-    for table, key, fields in found:
-        before = running.config_db.get(table, {}).get(key)
-        row = None if before is None else rows.setdefault(table, {}).setdefault(key, {})
-        if row is not None and before is not None:
-            row.update(_fields(before, fields))
-    for table, key in _left_out(delta, running) if delta.reloads else ():
-        before = running.config_db[table][key]
-        rows.setdefault(table, {})[key] = _fields(before, before)
+            _remember_change(rows, change, running)
+    if delta.reloads:
+        for table, key in _left_out(delta, running):
+            before = running.config_db[table][key]
+            rows.setdefault(table, {})[key] = _fields(before, before)
+    else:
+        _remember_recreated(rows, delta, running)
     lines = frozenset(chain.from_iterable(lines_of(delta)))
     if delta.reloads and running.frr_document is not None:
+        # A reload boots FRR from a file, so it may lose any line.
         lines |= frozenset(running.frr_document.entries)
     return Snapshot(rows, running.frr_document, owned, running_sha256(running, owned), lines)
+
+
+def _remember_change(rows: _RowsBefore, change: Change, running: RunningConfig) -> None:
+    before = running.config_db.get(change.table, {}).get(change.key)
+    table_rows = rows.setdefault(change.table, {})
+    if before is None:
+        table_rows.setdefault(change.key, None)
+        return
+    row = table_rows.setdefault(change.key, {})
+    if row is not None:
+        row.update(_fields(before, before if change.field is None else (change.field,)))
+
+
+def _remember_recreated(rows: _RowsBefore, delta: Delta, running: RunningConfig) -> None:
+    """Add the rows that are deleted and set again: a change that stops in between leaves them out."""
+    for table, key, fields in set_again(delta, running.config_db, tables_after(delta, running.config_db)):
+        before = running.config_db.get(table, {}).get(key)
+        if before is None:
+            continue
+        row = rows.setdefault(table, {}).setdefault(key, {})
+        if row is not None:
+            row.update(_fields(before, fields))
 
 
 def _fields(row: Fields, names: Iterable[str]) -> dict[str, Any]:
@@ -132,7 +157,8 @@ def snapshot_of(document: MergeDocument, running: RunningConfig, owned: DeviceCo
 
     Raises DocumentError where FRR's configuration is unknown.
     """
-    now, restored = running.frr_document, apply(document, running).frr_document
+    now = running.frr_document
+    restored = apply(document, running).frr_document
     if now is None or restored is None:
         raise DocumentError("FRR's running configuration is unknown, so it could not be restored")
     rows = {table: named for table, named in document.items() if table != BGPRAW}
@@ -141,6 +167,8 @@ def snapshot_of(document: MergeDocument, running: RunningConfig, owned: DeviceCo
 
 def _name(edit: Edit) -> str:
     shown = edit.shown
-    if edit.table == FRR_TABLE:
-        return f"FRR {shown.key} / {shown.field}" + ("" if edit.before is None else " (too much)")
-    return f"{edit.table}|{shown.key}"
+    if edit.table != FRR_TABLE:
+        return f"{edit.table}|{shown.key}"
+    if edit.before is None:
+        return f"FRR {shown.key} / {shown.field}"
+    return f"FRR {shown.key} / {shown.field} (too much)"

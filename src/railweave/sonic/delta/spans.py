@@ -1,13 +1,13 @@
 """Rows of priority groups and queues, whose keys are ranges: ``Ethernet0|3-4``.
 
-What counts is what each group or queue gets, not how rows are cut: ``3`` and ``4`` say what ``3-4`` says. A row that is
-removed takes the profile of all its groups or queues away, also of those that another row names (run on 202505;
-sonic-swss orchagent/bufferorch.cpp). So rows are kept where they say what is intended, changed where one value is
-intended for all of them, and only what is left is removed and added, each group and queue by a row of its own.
+What counts is what each group or queue gets, not how the ranges are cut: ``3`` and ``4`` together equal ``3-4``.
+Removing a row clears the profile of all its groups or queues, also of those that another row names (run on 202505;
+sonic-swss orchagent/bufferorch.cpp). So rows that are right are kept, rows whose numbers all get the same new value are
+changed, and only the rest is removed and added, one row for each group or queue.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 
 from railweave.sonic.delta.change import Edit, Op
@@ -20,24 +20,28 @@ SPANNED = frozenset({"BUFFER_PG", "BUFFER_QUEUE", "QUEUE"})
 
 Rows = Mapping[str, Fields]
 
-
-_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 
 
 def names_no_number(table: str, key: str) -> bool:
-    """Tell whether a row's key names no group or queue: orchagent takes one number or a rising range, nothing else, and
-    the YANG model of QUEUE takes any text (sonic-swss orchagent/orch.cpp parseIndexRange; sonic-queue.yang)."""
+    """Tell whether a row's key names no valid group or queue. SONiC's model of QUEUE accepts any text."""
     if table not in SPANNED:
         return False
-    found = _NUMBERS.fullmatch(key.rpartition("|")[2])
-    return found is None or (found[2] is not None and int(found[1]) >= int(found[2]))
+    match = _RANGE.fullmatch(key.rpartition("|")[2])
+    if match is None:
+        return True
+    first, last = match.groups()
+    # orchagent takes one number or a rising range (sonic-swss orchagent/orch.cpp parseIndexRange).
+    return last is not None and int(first) >= int(last)
 
 
 def span_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:
-    """Yield the edits after which every group or queue gets what ``intended`` says; unmanaged rows stay."""
-    had, wants = rows_by_port(running), rows_by_port(intended)
-    for port in had.keys() | wants.keys():
-        before, after = had.get(port, {}), wants.get(port, {})
+    """Yield the edits after which every group or queue has its intended fields; unmanaged rows stay."""
+    running_ports = rows_by_port(running)
+    intended_ports = rows_by_port(intended)
+    for port in running_ports.keys() | intended_ports.keys():
+        before = running_ports.get(port, {})
+        after = intended_ports.get(port, {})
         if before != after:
             yield from _port_edits(table, before, after, is_ours)
 
@@ -51,42 +55,71 @@ def rows_by_port(rows: Rows) -> dict[str, dict[str, Fields]]:
 
 
 def _port_edits(table: str, running: Rows, intended: Rows, is_ours: Callable[[str], bool]) -> Iterator[Edit]:
-    intended_at = {number: fields for key, fields in intended.items() for number in numbers_of(key)}
-    covered: set[int] = set()
+    targets: dict[int, Fields] = {}
+    for key, fields in intended.items():
+        targets.update(dict.fromkeys(numbers_of(key), fields))
+    done: set[int] = set()
     for key, fields in running.items():
-        targets = [intended_at.get(number) for number in numbers_of(key)] or [intended.get(key)]
-        first = targets[0]
-        if all(target is not None and same_fields(target, fields) for target in targets):
-            covered.update(_covered(key, running))
-        elif first is not None and all(target is not None and same_fields(target, first) for target in targets):
-            yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **first})
-            covered.update(_covered(key, running))
+        target = _common_target(key, targets, intended)
+        if target is not None:
+            if not same_fields(target, fields):
+                yield from row_edits(table, key, fields, {**dict.fromkeys(fields), **target})
+            done.update(_set_by(key, running))
         elif is_ours(key):
             yield Edit(Op.REMOVE, table, key, None, fields, None)
+    yield from _missing_rows(table, running, intended, done)
+
+
+def _common_target(key: str, targets: Mapping[int, Fields], intended: Rows) -> Fields | None:
+    """Return the fields that all groups or queues of a running row shall have; None where they differ or have none."""
+    numbers = numbers_of(key)
+    if not numbers:
+        return intended.get(key)
+    first = targets.get(numbers[0])
+    if first is None:
+        return None
+    for number in numbers[1:]:
+        target = targets.get(number)
+        if target is None or not same_fields(target, first):
+            return None
+    return first
+
+
+def _missing_rows(table: str, running: Rows, intended: Rows, done: Collection[int]) -> Iterator[Edit]:
+    """Yield the rows to add for groups and queues that no running row sets; ``done`` are the numbers that one sets."""
     for key, fields in intended.items():
-        if not numbers_of(key):
-            yield from () if key in running else row_edits(table, key, None, fields)
-        for number in numbers_of(key):
-            if number not in covered:
+        numbers = numbers_of(key)
+        if not numbers and key not in running:
+            yield from row_edits(table, key, None, fields)
+        for number in numbers:
+            if number not in done:
                 yield from row_edits(table, f"{port_of(key)}|{number}", None, fields)
 
 
-def _covered(key: str, rows: Rows) -> Iterable[int]:
-    """Return the groups or queues that have what a row says: of one that stands over others nobody knows, because what
-    was removed under it has nothing any more."""
-    return () if stands_over_others(key, rows) else numbers_of(key)
+def _set_by(key: str, rows: Rows) -> Iterable[int]:
+    """Return the groups or queues that a running row sets for certain."""
+    # Where narrower rows name some of its numbers, one may have been removed before, which cleared those numbers.
+    if stands_over_others(key, rows):
+        return ()
+    return numbers_of(key)
 
 
 def spans_of(numbers: Iterable[int]) -> Iterator[str]:
     """Yield numbers as buffermgrd joins them: neighbors in one span, ``3-4`` (generateIdListFromMap, orch.cpp)."""
+    # Adjacent numbers have the same distance to their position in the sorted list.
     for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
         members = [number for _, number in run]
-        yield str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}"
+        if len(members) == 1:
+            yield str(members[0])
+        else:
+            yield f"{members[0]}-{members[-1]}"
 
 
 def cleared_rows(edits: Iterable[Edit], rows: Rows) -> dict[str, list[str]]:
-    """Return the rows that ``edits`` of one table remove although others of ``rows``, its table afterwards, name some
-    of their groups or queues, with those others: what they say is cleared with the removal."""
+    """Return the rows that ``edits`` of one table remove and that share groups or queues with rows that stay.
+
+    ``rows`` is the table after the edits. Each removed row comes with the rows that it clears in part.
+    """
     removed = [edit.key for edit in edits if edit.op is Op.REMOVE and edit.field is None]
     if not removed:
         return {}

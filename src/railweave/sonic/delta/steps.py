@@ -1,23 +1,24 @@
-"""The steps that put a merge on a switch, in a safe order, and the steps that take it back.
+"""The steps that apply a delta to a switch, in a safe order, and the steps that revert it.
 
-    clear      rows that stand in the way of others: bgpcfgd's neighbors, foreign memberships, addresses that move
-    configure  what is referred to before what refers to it; ports come up last
-    FRR        neighbors meet addresses that are there, and leave before their addresses go
-    remove     ports go down, then what refers, then what is referred to
-    restore    foreign rows that a take-back puts onto their ports again; watchdogs that are set anew
+    clear      remove rows that exclude others: bgpcfgd's neighbors, foreign memberships, addresses that move
+    configure  write rows before the rows that refer to them; ports come up last
+    FRR        add neighbors after their addresses, and remove them before their addresses
+    remove     shut ports, then remove rows before the rows that they refer to
+    restore    put foreign rows back on their ports in a revert; set watchdogs again
 
 A driver runs them one by one; each is complete in itself. Where one change needs a reload, the reload is the only step.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from railweave.sonic.delta.change import Change, Delta, Edit, Method, Op
 from railweave.sonic.delta.daemon_rows import left_behind, with_daemon_rows
 from railweave.sonic.delta.delta import applied, inverse, judged, lines_of
 from railweave.sonic.delta.lossless import lossless_change
-from railweave.sonic.delta.order import Phase, order_key, schedule, stage_of
+from railweave.sonic.delta.order import ChangePhase, order_key, schedule, stage_of
 from railweave.sonic.delta.recreate import Recreation, recreations
 from railweave.sonic.delta.tables import Tables, tables_after
 from railweave.sonic.document import PLACEHOLDER, DocumentError, RunningConfig, json_tables
@@ -78,9 +79,9 @@ class ReloadStep:
 
 @dataclass(frozen=True, slots=True)
 class RecreateStep:
-    """``DEL`` and ``HDEL`` in CONFIG_DB, a wait until the daemons took them, then ``HSET`` of ``document``.
+    """``DEL`` and ``HDEL`` in CONFIG_DB, a wait until the daemons processed them, then ``HSET`` of ``document``.
 
-    ``removed`` are Redis keys with the fields that go, none for the whole row.
+    ``removed`` are Redis keys with the fields to remove, none for the whole row.
     """
 
     removed: tuple[tuple[str, tuple[str, ...]], ...] = field(repr=False)
@@ -91,10 +92,9 @@ Step = PatchStep | LoadStep | HdelStep | RecreateStep | VtyshStep | ClearStep | 
 
 
 def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
-    """Return the steps that carry ``delta`` out on a switch that runs ``running``; none when it changes nothing.
+    """Return the steps that apply ``delta`` to a switch that runs ``running``; none where it changes nothing.
 
-    Nothing is compared or judged again. Raises DocumentError where FRR's configuration would be needed and is unknown,
-    or a reload would hang the switch.
+    Raises DocumentError where FRR's configuration would be needed and is unknown, or a reload would hang the switch.
     """
     if delta.reloads:
         return (_reload(applied(delta, running)),)
@@ -102,16 +102,18 @@ def steps_of(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
 
 
 def undo_steps_of(delta: Delta, running: RunningConfig, back: Delta | None = None) -> tuple[Step, ...]:
-    """Return the steps that bring a switch back from ``delta`` to ``running``: never a patch, which may be refused.
+    """Return the steps that revert ``delta`` to ``running``: never a patch, which may be refused.
 
-    ``back`` is the inverse of ``delta``, where it is made already.
+    ``back`` is the inverse of ``delta``, if the caller has it already.
     """
     if delta.reloads:
         return (_reload(running),)
-    changed, back = applied(delta, running), back or inverse(delta)
-    made = with_daemon_rows(changed.config_db)
-    left = judged(tuple(left_behind(back, made)), made)
-    return _steps(Delta((*left, *back)), changed.with_tables(made))
+    back = back or inverse(delta)
+    changed = applied(delta, running)
+    # While the delta was applied, buffermgrd may have joined priority groups in rows that nobody else removes.
+    tables = with_daemon_rows(changed.config_db)
+    joined_rows = judged(tuple(left_behind(back, tables)), tables)
+    return _steps(Delta((*joined_rows, *back)), changed.with_tables(tables))
 
 
 def rollback_document(steps: Iterable[Step]) -> dict[str, Any]:
@@ -138,33 +140,41 @@ def _json_step(step: Step) -> dict[str, Any]:
             raise ValueError("a rollback never patches")
 
 
+_GroupKey = tuple[tuple[int, str], Method]
+"""The place within a phase (``order_key``) and the method of edits that make one step."""
+
+
 def _steps(delta: Delta, running: RunningConfig) -> tuple[Step, ...]:
-    rows = [change for change in delta if change.table != FRR_TABLE]
-    before, after = running.config_db, tables_after(rows, running.config_db)
-    lossless = lossless_change(before, after)
-    again = tuple(recreations(rows, before, after, lossless))
-    covered = {row for one in again for row in one.covered}
-    planned = [
-        (when, edit)
-        for when, edit in schedule(rows, lossless)
-        if isinstance(edit, Change) and (edit.table, edit.key) not in covered
-    ]
-    state = Tables(before)
+    row_changes = [change for change in delta if change.table != FRR_TABLE]
+    groups = _groups(row_changes, running.config_db)
+    tables = Tables(running.config_db)
     steps: list[Step] = []
-    for now in Phase:
-        if now is Phase.REMOVE and len(rows) < len(delta):
+    for phase in ChangePhase:
+        if phase is ChangePhase.REMOVE and len(row_changes) < len(delta):
             steps.extend(_frr_steps(delta, running))
-        groups: dict[tuple[tuple[int, str], Method], list[Edit | Recreation]] = {}
-        for when, change in planned:
-            if when is now:
-                groups.setdefault((order_key(change, change.method, now), change.method), []).append(change)
-        for one in again:
-            if one.phase is now:
-                groups.setdefault((stage_of(one.table, now), Method.WRITE), []).append(one)
-        for (_, method), group in sorted(groups.items(), key=lambda item: item[0]):
-            steps.extend(_group_steps(method, [one for one in group if isinstance(one, Edit)], state))
-            steps.extend(_recreate_step(one) for one in group if isinstance(one, Recreation))
+        for key in sorted(groups[phase]):
+            _, method = key
+            steps.extend(_group_steps(method, groups[phase][key], tables))
     return tuple(steps)
+
+
+def _groups(
+    changes: Sequence[Change], before: ConfigDb
+) -> Mapping[ChangePhase, Mapping[_GroupKey, Sequence[Edit | Recreation]]]:
+    """Return by phase the edits and recreations that make one step each."""
+    after = tables_after(changes, before)
+    lossless = lossless_change(before, after)
+    recreated = tuple(recreations(changes, before, after, lossless))
+    groups: dict[ChangePhase, dict[_GroupKey, list[Edit | Recreation]]] = {phase: {} for phase in ChangePhase}
+    covered = set(chain.from_iterable(recreation.covered for recreation in recreated))
+    for phase, edit in schedule(changes, lossless):
+        if isinstance(edit, Change) and (edit.table, edit.key) not in covered:
+            key = (order_key(edit, edit.method, phase), edit.method)
+            groups[phase].setdefault(key, []).append(edit)
+    for recreation in recreated:
+        key = (stage_of(recreation.table, recreation.phase), Method.WRITE)
+        groups[recreation.phase].setdefault(key, []).append(recreation)
+    return groups
 
 
 def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
@@ -175,86 +185,105 @@ def _frr_steps(delta: Delta, running: RunningConfig) -> Iterator[Step]:
         yield ClearStep(sessions)
 
 
-def _recreate_step(one: Recreation) -> RecreateStep:
-    """Return the step of a recreation; fields of other rows let go before what they refer to goes."""
+def _recreate_step(recreation: Recreation) -> RecreateStep:
     unbound: dict[str, list[str]] = {}
-    for (table, key), name in one.unbound:
+    for (table, key), name in recreation.unbound:
         unbound.setdefault(f"{table}|{key}", []).append(name)
+    # Fields that refer to a row are removed before it: orchagent keeps a row that is referred to.
     removed = [(key, tuple(names)) for key, names in unbound.items()]
-    removed += [(f"{one.table}|{key}", ()) for key in one.deleted]
-    return RecreateStep(tuple(removed), json_tables(one.rows))
+    removed += [(f"{recreation.table}|{key}", ()) for key in recreation.deleted]
+    return RecreateStep(tuple(removed), json_tables(recreation.rows))
 
 
-def _group_steps(method: Method, group: Sequence[Edit], state: Tables) -> Iterator[Step]:
-    if not group:
-        return
-    ordered = sorted(group, key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
+def _group_steps(method: Method, group: Sequence[Edit | Recreation], tables: Tables) -> Iterator[Step]:
+    edits = [edit for edit in group if isinstance(edit, Edit)]
+    edits.sort(key=lambda edit: (edit.table, natural_key(edit.key), edit.field or ""))
     if method is Method.PATCH:
-        yield PatchStep(tuple(operation for edit in ordered for operation in _operations(edit, state)))
-        return
-    yield from _write_steps(ordered, state)
-
-
-def _operations(edit: Edit, state: Tables) -> Iterator[Mapping[str, Any]]:
-    """Yield the RFC 6902 operations of an edit: a table comes with its first row and goes with its last."""
-    rows = state.rows.get(edit.table)
-    path = _pointer(edit.table, edit.key) if edit.field is None else _pointer(edit.table, edit.key, edit.field)
-    if edit.op is Op.REMOVE:
-        last = edit.field is None and rows is not None and set(rows) == {edit.key}
-        yield {"op": "remove", "path": _pointer(edit.table) if last else path}
-    elif rows is None:
-        yield {"op": "add", "path": _pointer(edit.table), "value": {edit.key: _json(edit.after)}}
+        yield PatchStep(tuple(_operation(edit, tables) for edit in edits))
     else:
-        yield {"op": "add" if edit.op is Op.ADD else "replace", "path": path, "value": _json(edit.after)}
-    state.take(edit)
+        yield from _write_steps(edits, tables)
+    yield from (_recreate_step(recreation) for recreation in group if isinstance(recreation, Recreation))
+
+
+def _operation(edit: Edit, tables: Tables) -> Mapping[str, Any]:
+    """Return the RFC 6902 operation of an edit and apply the edit to ``tables``.
+
+    A table is added with its first row and removed with its last, because GCU refuses empty tables.
+    """
+    rows = tables.rows.get(edit.table)
+    tables.apply(edit)
+    path = _pointer(edit.table, edit.key)
+    if edit.field is not None:
+        path = _pointer(edit.table, edit.key, edit.field)
+    if edit.op is Op.REMOVE:
+        if edit.table not in tables.rows:
+            path = _pointer(edit.table)
+        return {"op": "remove", "path": path}
+    value = _json(edit.after)
+    if rows is None:
+        return {"op": "add", "path": _pointer(edit.table), "value": {edit.key: value}}
+    if edit.op is Op.ADD:
+        return {"op": "add", "path": path, "value": value}
+    return {"op": "replace", "path": path, "value": value}
 
 
 def _pointer(*parts: str) -> str:
+    # Escapes of a JSON pointer: RFC 6901, section 3.
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def _json(value: Value | Fields | None) -> Any:
     if value is None or isinstance(value, str):
         return value
-    return list(value) if isinstance(value, tuple) else {name: _json(inner) for name, inner in value.items()}
+    if isinstance(value, tuple):
+        return list(value)
+    return {name: _json(inner) for name, inner in value.items()}
 
 
-def _write_steps(group: Sequence[Edit], state: Tables) -> Iterator[Step]:
+def _write_steps(group: Sequence[Edit], tables: Tables) -> Iterator[Step]:
     document: dict[str, dict[str, Any]] = {}
-    dropped: dict[tuple[str, str], list[str]] = {}
+    stale: dict[tuple[str, str], list[str]] = {}
     for edit in group:
-        rows = document.setdefault(edit.table, {})
-        row = state.row(edit)
-        for name in _stale_fields(edit, row):
-            dropped.setdefault((edit.table, edit.key), []).append(name)
-        if edit.field is None:
-            rows[edit.key] = None if edit.op is Op.REMOVE else _json(edit.after)
-        elif edit.op is not Op.REMOVE:
-            rows.setdefault(edit.key, {})[edit.field] = _json(edit.after)
-        state.take(edit)
-    # A hash that loses its last field vanishes, so the row is first given SONiC's placeholder (an empty row does that).
-    for table, key in dropped:
-        if not state.rows[table][key]:
-            document[table][key] = {}
-    document = {table: rows for table, rows in document.items() if rows}
+        stale_field = _stale_field(edit, tables.row(edit))
+        if stale_field:
+            stale.setdefault((edit.table, edit.key), []).append(stale_field)
+        _write(edit, document)
+        tables.apply(edit)
+    for table, key in stale:
+        if not tables.rows[table][key]:
+            # A Redis hash is deleted with its last field; loading an empty row writes SONiC's placeholder first.
+            document.setdefault(table, {})[key] = {}
     if document:
         yield LoadStep(document)
-    for (table, key), fields in dropped.items():
+    for (table, key), fields in stale.items():
         yield HdelStep(f"{table}|{key}", tuple(fields))
 
 
-def _stale_fields(edit: Edit, row: Mapping[str, Value] | None) -> list[str]:
-    """Return the Redis fields that ``config load`` would leave behind.
+def _write(edit: Edit, document: dict[str, dict[str, Any]]) -> None:
+    """Add an edit to a document for ``config load``, which can remove a row but no field."""
+    removes = edit.op is Op.REMOVE
+    if edit.field is None:
+        document.setdefault(edit.table, {})[edit.key] = None if removes else _json(edit.after)
+    elif not removes:
+        document.setdefault(edit.table, {}).setdefault(edit.key, {})[edit.field] = _json(edit.after)
 
-    These are removed ones, the other form of a field that was or becomes a list, and the placeholder of an empty row.
+
+def _stale_field(edit: Edit, row: Mapping[str, Value] | None) -> str | None:
+    """Return the Redis field that ``config load`` would leave behind, None where it leaves none.
+
+    It only sets fields: removed ones stay, and so do the other form of a field that was or becomes a list and the
+    placeholder of an empty row.
     """
     if edit.field is None or row is None:
-        return []
+        return None
+    if not row:
+        return PLACEHOLDER
     if edit.field not in row:
-        return [] if row else [PLACEHOLDER]
-    if edit.op is Op.REMOVE or isinstance(edit.after, str) != isinstance(row[edit.field], str):
-        return [edit.field if isinstance(row[edit.field], str) else f"{edit.field}@"]
-    return []
+        return None
+    was_text = isinstance(row[edit.field], str)
+    if edit.op is not Op.REMOVE and isinstance(edit.after, str) == was_text:
+        return None
+    return edit.field if was_text else f"{edit.field}@"
 
 
 def _reload(running: RunningConfig) -> ReloadStep:
@@ -269,22 +298,21 @@ def _reload(running: RunningConfig) -> ReloadStep:
 
 
 def without_orphans(config_db: ConfigDb) -> ConfigDb:
-    """Return tables without rows that must not outlive their port: SONiC's own priority groups, PFC watchdogs.
-
-    Deleting a watchdog's row later, when its port is not there any more, crashes orchagent.
-    """
+    """Return tables without rows that must not outlive their port: SONiC's own priority groups, PFC watchdogs."""
     ports = config_db.get("PORT", {})
-    kept = {
-        table: {
-            key: fields
-            for key, fields in config_db[table].items()
-            if port_of(key) in ports or not _goes_with_port(table, key, fields)
-        }
-        for table in ("BUFFER_PG", "PFC_WD")
-        if table in config_db
-    }
-    return {**config_db, **kept}
+    without: dict[str, Mapping[str, Fields]] = dict(config_db)
+    for table in ("BUFFER_PG", "PFC_WD"):
+        if table in config_db:
+            without[table] = {
+                key: fields
+                for key, fields in config_db[table].items()
+                if port_of(key) in ports or not _goes_with_port(table, key, fields)
+            }
+    return without
 
 
 def _goes_with_port(table: str, key: str, fields: Fields) -> bool:
-    return is_made_by_sonic(table, key, fields) if table == "BUFFER_PG" else not is_permanent(table, key)
+    if table == "PFC_WD":
+        # orchagent crashes where a watchdog's row is deleted after its port (run on 202505; SW pfcwdorch.cpp).
+        return not is_permanent(table, key)
+    return is_made_by_sonic(table, key, fields)

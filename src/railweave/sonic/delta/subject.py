@@ -1,7 +1,7 @@
 """What an edit is about: the switch, a neighbor, a port, a cable, an address, a BGP session or a traffic class.
 
-The rows of CONFIG_DB and the lines of FRR say it in their keys, each table in its own way. This is the one place that
-reads these keys; it serves rows that are rendered and rows that go, so whoever counts, groups or drains asks here.
+Rows of CONFIG_DB and lines of FRR name it in their keys, each table in its own way. These keys are parsed only here,
+for rendered and for removed rows, so that counting, grouping and draining agree.
 """
 
 import re
@@ -42,6 +42,7 @@ class Subject(NamedTuple):
 _DEVICE = Subject(SubjectKind.DEVICE)
 _ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
 _PORT = re.compile(r"Ethernet\d+")
+# PORT_QOS_MAP|global maps DSCP for all ports, PFC_WD|GLOBAL holds the polling interval of the watchdog.
 _SWITCH_WIDE = frozenset({"global", "GLOBAL"})
 
 
@@ -59,48 +60,71 @@ def is_peer(name: str) -> bool:
 def subject_of_line(context: str, line: str) -> Subject:
     """Return what a line of FRR's configuration is about."""
     name = neighbor_of(line) or ""
+    if is_port(name):
+        # An unnumbered session is named by our own port.
+        return Subject(SubjectKind.SESSION, name, port=name)
     if is_peer(name):
-        return Subject(SubjectKind.SESSION, name, name if _PORT.fullmatch(name) else "")
-    routing = name or (context or line).removeprefix("no ").startswith("router bgp ")
-    return Subject(SubjectKind.SESSION) if routing else _DEVICE
+        return Subject(SubjectKind.SESSION, name)
+    block = context or line
+    # What is left of `neighbor` lines is about a peer group, so about all of its sessions.
+    if name or block.removeprefix("no ").startswith("router bgp "):
+        return Subject(SubjectKind.SESSION)
+    return _DEVICE
 
 
 def subject_of_row(table: str, key: str, field: str | None, value: Value | Fields | None) -> Subject:
     """Return what a row or one field of it is about; ``value`` is the row's fields, or the field's value."""
-    told = _TOLD.get(table)
-    if told is None:
-        return _of_key(table, key, field)
-    name = value.get(told, "") if isinstance(value, Mapping) else value if field == told else ""
-    of = _of_key(table, key, field)
-    return Subject(of.kind, name if isinstance(name, str) else "", of.port)
+    subject = _subject_of_key(table, key, field)
+    naming_field = _NAMING_FIELDS.get(table)
+    if naming_field is None:
+        return subject
+    name: object = ""
+    if isinstance(value, Mapping):
+        name = value.get(naming_field)
+    elif field == naming_field:
+        name = value
+    if not isinstance(name, str):
+        name = ""
+    return Subject(subject.kind, name, subject.port)
 
 
-_TOLD: Mapping[str, str] = {"DEVICE_NEIGHBOR": "name", "QUEUE": "scheduler"}
-"""The field of a row that names what its key does not."""
+_NAMING_FIELDS: Mapping[str, str] = {"DEVICE_NEIGHBOR": "name", "QUEUE": "scheduler"}
+"""The field that names a row's subject, for tables whose key holds the port alone."""
 
 
+# Switches of a fabric have their keys in common, and every row of each is asked for.
 @lru_cache(maxsize=4096)
-def _of_key(table: str, key: str, field: str | None) -> Subject:
+def _subject_of_key(table: str, key: str, field: str | None) -> Subject:
     reader = _READERS.get(table)
     if reader is not None:
         return reader(key, field)
-    named = next((part for part in re.split(r"[|.]", key) if _PORT.fullmatch(part)), "")
-    return Subject(SubjectKind.PORT, port=named) if named else _DEVICE
+    # A sub-interface is keyed Ethernet0.100, a membership Vlan100|Ethernet0.
+    for part in re.split(r"[|.]", key):
+        if is_port(part):
+            return Subject(SubjectKind.PORT, port=part)
+    return _DEVICE
 
 
 def _interface(key: str, _: str | None) -> Subject:
     port, bar, address = key.partition("|")
-    return Subject(SubjectKind.ADDRESS, address, port) if bar else Subject(SubjectKind.PORT, port=port)
+    if bar:
+        return Subject(SubjectKind.ADDRESS, address, port)
+    return Subject(SubjectKind.PORT, port=port)
 
 
 def _peer(key: str, _: str | None) -> Subject:
+    # bgpcfgd keys are an address or `vrf|address`; a peer range has a free name and is about many sessions.
     name = key.rpartition("|")[2]
-    return Subject(SubjectKind.SESSION, name if _ADDRESS.fullmatch(name) else "")
+    if _ADDRESS.fullmatch(name):
+        return Subject(SubjectKind.SESSION, name)
+    return Subject(SubjectKind.SESSION)
 
 
 def _classes_of_port(key: str, _: str | None) -> Subject:
     port = key.partition("|")[0]
-    return Subject(SubjectKind.CLASS, port="" if port in _SWITCH_WIDE else port)
+    if port in _SWITCH_WIDE:
+        return Subject(SubjectKind.CLASS)
+    return Subject(SubjectKind.CLASS, port=port)
 
 
 _READERS: Mapping[str, Callable[[str, str | None], Subject]] = {

@@ -1,4 +1,4 @@
-"""The tables of CONFIG_DB as edits change them."""
+"""CONFIG_DB tables while edits are applied to them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,27 +11,27 @@ def tables_after(edits: Iterable[Edit], config_db: ConfigDb) -> ConfigDb:
     tables = Tables(config_db)
     for edit in edits:
         if edit.table != FRR_TABLE:
-            tables.take(edit)
+            tables.apply(edit)
     return tables.rows
 
 
 class Tables:
-    """Tables in the middle of a change. Those that are not touched are shared with the ones it began with."""
+    """The tables of a device to which edits are applied one by one; a table is copied at its first edit."""
 
     def __init__(self, config_db: ConfigDb) -> None:
-        """Begin with ``config_db``, which stays as it is."""
+        """Start with ``config_db``, which is not changed."""
         self.rows: dict[str, Mapping[str, Fields]] = dict(config_db)
-        self._own: dict[str, dict[str, Fields]] = {}
+        self._copies: dict[str, dict[str, Fields]] = {}
 
     def row(self, edit: Edit) -> Fields | None:
-        """Return the row of an edit as it stands, or None."""
+        """Return the row of an edit as it is now, or None."""
         return self.rows.get(edit.table, {}).get(edit.key)
 
-    def take(self, edit: Edit) -> None:
-        """Carry an edit out; a table goes with its last row."""
-        rows = self._own.get(edit.table)
+    def apply(self, edit: Edit) -> None:
+        """Apply an edit; a table is removed with its last row, as Redis has no empty tables."""
+        rows = self._copies.get(edit.table)
         if rows is None:
-            rows = self._own[edit.table] = dict(self.rows.get(edit.table, {}))
+            rows = self._copies[edit.table] = dict(self.rows.get(edit.table, {}))
         if edit.field is not None:
             rows[edit.key] = _with_field(rows.get(edit.key, {}), edit.field, edit.after)
         elif isinstance(edit.after, Mapping):
@@ -47,4 +47,4 @@ class Tables:
 def _with_field(fields: Fields, name: str, value: Value | Fields | None) -> Fields:
     if isinstance(value, str | tuple):
         return {**fields, name: value}
-    return {own: held for own, held in fields.items() if own != name}
+    return {other: held for other, held in fields.items() if other != name}
