@@ -18,10 +18,12 @@ from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
-_TICK_S, _IDLE_TICK_S = 1.0, 5.0
+_TICK_S = 1.0
+_IDLE_TICK_S = 5.0
 """Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once."""
 
-_LLDP_STARTS_S, _LLDP_ANYWAY_S = 3.0, 30.0
+_LLDP_STARTS_S = 3.0
+_LLDP_ANYWAY_S = 30.0
 """So long after it was told to lldpd may not yet tell of neighbors; and so often it is asked though it told nothing."""
 
 _LLDP_FOLLOWS_S = 5.0
@@ -236,7 +238,8 @@ class Follower:
         if is_due and lldp.name_ports(self.rows):
             self.ports_named_at = now
         if self.heard is None:
-            self.heard, self.heard_since = NeighborNews(), now
+            self.heard = NeighborNews()
+            self.heard_since = now
         if now - self.heard_since < _LLDP_STARTS_S or now - self.lldp_at > _LLDP_ANYWAY_S:
             self.ask_neighbors()
 

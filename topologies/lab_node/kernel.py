@@ -79,7 +79,8 @@ def routed_ports(rows: Rows) -> list[str]:
 
 
 def _port(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
-    name, up = interface["ifname"], row.get("admin_status", "down") == "up"
+    name = interface["ifname"]
+    up = row.get("admin_status", "down") == "up"
     mtu = row.get("mtu", _DEFAULT_MTU)
     if str(interface["mtu"]) != mtu:
         yield f"link set dev {name} mtu {mtu}"

@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 ADDRESS = ("127.0.0.1", 6379)
-CONFIG_DB, APPL_DB, COUNTERS_DB, STATE_DB = 4, 0, 2, 6
+CONFIG_DB = 4
+APPL_DB = 0
+COUNTERS_DB = 2
+STATE_DB = 6
 
 
 class RedisError(Exception):
@@ -43,7 +46,8 @@ class Redis:
         line = self._answers.readline()
         if not line:
             raise ConnectionError("Redis closed the connection")
-        kind, rest = line[:1], line[1:].rstrip(b"\r\n").decode()
+        kind = line[:1]
+        rest = line[1:].rstrip(b"\r\n").decode()
         if kind == b"-":
             return RedisError(rest)
         if kind == b":":

@@ -112,7 +112,8 @@ def counters(text: str) -> list[Interface]:
 
 
 def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
-    received, sent = numbers[:8], numbers[8:12]
+    received = numbers[:8]
+    sent = numbers[8:12]
     return {"rx": dict(zip(_RECEIVED, received, strict=True)), "tx": dict(zip(_SENT, sent, strict=True))}
 
 

@@ -6,7 +6,8 @@ dockers/docker-fpm-frr/TS, files/image_config/constants/constants.yml.
 
 import re
 
-_COMMUNITY, _TAG = "12345:12345", "201"
+_COMMUNITY = "12345:12345"
+_TAG = "201"
 _OUT = re.compile(r"^\s*neighbor \S+ route-map (\S+) out$", re.M)
 _VERSIONS = {"V4": "ip", "V6": "ipv6"}
 _ENTRIES = ("permit 20", "permit 30", "deny 40")

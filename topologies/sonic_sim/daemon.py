@@ -102,7 +102,8 @@ class Daemon:
         await self.simulation.start()
         # a socket path holds about a hundred characters: it lives in an own short folder
         with tempfile.TemporaryDirectory(prefix="sonic-sim-") as short:
-            self._sockets, path = short, f"{short}/control"
+            self._sockets = short
+            path = f"{short}/control"
             server = await asyncio.start_unix_server(self.serve, path, limit=_LINE_LIMIT)
             process = {"pid": os.getpid(), "socket": path}
             write_whole(self.folder / "process.json", json.dumps(process).encode())
@@ -135,7 +136,8 @@ class Daemon:
 
 def main() -> int:
     """Run the process of the folder and scale on the command line."""
-    folder, scale = Path(sys.argv[1]), float(sys.argv[2])
+    folder = Path(sys.argv[1])
+    scale = float(sys.argv[2])
 
     async def whole() -> None:
         await Daemon(folder, Clock(scale), owned="owned" in sys.argv[3:]).run()

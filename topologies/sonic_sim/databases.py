@@ -13,7 +13,13 @@ from sonic_sim.network import Port
 from sonic_sim.orchagent import watchdog_rows
 from sonic_sim.traffic import USED_PACKET_BYTES, Counted, counted
 
-APPL, ASIC, COUNTERS, LOGLEVEL, CONFIG, FLEX_COUNTER, STATE = 0, 1, 2, 3, 4, 5, 6
+APPL = 0
+ASIC = 1
+COUNTERS = 2
+LOGLEVEL = 3
+CONFIG = 4
+FLEX_COUNTER = 5
+STATE = 6
 NUMBERS = {
     "APPL_DB": APPL, "ASIC_DB": ASIC, "COUNTERS_DB": COUNTERS, "LOGLEVEL_DB": LOGLEVEL, "CONFIG_DB": CONFIG,
     "FLEX_COUNTER_DB": FLEX_COUNTER, "STATE_DB": STATE,
@@ -126,7 +132,8 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
 def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     """Return the counters of a port: a link that is up has its keepalives since boot, and what it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
-    packets_carried, lost = int(carried.packets), int(carried.errors)
+    packets_carried = int(carried.packets)
+    lost = int(carried.errors)
     for way in ("IN", "OUT"):
         values[f"{way}_UCAST_PKTS"] = packets_carried
         values[f"{way}_OCTETS"] = packets_carried * USED_PACKET_BYTES

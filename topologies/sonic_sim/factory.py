@@ -56,7 +56,8 @@ def _port(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sample_link(config: ConfigDbDocument, place: int, name: str) -> None:
     """Give port number ``place`` the /31 and the neighbor of the sample."""
-    own, other = _dotted(_FIRST_LINK + 2 * place), _dotted(_FIRST_LINK + 2 * place + 1)
+    own = _dotted(_FIRST_LINK + 2 * place)
+    other = _dotted(_FIRST_LINK + 2 * place + 1)
     config["INTERFACE"][name] = {}
     config["INTERFACE"][f"{name}|{own}/31"] = {}
     peer = f"ARISTA{place + 1:02d}T0"

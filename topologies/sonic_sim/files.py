@@ -104,7 +104,8 @@ class Files:
         if old is None:
             self.files[path] = File(data, 0o644 if mode is None else mode, user, now)
         else:
-            old.data, old.mtime = data, now
+            old.data = data
+            old.mtime = now
             old.mode = old.mode if mode is None else mode
         self.version += 1
 
@@ -121,7 +122,8 @@ class Files:
 
     def rename(self, old: str, new: str, user: str = ROOT) -> None:
         """Move a file over another name, keeping owner and mode."""
-        old, new = canonical(old), canonical(new)
+        old = canonical(old)
+        new = canonical(new)
         data = self.read(old, user)
         kept = self.files[old]
         self._may_write(old, kept, user)

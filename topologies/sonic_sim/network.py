@@ -82,7 +82,8 @@ class Network(Generic[AnySwitch]):
 
     def plug(self, cable: SimCable) -> None:
         """Plug a cable; what was in these ports comes out."""
-        a, b = end_of(cable.a), end_of(cable.b)
+        a = end_of(cable.a)
+        b = end_of(cable.b)
         self.unplug(a)
         self.unplug(b)
         self.cables[a] = b
@@ -150,7 +151,8 @@ def _ports(device: Switch) -> dict[str, Port]:
 
 def port_of(name: str, row: Hash) -> Port:
     """Return a PORT row as the link sees it."""
-    speed, lanes = _number(row.get("speed", ""), 0), row.get("lanes", "").count(",") + 1
+    speed = _number(row.get("speed", ""), 0)
+    lanes = row.get("lanes", "").count(",") + 1
     # above 50 Gb/s a lane FEC is not a choice: ports without the field run RS
     default = "rs" if speed >= _PAM4_LANE_MBPS * lanes else "none"
     return Port(

@@ -78,7 +78,9 @@ _FOLLOWED = frozenset(
     {*_KEEPS_FIELDS, *_MAPS, "PFC_WD", *(table for users in _NAMED_BY.values() for table, _ in users)}
 )
 
-RESTART_S, START_LIMIT, START_LIMIT_S = 30.0, 3, 1200.0
+RESTART_S = 30.0
+START_LIMIT = 3
+START_LIMIT_S = 1200.0
 """systemd starts swss so long after its end, and not more often in so many seconds (swss.service: RestartSec,
 StartLimitBurst, StartLimitIntervalSec)."""
 
@@ -117,7 +119,11 @@ class Orchagent:
 
     def start(self, db: ConfigDb) -> None:
         """Start with the rows that are there: nothing is left of what was."""
-        self.seen, self.held, self.waiting, self.bound, self.watched = followed_rows(db), {}, [], {}, {}
+        self.seen = followed_rows(db)
+        self.held = {}
+        self.waiting = []
+        self.bound = {}
+        self.watched = {}
         self.pending = {key: False for key, row in self.seen.items() if not _resolves(key, dict(row), self.seen)}
         self.hashed = dict(self.seen.get(ROW, ()))
         self.crashed = any(_kills(key, dict(row)) for key, row in self.seen.items())
@@ -136,7 +142,8 @@ class Orchagent:
 
     def follow(self, db: ConfigDb) -> bool:
         """Take in what was written since; return whether it crashes now."""
-        before, now = self.seen, followed_rows(db)
+        before = self.seen
+        now = followed_rows(db)
         if before == now:
             return False
         self.seen = now
@@ -175,7 +182,8 @@ class Orchagent:
         return self.watched.get(port, _watch(port, self.seen))
 
     def _take_object(self, key: str, before: Rows, now: Rows) -> None:
-        old, row = self.held.get(key, dict(before.get(key, ()))), dict(now.get(key, ()))
+        old = self.held.get(key, dict(before.get(key, ())))
+        row = dict(now.get(key, ()))
         if key in self.waiting:  # a row that comes again waits too
             return
         if key not in now:
@@ -209,7 +217,8 @@ class Orchagent:
             state = self._ranges(before)
         first = self.removes_first and place.startswith("BUFFER_")
         for key in sorted(keys, key=lambda key: (first and key in now, key)):
-            old, waits = dict(before.get(key, ())), key in self.pending
+            old = dict(before.get(key, ()))
+            waits = key in self.pending
             known = self.pending.pop(key, key in before)
             if key in now and not _resolves(key, dict(now[key]), rows):
                 self.pending[key] = known

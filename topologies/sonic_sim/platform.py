@@ -46,7 +46,8 @@ class Cage:
         parts = [found for text in mode.split("+") if (found := _PART.fullmatch(text))]
         total = sum(int(part["count"]) for part in parts)
         rows: dict[str, dict[str, str]] = {}
-        base, lane = int(self.name.removeprefix("Ethernet")), 0
+        base = int(self.name.removeprefix("Ethernet"))
+        lane = 0
         for part in parts:
             width = int(part["lanes"] or len(self.lanes)) // int(part["count"])
             for _ in range(int(part["count"])):
@@ -82,7 +83,8 @@ def cages(spec: SimDevice) -> dict[str, Cage]:
     parents = sorted(modes or ports, key=natural_key)
     found: dict[str, Cage] = {}
     for place, parent in enumerate(parents):
-        start, end = _number(parent), _number(parents[place + 1]) if place + 1 < len(parents) else 1 << 20
+        start = _number(parent)
+        end = _number(parents[place + 1]) if place + 1 < len(parents) else 1 << 20
         inside = sorted((name for name in ports if start <= _number(name) < end), key=natural_key)
         if not inside:
             continue

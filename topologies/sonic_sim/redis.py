@@ -19,7 +19,8 @@ class RedisError(Exception):
 
 def execute(device: Device, number: int, words: list[str]) -> Answer:
     """Carry out a command of Redis. Raises RedisError."""
-    name, arguments = words[0].upper(), words[1:]
+    name = words[0].upper()
+    arguments = words[1:]
     if name not in _COMMANDS:
         shown = "".join(f"'{word}' " for word in arguments)
         raise RedisError(f"ERR unknown command '{words[0]}', with args beginning with: {shown}")
@@ -111,7 +112,9 @@ def _flush(device: Device, number: int, arguments: list[str]) -> Answer:
 
 def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
     old, new = arguments[:2]
-    kind, row, value = _type(device, number, [old]), dict(_row(device, number, old)), _strings(device, number).get(old)
+    kind = _type(device, number, [old])
+    row = dict(_row(device, number, old))
+    value = _strings(device, number).get(old)
     if kind == "none":
         raise RedisError("ERR no such key")
     _del(device, number, [old, new])

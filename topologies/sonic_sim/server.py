@@ -171,7 +171,8 @@ class DeviceListener:
 
     async def _session(self, process: "asyncssh.SSHServerProcess[str]") -> None:
         shell = Shell(self.device, USER)
-        shell.tasks, shell.when_done = self.tasks, lambda: self.changed(self.device)
+        shell.tasks = self.tasks
+        shell.when_done = lambda: self.changed(self.device)
         shell.terminal = process.term_type is not None
 
         def out(text: str) -> None:

@@ -77,7 +77,8 @@ class Simulation:
         """Bring back what the folder keeps."""
         _raise_file_limit()
         kept = self.keeper.load_fabric()
-        self.fabric, self.port = kept.get("fabric", ""), kept.get("port", 0)
+        self.fabric = kept.get("fabric", "")
+        self.port = kept.get("port", 0)
         self.addresses = dict(kept.get("addresses", {}))
         for device in self.keeper.load_devices(self.clock):
             self.network.add_device(device)
@@ -107,7 +108,8 @@ class Simulation:
             self.network.hosts[host.name] = replace(host, powered=before.powered)
         unplugged = []
         for cable in spec.cables:
-            a, b = end_of(cable.a), end_of(cable.b)
+            a = end_of(cable.a)
+            b = end_of(cable.b)
             if self.network.cables.get(a) == b:
                 continue
             if a in self.network.cables or b in self.network.cables:

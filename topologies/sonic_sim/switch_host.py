@@ -65,7 +65,8 @@ class SimulatedHost(Host):
         self._slept_s += seconds
         self.switch_s += seconds
         pass_seconds(self.device, seconds)
-        times, now = self.device.times, self.device.clock.now()
+        times = self.device.times
+        now = self.device.clock.now()
         times.frr_up = min(times.frr_up, now)
         self.device.frr.hasten(self.device.clock.real_s(seconds))
 
@@ -124,7 +125,8 @@ class SimulatedHost(Host):
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run a command as root, with the faults of the switch: a session that drops does not end the program."""
-        device, line = self.device, " ".join(words)
+        device = self.device
+        line = " ".join(words)
         command = find_command(words[0], device)
         if command is None or command.handler is None:
             raise CommandError(f"{words[0]}: command not found")
@@ -193,7 +195,8 @@ class SimulatedHost(Host):
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
         """Return orchagent and FRR's daemons, which the simulator has, by the moment of their start."""
-        times, running = self.device.times, {}
+        times = self.device.times
+        running = {}
         if not self.device.orchagent.crashed:
             running["orchagent"] = f"{times.booted} {self.device.orchagent.ended_at}"
         if self.device.frr_answers():

@@ -21,7 +21,8 @@ _ALGORITHMS_OF = {"broadcom": tuple(one for one in ALGORITHMS if one != "RANDOM"
 
 def capability(asic: str) -> Hash:
     """Return the row that orchagent writes of an ASIC's vendor."""
-    fields, algorithms = _FIELDS_OF.get(asic, FIELDS), _ALGORITHMS_OF.get(asic, ALGORITHMS)
+    fields = _FIELDS_OF.get(asic, FIELDS)
+    algorithms = _ALGORITHMS_OF.get(asic, ALGORITHMS)
     row = {NATIVE: ",".join(fields) or "N/A"}
     for kind in ("ECMP", "LAG"):
         row |= {f"{kind}_HASH_CAPABLE": str(bool(fields)).lower(), f"{kind}_HASH_ALGORITHM": ",".join(algorithms),

@@ -46,7 +46,8 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
     """Return what the ports of a switch have carried until now."""
     meter = _meters.setdefault(device, _Meter(device.clock.monotonic()))
     now = device.clock.monotonic()
-    seconds, meter.at = now - meter.at, now
+    seconds = now - meter.at
+    meter.at = now
     used = used_ports(net).get(device.name, frozenset())
     for port in net.ports(device):
         one = meter.ports.setdefault(port, Counted())

@@ -7,7 +7,8 @@ from sonic_sim.frr.grammar import BGP
 from sonic_sim.frr.tree import Context
 
 _SHUTDOWN = "bgp graceful-shutdown"
-DEFAULT_KEEPALIVE_S, DEFAULT_HOLD_S = 60, 180
+DEFAULT_KEEPALIVE_S = 60
+DEFAULT_HOLD_S = 180
 
 
 FAMILIES = {4: "ipv4 unicast", 6: "ipv6 unicast"}
@@ -101,7 +102,8 @@ def _instance(context: Context, asn: int) -> Instance:
         neighbor = Neighbor(peer)
         neighbor.exchanges[4].active = active
         if timers:
-            neighbor.keepalive_s, neighbor.hold_s = int(timers[0]), int(timers[1])
+            neighbor.keepalive_s = int(timers[0])
+            neighbor.hold_s = int(timers[1])
         for version, words in [*parts.get(member_of.get(peer, ""), []), *own]:
             _take(neighbor, version, words)
         result.neighbors[peer] = neighbor
@@ -145,7 +147,8 @@ def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
 
 def _take_timers(neighbor: Neighbor, words: list[str]) -> None:
     if words[1] != "connect":
-        neighbor.keepalive_s, neighbor.hold_s = int(words[1]), int(words[2])
+        neighbor.keepalive_s = int(words[1])
+        neighbor.hold_s = int(words[2])
 
 
 def _take_shutdown(neighbor: Neighbor, words: list[str]) -> None:

@@ -34,7 +34,8 @@ def link_local(device: Device, port: str) -> str:
 
 def bgp_table(device: Device, version: int) -> dict[str, Any]:
     """Return ``show bgp ipv4 unicast json``, or that of IPv6."""
-    instance, rib = bgp_of(device), rib_of(device)
+    instance = bgp_of(device)
+    rib = rib_of(device)
     if instance is None or rib is None:
         return {}
     routes = {
@@ -87,7 +88,8 @@ def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
 
 def table_text(device: Device, version: int) -> str:
     """Return ``show bgp ipv4 unicast`` for a person, or that of IPv6."""
-    instance, rib = bgp_of(device), rib_of(device)
+    instance = bgp_of(device)
+    rib = rib_of(device)
     if instance is None or rib is None:
         return "% BGP instance not found\n"
     prefixes = sorted(
@@ -105,7 +107,9 @@ def table_text(device: Device, version: int) -> str:
         hops = {peer for peer, _ in equal.get(prefix, ())}
         for place, (path, _) in enumerate(_paths(device, rib, prefix)):
             mark = "*>" if path.get("bestpath") else "*=" if path.get("peerId") in hops else "* "
-            preference, weight = path.get("locPrf", ""), "" if path["path"] else "32768 "
-            name, hop = prefix if place == 0 else "", path["nexthops"][0]["ip"]
+            preference = path.get("locPrf", "")
+            weight = "" if path["path"] else "32768 "
+            name = prefix if place == 0 else ""
+            hop = path["nexthops"][0]["ip"]
             lines.append(f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight or '0 ':>8}{path['path']} i")
     return "\n".join([*lines, "", f"Displayed  {len(prefixes)} routes"]) + "\n"

@@ -135,7 +135,8 @@ class Policies:
     def _said(self, route_map: str, prefix_list: str) -> str:
         """Return all that decides about a route: the lists and maps themselves, whatever their names say."""
         parts = [repr((prefix_list, self.prefix_lists.get(prefix_list)))]
-        left, seen = [route_map], set[str]()
+        left = [route_map]
+        seen = set[str]()
         while left:
             name = left.pop()
             if name in seen:
@@ -201,11 +202,13 @@ def _entry(words: list[str]) -> Entry:
     place = words.index("seq")
     target = network(words[place + 3] if words[place + 3] != "any" else "0.0.0.0/0")
     options = dict(zip(words[place + 4 :: 2], words[place + 5 :: 2], strict=False))
-    shortest, longest = target.prefixlen, target.prefixlen
+    shortest = target.prefixlen
+    longest = target.prefixlen
     if words[place + 3] == "any":
         longest = target.max_prefixlen
     if "ge" in options:
-        shortest, longest = int(options["ge"]), target.max_prefixlen
+        shortest = int(options["ge"])
+        longest = target.max_prefixlen
     if "le" in options:
         longest = int(options["le"])
     return Entry(int(words[place + 1]), words[place + 2] == "permit", target, shortest, longest)

@@ -97,7 +97,8 @@ def _begun(device: Device) -> float:
 
 def _unnoticed(device: Device) -> float:
     """Return for how long a switch that is silent may have neighbors that did not notice it yet."""
-    since, instance = device.faults.since(FaultKind.SILENT), bgp_of(device)
+    since = device.faults.since(FaultKind.SILENT)
+    instance = bgp_of(device)
     if since is None or instance is None:
         return -1.0
     longest = longest_hold_s(device.network, device, {peer: one.hold_s for peer, one in instance.neighbors.items()})
@@ -154,14 +155,17 @@ def _spread(waiting: dict[str, set[str]], changed: dict[str, set[str]]) -> None:
 def _adapt(ribs: dict[str, Rib], device: Device) -> tuple[set[str], set[str]]:
     """Give a switch its instance, filters, sessions and own prefixes of now; return the prefixes that changed by that,
     and the peers whose sessions are new or exchange all routes once more."""
-    instance, policies = bgp_of(device), policies_of(device)
+    instance = bgp_of(device)
+    policies = policies_of(device)
     assert instance is not None, device.name  # noqa: S101
     sessions = {peer: one for peer, one in sessions_of(device).items() if one.established}
     rib = ribs.setdefault(device.name, Rib(instance, policies, {}))
     known = rib.instance is instance and rib.policies is policies
     peers = {peer for peer, one in sessions.items() if not known or rib.sessions.get(peer) != one}
     moved = [peer for peer in rib.sessions if peer in sessions] != [peer for peer in sessions if peer in rib.sessions]
-    rib.instance, rib.policies, rib.sessions = instance, policies, sessions
+    rib.instance = instance
+    rib.policies = policies
+    rib.sessions = sessions
     rib.order = {peer: place for place, peer in enumerate(sessions)}
     changed = {
         prefix
@@ -185,7 +189,8 @@ def _adapt(ribs: dict[str, Rib], device: Device) -> tuple[set[str], set[str]]:
 
 def _all_prefixes(ribs: dict[str, Rib], name: str, peers: set[str]) -> set[str]:
     """Return all prefixes that a switch has routes to, and those that these peers still have from it."""
-    rib, prefixes = ribs[name], set(ribs[name].best)
+    rib = ribs[name]
+    prefixes = set(ribs[name].best)
     for peer in peers & rib.sessions.keys():
         one = rib.sessions[peer]
         if one.remote in ribs:
@@ -236,10 +241,12 @@ def _announce(ribs: dict[str, Rib], name: str, prefixes: set[str], peers: Collec
             continue
         table = remote.received.setdefault(one.remote_peer, {})
         for version, own in families.items():
-            export, taking = _export(rib, one.neighbor, version), back.neighbor.exchanges[version]
+            export = _export(rib, one.neighbor, version)
+            taking = back.neighbor.exchanges[version]
             if export not in sent:
                 sent[export] = _outgoing(rib, export, own)
-            offers, taken = sent[export], _taking(remote, rib, taking)
+            offers = sent[export]
+            taken = _taking(remote, rib, taking)
             for prefix in own:
                 offered = offers.get(prefix)
                 # a route is not sent back to where it came from
@@ -265,11 +272,13 @@ def _by_version(prefixes: Iterable[str]) -> dict[int, list[str]]:
 
 def _taking(remote: Rib, sender: Rib, back: Exchange) -> Callable[[Route], Route | None]:
     """Return what makes of a route what the far end keeps, None where it does not keep it."""
-    own, instance = remote.instance.asn, remote.instance
+    own = remote.instance.asn
+    instance = remote.instance
     external = own != sender.instance.asn
     if not back.active or (external and instance.policy_required and not (back.map_in or back.list_in)):
         return lambda _: None
-    judged, allowed = remote.policies.judged(back.map_in, back.list_in), back.allow_own_as
+    judged = remote.policies.judged(back.map_in, back.list_in)
+    allowed = back.allow_own_as
 
     def taken(route: Route) -> Route | None:
         if own in route.path and route.path.count(own) > allowed:
@@ -296,7 +305,8 @@ front."""
 
 def _export(rib: Rib, neighbor: Neighbor, version: int) -> Export:
     external = neighbor.remote_as != "internal" and neighbor.remote_as != str(rib.instance.asn)
-    own, number = neighbor.exchanges[version], neighbor.local_as or rib.instance.asn
+    own = neighbor.exchanges[version]
+    number = neighbor.local_as or rib.instance.asn
     return (version, own.active, external, own.map_out, own.list_out, number)
 
 

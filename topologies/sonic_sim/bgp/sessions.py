@@ -70,7 +70,8 @@ def clear_sessions(device: Device, words: list[str]) -> str:
     instance = bgp_of(device)
     plain = [word for word in words if word not in ("ipv4", "ipv6", "unicast")]
     if plain[:1] == ["vrf"]:
-        vrf, plain = plain[1] if len(plain) > 1 else "", plain[2:]
+        vrf = plain[1] if len(plain) > 1 else ""
+        plain = plain[2:]
         instance = instance if vrf == "default" else None
         if instance is None:
             return f"Can't find BGP instance {vrf}\n"
@@ -121,7 +122,9 @@ def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
 
 def _met(way: _Way, here: "_Side", there: "_Side") -> Session:
     """Return the session of two ends that come together: it opens, is open, or an end that is silent lost it."""
-    device, neighbor, back = here.device, here.neighbor, there.neighbor
+    device = here.device
+    neighbor = here.neighbor
+    back = there.neighbor
     active = (neighbor.active_versions, back.active_versions)
     if device.clock.now() < _ready_at(here, there):
         return Session(device.name, neighbor, "Connect", way.port, way.remote.name, back.peer, active=active)
@@ -134,7 +137,8 @@ def _met(way: _Way, here: "_Side", there: "_Side") -> Session:
 
 def _ready_at(here: "_Side", there: "_Side") -> float:
     """Return when a session is open again after FRR started, or somebody cleared it, at either end."""
-    clock, sides = here.device.clock, (here, there)
+    clock = here.device.clock
+    sides = (here, there)
     started = max(side.device.times.frr_up for side in sides)
     cleared = max(side.device.frr.cleared.get(side.neighbor.peer, 0.0) for side in sides)
     return max(started + clock.real_s(_CONVERGENCE_S), cleared + clock.real_s(_OPENS_AGAIN_S))
@@ -162,7 +166,8 @@ def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
 
 def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
     """Return the way to a neighbor, or the session that has none."""
-    net, port = device.network, _port_towards(device, neighbor)
+    net = device.network
+    port = _port_towards(device, neighbor)
     if not port:
         return Session(device.name, neighbor, "Active")
     if not device.link_up(port):
@@ -205,7 +210,8 @@ def _own_address(device: Device, port: str, peer: str) -> str:
 
 def _entry_for(device: Device, way: _Way, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
     """Return the remote end's entry for us, where it has our address and the one that we expect."""
-    remote, net = way.remote, device.network
+    remote = way.remote
+    net = device.network
     if instance is None:
         return None
     if neighbor.interface:
@@ -236,7 +242,8 @@ def _meet(here: _Side, there: _Side) -> bool:
 
 def _accepts(side: _Side, other: _Side) -> bool:
     """Tell whether one end takes the AS number that the other shows it."""
-    own, seen = side.instance.asn, other.neighbor.local_as or other.instance.asn
+    own = side.instance.asn
+    seen = other.neighbor.local_as or other.instance.asn
     if side.neighbor.remote_as == "external":
         return seen != own
     if side.neighbor.remote_as == "internal":

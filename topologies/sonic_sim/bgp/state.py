@@ -67,7 +67,9 @@ def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
 
 
 def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]:
-    rib, peers, failed = rib_of(device), {}, 0
+    rib = rib_of(device)
+    peers = {}
+    failed = 0
     for peer, one in sessions_of(device).items():
         if version == 6 and version not in one.neighbor.active_versions:
             continue
@@ -96,7 +98,9 @@ def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]
 def uptime_text(milliseconds: int) -> str:
     """Return a time as FRR prints it: hours, then days, then weeks."""
     seconds = milliseconds // 1000
-    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    days = seconds // 86400
+    hours = seconds // 3600 % 24
+    minutes = seconds // 60 % 60
     if days >= 7:
         return f"{days // 7:02d}w{days % 7}d{hours:02d}h"
     if days:
@@ -195,7 +199,8 @@ def _family_text(device: Device, version: int, document: dict[str, Any]) -> str:
     lines = [f"{'Neighbor':<16}V{'AS':>11}{'Up/Down':>10}{'State/PfxRcd':>15}{'PfxSnt':>9} Desc"]
     sessions = sessions_of(device)
     for peer, one in document["peers"].items():
-        state, sent = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"], str(one["pfxSnt"])
+        state = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"]
+        sent = str(one["pfxSnt"])
         if sessions[peer].established and not sessions[peer].agrees_on(version):
             state = sent = "NoNeg"
         counts = f"{one['peerUptime']:>10}{state:>15}{sent:>9}"

@@ -16,7 +16,8 @@ def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
     if named := re.match(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$", command):
         return device.frr.text() if named[2] else device.frr.show(named[1] or "")
-    frr, kernel = device.frr, device.image().kernel
+    frr = device.frr
+    kernel = device.image().kernel
     fixed = {
         "show version": f"FRRouting {frr.build.version} ({device.hostname}) on Linux({kernel}).\n",
         "show daemons": f" {' '.join((*frr.up(), *device.more_daemons()))}\n",

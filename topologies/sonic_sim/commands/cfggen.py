@@ -126,7 +126,8 @@ def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]
 
 def _ports(text: str) -> dict[str, dict[str, str]]:
     """Return the PORT rows of a port_config.ini: a comment with ``name`` names the columns."""
-    titles, ports = ["name", "lanes", "alias", "index"], {}
+    titles = ["name", "lanes", "alias", "index"]
+    ports = {}
     for line in text.splitlines():
         if line.startswith("#"):
             titles = line.strip("#").split() if "name" in line else titles
@@ -241,7 +242,8 @@ def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, tar
     elif target == "":
         raise ProgramError("FileNotFoundError: [Errno 2] No such file or directory: ''")
     elif target is not None:
-        content, now = f"{text}\n".encode(), call.device.clock.now()
+        content = f"{text}\n".encode()
+        now = call.device.clock.now()
         try:
             call.device.files.write(call.path(target), content, user=call.user, now=now)
         except OSError as error:

@@ -164,7 +164,8 @@ class Range(Integer):
 
     def __init__(self, low: int, high: int | None = None) -> None:
         """Take the bounds; there may be no upper one."""
-        self.low, self.high = low, high
+        self.low = low
+        self.high = high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""

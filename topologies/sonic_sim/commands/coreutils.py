@@ -12,7 +12,8 @@ def echo(call: Call) -> Result:
     words = call.argv[1:]
     newline = "\n"
     if words[:1] == ["-n"]:
-        words, newline = words[1:], ""
+        words = words[1:]
+        newline = ""
     return Result(out=" ".join(words) + newline)
 
 

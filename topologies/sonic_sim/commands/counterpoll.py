@@ -8,7 +8,8 @@ from sonic_sim.databases import STATE, rows_of_database
 from sonic_sim.shell.programs import Call, Result, program
 
 counterpoll = PlainGroup("counterpoll", help="SONiC Static Counter Poll configurations", context_settings=PLAIN_HELP)
-_FAST, _SLOW = (100, 30000), (1000, 30000)
+_FAST = (100, 30000)
+_SLOW = (1000, 30000)
 _DROPS = """Set port_buffer_drop counter query interval
 This counter group causes high CPU usage when polled,
 hence the allowed interval is between 30s and 300s.

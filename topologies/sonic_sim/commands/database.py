@@ -54,7 +54,8 @@ def sonic_db_cli(call: Call) -> Result:
         why = no_namespace if namespace else f"Failed to find {words[0]} database in : key"
         return Result(1, err=f"Invalid database name input : '{words[0]}'\n{why}\n")
     try:
-        answer, name = execute(call.device, NUMBERS[words[0]], words[1:]), words[1].upper()
+        answer = execute(call.device, NUMBERS[words[0]], words[1:])
+        name = words[1].upper()
         answer = answer == "PONG" if name == "PING" else bool(answer) if name in _YES_OR_NO else answer
         return Result(out=_python_text(answer) + "\n")
     except RedisError as error:
@@ -73,7 +74,9 @@ def _options(words: list[str]) -> tuple[list[str], str, bool]:
     Where the last word is one, the program sees no other words. Raises ValueError with its text.
     """
     others: list[str] = []
-    namespace, wants_help, rest = "", False, list(words)
+    namespace = ""
+    wants_help = False
+    rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
@@ -108,7 +111,9 @@ def _of_all_databases(call: Call, operation: str, namespace: str) -> Result:
 @program("redis-cli", "sonic-redis-cli")
 def redis_cli(call: Call) -> Result:
     """Run ``redis-cli [-n DB] COMMAND…``."""
-    words, number, failing = call.argv[1:], 0, False
+    words = call.argv[1:]
+    number = 0
+    failing = False
     while words and words[0].startswith("-"):
         if words[0] == "-n" and len(words) > 1:
             number = int(words[1]) if words[1].isdigit() else 0
@@ -129,7 +134,8 @@ def db_dump(call: Call) -> Result:
     """Run ``sonic-db-dump -n DB [-y] [-k PATTERN]`` (sonic-py-common, redisdl's form)."""
     words = call.argv[1:]
     values = {name: words[place + 1] for place, name in enumerate(words[:-1]) if name in ("-n", "-k")}
-    database, pattern = values.get("-n", ""), values.get("-k", "*")
+    database = values.get("-n", "")
+    pattern = values.get("-k", "*")
     if database not in NUMBERS:
         return Result(1, err=f"Invalid database name input : '{database}'\n")
     rows = rows_of(call.device, NUMBERS[database], pattern)

@@ -24,7 +24,8 @@ def listing(db: ConfigDb, name: str, title: str) -> str:
 
 
 def _setting(short: str) -> click.Option:
-    color, kind = {"g": "green", "y": "yellow", "r": "red"}[short[0]], short[1:]
+    color = {"g": "green", "y": "yellow", "r": "red"}[short[0]]
+    kind = short[1:]
     what = "max drop/mark probability" if kind == "drop" else f"{kind} threshold"
     text = f"set {what} for packets marked '{color}'"
     return option(f"-{short}", f"--{color}-{_LONG[kind]}", short, help=text)

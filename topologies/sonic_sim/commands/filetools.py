@@ -70,8 +70,10 @@ def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]
 
 def _put(call: Call, name: str, target: str, mode: int | None) -> None:
     """Write the bytes of a file to another, or into a directory."""
-    files, source = call.device.files, call.path(name)
-    data, place = files.read(source, call.user), call.path(target)
+    files = call.device.files
+    source = call.path(name)
+    data = files.read(source, call.user)
+    place = call.path(target)
     if files.is_directory(place):
         place = posixpath.join(place, posixpath.basename(source))
     try:
@@ -103,7 +105,8 @@ def mv(call: Call) -> Result:
     _, operands = _split(call.argv[1:])
     if len(operands) < 2:
         return Result(1, err="mv: missing file operand\n")
-    files, target = call.device.files, call.path(operands[-1])
+    files = call.device.files
+    target = call.path(operands[-1])
 
     def move(name: str) -> None:
         place = posixpath.join(target, posixpath.basename(name)) if files.is_directory(target) else target
@@ -119,7 +122,8 @@ def mv(call: Call) -> Result:
 def rm(call: Call) -> Result:
     """Remove files; ``-r`` directories too."""
     options, operands = _split(call.argv[1:])
-    files, force = call.device.files, "-f" in options or "--force" in options
+    files = call.device.files
+    force = "-f" in options or "--force" in options
 
     def remove(name: str) -> None:
         path = call.path(name)
@@ -138,7 +142,8 @@ def rm(call: Call) -> Result:
 def mkdir(call: Call) -> Result:
     """Make directories: ``-p``, ``-m MODE``."""
     options, operands = _split(call.argv[1:], ("-m",))
-    mode, parents = int(options.get("-m") or "755", 8), "-p" in options
+    mode = int(options.get("-m") or "755", 8)
+    parents = "-p" in options
 
     def make(name: str) -> None:
         if not (parents and call.device.files.exists(call.path(name))):
@@ -194,7 +199,8 @@ def chmod(call: Call) -> Result:
 def ls(call: Call) -> Result:
     """List directories: ``-l``, ``-1``, ``-a``."""
     options, operands = _split(call.argv[1:])
-    out, err = "", ""
+    out = ""
+    err = ""
     for name in operands or [call.cwd]:
         path = call.path(name)
         if path in call.device.files.files:
@@ -256,7 +262,8 @@ def stat(call: Call) -> Result:
 def checksum(call: Call) -> Result:
     """Print checksums of files."""
     kind: Callable[..., hashlib._Hash] = hashlib.sha256 if "256" in call.argv[0] else hashlib.md5
-    out, err = "", ""
+    out = ""
+    err = ""
     for name in [word for word in call.argv[1:] if not word.startswith("-")]:
         try:
             out += f"{kind(call.device.files.read(call.path(name), call.user)).hexdigest()}  {name}\n"

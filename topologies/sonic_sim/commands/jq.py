@@ -51,12 +51,14 @@ def _apply(value: Any, text: str) -> list[Any]:
         return [sorted(value) if isinstance(value, dict) else list(range(len(value)))]
     if text == "length":
         return [0 if value is None else len(value)]
-    values, place = [value], 0
+    values = [value]
+    place = 0
     while place < len(text):
         step = _STEP.match(text, place)
         if step is None:
             raise _JqError(f"the simulator has no filter {text}")
-        values, place = [found for one in values for found in _step(one, step)], step.end()
+        values = [found for one in values for found in _step(one, step)]
+        place = step.end()
     return values
 
 

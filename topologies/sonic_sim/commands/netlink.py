@@ -40,7 +40,8 @@ def _change(call: Call, words: list[str]) -> Result:
     """Make, set up or remove an interface of one's own, or give it an address."""
     if call.user != ROOT:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
-    links, verb = call.device.links, words[1]
+    links = call.device.links
+    verb = words[1]
     name = words[words.index("dev") + 1] if "dev" in words[:-1] else words[2] if words[2:] else ""
     if "link".startswith(words[0]) and verb == "add":
         if name in {one["ifname"] for one in kernel_interfaces(call.device)}:

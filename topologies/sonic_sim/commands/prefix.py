@@ -54,7 +54,8 @@ async def passing_on(shell: Shell, argv: list[str], streams: Streams) -> int:
 @runner("env")
 async def env(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command with variables set."""
-    child, words = shell.child(), _skip_options(argv[1:], ("-u",))
+    child = shell.child()
+    words = _skip_options(argv[1:], ("-u",))
     return await child.execute(words, streams) if words else 0
 
 
@@ -98,7 +99,10 @@ async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
 
     ``flock NUMBER`` locks an open file until it is closed, or with ``-u`` until then.
     """
-    words, conflict, wait_s, unlock = argv[1:], 1, float("inf"), False
+    words = argv[1:]
+    conflict = 1
+    wait_s = float("inf")
+    unlock = False
     while words and words[0].startswith("-"):
         option = words.pop(0)
         if option in ("-E", "--conflict-exit-code") and words:
@@ -128,7 +132,8 @@ async def _lock_open_file(
     shell: Shell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
 ) -> int:
     """Lock the file that is open under a number, or unlock it."""
-    opened, locks = shell.opened.get(number), shell.device.locks
+    opened = shell.opened.get(number)
+    locks = shell.device.locks
     if opened is None:
         known = number.isdecimal()
         streams.err(f"flock: {number}: Bad file descriptor\n" if known else f"flock: bad file descriptor: '{number}'\n")

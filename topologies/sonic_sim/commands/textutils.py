@@ -8,13 +8,17 @@ from sonic_sim.shell.programs import Call, Result, always, program
 
 def _number(call: Call, default: int) -> tuple[str, int, list[str]]:
     """Return (kind, count, files) of ``head`` and ``tail``."""
-    kind, count, names = "-n", default, []
+    kind = "-n"
+    count = default
+    names = []
     rest = iter(call.argv[1:])
     for word in rest:
         if word in ("-n", "-c"):
-            kind, count = word, int(next(rest, "0"))
+            kind = word
+            count = int(next(rest, "0"))
         elif re.fullmatch(r"-[nc]?\d+", word):
-            kind, count = ("-c" if word[1] == "c" else "-n"), int(word.lstrip("-nc"))
+            kind = "-c" if word[1] == "c" else "-n"
+            count = int(word.lstrip("-nc"))
         else:
             names.append(word)
     return kind, count, names
@@ -49,7 +53,8 @@ def tail(call: Call) -> Result:
 
 
 def _names(argv: list[str]) -> list[str]:
-    names, skip = [], False
+    names = []
+    skip = False
     for word in argv[1:]:
         if skip:
             skip = False

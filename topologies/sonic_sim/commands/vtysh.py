@@ -74,7 +74,8 @@ def _options(words: list[str]) -> _Options:
 
 
 def _file(call: Call, options: _Options) -> Result:
-    device, path = call.device, in_container(call.path(options.file or ""))
+    device = call.device
+    path = in_container(call.path(options.file or ""))
     if not device.files.exists(path):
         return Result(1, err=f"% Can't open configuration file {options.file} due to 'No such file or directory'.\n")
     if not options.dry and device.faults.strike(FaultKind.REFUSE_COMMIT, "vtysh -f"):

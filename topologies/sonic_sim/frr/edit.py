@@ -120,7 +120,8 @@ class Editor:
         found = _PEER_LINE.match(line)
         if not found or found.group(2) is None:
             return
-        peer, rest = found.group(1), found.group(2)
+        peer = found.group(1)
+        rest = found.group(2)
         instance = here if here.node == BGP else self._instance(here)
         if rest.startswith("remote-as") or rest == "peer-group" or rest.startswith("interface"):
             return

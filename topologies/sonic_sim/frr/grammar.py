@@ -9,9 +9,13 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-CONFIG, BGP, BGP_AF, ROUTE_MAP, INTERFACE, VRF, LINE_VTY = (
-    "config", "bgp", "bgp-af", "route-map", "interface", "vrf", "line-vty",
-)  # fmt: skip
+CONFIG = "config"
+BGP = "bgp"
+BGP_AF = "bgp-af"
+ROUTE_MAP = "route-map"
+INTERFACE = "interface"
+VRF = "vrf"
+LINE_VTY = "line-vty"  # fmt: skip
 
 NODE_NUMBERS = {CONFIG: 4, INTERFACE: 17, BGP: 25, BGP_AF: 28, ROUTE_MAP: 59}
 """FRR's numbers of its nodes, as its messages show them (8.4.4, measured)."""

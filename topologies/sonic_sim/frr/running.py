@@ -100,7 +100,8 @@ class Frr:
         """Load the boot configuration once it is time: who does not listen by then misses it."""
         if self._boot_text is None or (self.starting and self.age_s() < self.loads_s):
             return
-        text, self._boot_text = self._boot_text, None
+        text = self._boot_text
+        self._boot_text = None
         self._feed(text, [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s])
 
     def _feed(self, text: str, up: Sequence[str]) -> tuple[_Refused, str]:
@@ -122,7 +123,8 @@ class Frr:
     def _join(self, up: Sequence[str]) -> None:
         """Let daemons that have what the others have be one with them again."""
         for name in [one for one in up if one in self._own]:
-            tree, shared = self._own[name], part_of(self._root, self.build, (SHARED,))
+            tree = self._own[name]
+            shared = part_of(self._root, self.build, (SHARED,))
             if part_of(tree, self.build, (SHARED,)) == shared:
                 others = {one for one in (*self.daemons, SHARED) if one != name}
                 self._root = merged((part_of(self._root, self.build, others), part_of(tree, self.build, (name,))))
@@ -141,7 +143,8 @@ class Frr:
         self.cleared.clear()
         self.hostname = hostname
         self._boot_text = text
-        self.starting, self.loads_s = dict(starting or {}), loads_s
+        self.starting = dict(starting or {})
+        self.loads_s = loads_s
         for line in text.splitlines():
             if line.startswith("hostname "):
                 self.hostname = line.split()[1]
@@ -213,7 +216,9 @@ class Frr:
 
     def _by_processes(self, refused: _Refused, said: str) -> Applied:
         """Return what the process of each daemon says; a line that a daemon refuses fails in its process alone."""
-        out, err, first = "", "", 0
+        out = ""
+        err = ""
+        first = 0
         for name in self.up():
             own = [one for one in refused if name == "bgpd" or one[0].status != CMD_WARNING_CONFIG_FAILED]
             status = own[-1][0].status if own else 0

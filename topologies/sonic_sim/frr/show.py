@@ -73,7 +73,8 @@ def configuration_text(
     root = _with_defaults(root, build, vrfs)
     lines = [f"frr version {build.version}", "frr defaults traditional", f"hostname {hostname}"]
     lines += [*_top(root), "!"]
-    filters, maps = ("ip prefix-list", "ipv6 prefix-list"), _route_maps(root)
+    filters = ("ip prefix-list", "ipv6 prefix-list")
+    maps = _route_maps(root)
     lines += _lists(root, filters) if build.since(10, 0) else []
     lines += maps if build.since(10, 3) else []
     routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
@@ -210,10 +211,12 @@ def peer_key(peer: str) -> tuple[int, bytes]:
 
 @lru_cache(4096)
 def _position(order: tuple[str, ...], line: str) -> int:
-    best, length = len(order), -1
+    best = len(order)
+    length = -1
     for place, beginning in enumerate(order):
         if line.startswith(beginning) and len(beginning) > length:
-            best, length = place, len(beginning)
+            best = place
+            length = len(beginning)
     return best
 
 

@@ -17,8 +17,10 @@ from sonic_sim.yang.check import Checker
 from sonic_sim.yang.model import models
 from sonic_sim.yang.rows import DefaultError, YangError
 
-_STRICT, _LOOSE = "Patch Sorter - Strict", "Patch Sorter - Non-Strict"
-_FIXED_S, _STEP_S = 1.5, 0.33
+_STRICT = "Patch Sorter - Strict"
+_LOOSE = "Patch Sorter - Non-Strict"
+_FIXED_S = 1.5
+_STEP_S = 0.33
 """Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
 
 
@@ -166,7 +168,8 @@ class Applier:
 
     def _sorted_with_rest(self, current: Any, target: Any) -> list[_Change]:
         """Sort what changes where tables without a model may change as well."""
-        split, cover = "based on YANG covered vs non-YANG covered configs", "YANG covered"
+        split = "based on YANG covered vs non-YANG covered configs"
+        cover = "YANG covered"
         self.detail(f"{_LOOSE}: Splitting current/target config {split}.")
         foreign = ([name for name in rows if name not in models()] for rows in (current, target))
         self.detail(*(_note(names) for names in foreign if names))
@@ -191,7 +194,8 @@ class Applier:
         return first + then
 
     def _count(self, which: str, changes: list[_Change]) -> None:
-        several, end = "" if len(changes) == 1 else "s", ":" if changes else "."
+        several = "" if len(changes) == 1 else "s"
+        end = ":" if changes else "."
         self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {len(changes)} change{several}{end}")
         self.detail(*(f"{_LOOSE}:   * {json.dumps(change.operations)}" for change in changes))
 
@@ -234,7 +238,8 @@ class Applier:
         """Write the rows of one move: whole rows, as set_entry does."""
         before = self.device.db.document()
         document = apply_copy(before, move)
-        table, key = move.parts[0], move.parts[1] if len(move.parts) > 1 else None
+        table = move.parts[0]
+        key = move.parts[1] if len(move.parts) > 1 else None
         if key is None:
             self.device.db.delete_table(table)
             for name, row in document.get(table, {}).items():

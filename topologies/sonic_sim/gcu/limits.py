@@ -44,7 +44,8 @@ class Limits:
         """Return the rows whose first create-only field changes (the updater looks at one field a table)."""
         found: list[Parts] = []
         for table, fields in _CREATE_ONLY.items():
-            rows, wanted = state.get(table, {}), self.target.get(table, {})
+            rows = state.get(table, {})
+            wanted = self.target.get(table, {})
             names = fields if fields != ("*",) else tuple(dict.fromkeys(name for row in rows.values() for name in row))
             name = next((name for name in names if any(name in row for row in rows.values())), "")
             changed = [key for key in rows if key in wanted and rows[key].get(name) != wanted[key].get(name)]
@@ -65,9 +66,12 @@ class Limits:
     def _keeps_create_only(self, state: Document, after: Document) -> bool:
         """Refuse a change of such a field in a row that stays, and a new row that lacks one of its own."""
         for table, fields in _CREATE_ONLY.items():
-            old, new, wanted = state.get(table, {}), after.get(table, {}), self.target.get(table, {})
+            old = state.get(table, {})
+            new = after.get(table, {})
+            wanted = self.target.get(table, {})
             for key, row in new.items() if new is not old else ():
-                before, goal = old.get(key), wanted.get(key, {})
+                before = old.get(key)
+                goal = wanted.get(key, {})
                 names = {*(before or {}), *row, *goal} if fields == ("*",) else fields
                 if before is None:
                     if any((name in row) != (name in goal) for name in names):
@@ -92,7 +96,8 @@ class Limits:
     def _is_independent(self, move: Move, state: Document, after: Document) -> bool:
         """Refuse to change rows together with what refers to them."""
         if move.op == "replace":
-            gone, come = _missing(state, after, move.parts), _missing(after, state, move.parts)
+            gone = _missing(state, after, move.parts)
+            come = _missing(after, state, move.parts)
         else:
             gone, come = ([move.parts], []) if move.op == "remove" else ([], [move.parts])
         for places, document in ((gone, state), (come, after)):
@@ -113,7 +118,8 @@ class Limits:
 
 def _missing(first: Document, second: Document, parts: Parts) -> list[Parts]:
     """Return the places at or below one that only the first document has; of lists and values the one itself."""
-    old, new = value_at(first, parts), value_at(second, parts)
+    old = value_at(first, parts)
+    new = value_at(second, parts)
     if not isinstance(old, dict) or not isinstance(new, dict):
         return [parts] if old != new else []
     found = [(*parts, name) for name in old if name not in new]
@@ -124,7 +130,8 @@ def ports_to_shut(before: Document, after: Document) -> list[str]:
     """Return the ports that have rows which differ and which change only while the port is down."""
     ports: dict[str, None] = {}
     for table in _SHUT_TABLES:
-        old, new = before.get(table, {}), after.get(table, {})
+        old = before.get(table, {})
+        new = after.get(table, {})
         if old is not new:
             changed = sorted(key for key in {**old, **new} if old.get(key) != new.get(key))
             ports |= dict.fromkeys(key.partition("|")[0] for key in changed)

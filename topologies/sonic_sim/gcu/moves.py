@@ -66,7 +66,8 @@ def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -
 
 def low_level(state: Any, target: Any, parts: Parts = ()) -> Iterator[Move]:
     """Yield the changes of single values."""
-    old, new = value_at(state, parts), value_at(target, parts)
+    old = value_at(state, parts)
+    new = value_at(target, parts)
     if isinstance(old, list) or isinstance(new, list):
         yield from _list_changes(state, target, parts)
     elif isinstance(old, dict) or isinstance(new, dict):
@@ -97,8 +98,10 @@ def _leaves(value: Any, parts: Parts) -> Iterator[Parts]:
 
 def _list_changes(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
     """Yield removals, additions and replacements of members; a list of the same members is replaced whole."""
-    old, new = value_at(state, parts) or [], value_at(target, parts) or []
-    have, want = Counter(old), Counter(new)
+    old = value_at(state, parts) or []
+    new = value_at(target, parts) or []
+    have = Counter(old)
+    want = Counter(new)
     if have == want:
         yield replacing(target, parts)
         return

@@ -80,7 +80,8 @@ class _Search:
 
     def moves(self, state: Document) -> Iterator[Move]:
         """Yield whole rows, then the smallest changes, then what these extend to."""
-        yielded, extended = _Marks(), _Marks()
+        yielded = _Marks()
+        extended = _Marks()
         later: deque[Move] = deque()
         yield from filter(yielded.new, self._rows(state))
         for move in (*self._detaching(state), *low_level(state, self.target)):
@@ -129,13 +130,15 @@ class _Search:
 
     def _upper(self, parts: Parts, state: Document) -> Move:
         """Return the change of what holds a place."""
-        here, there = state, self.target
+        here = state
+        there = self.target
         for part in parts:
             if part not in here:
                 return adding(state, self.target, parts)
             if part not in there:
                 return removing(parts)
-            here, there = here[part], there[part]
+            here = here[part]
+            there = there[part]
         return replacing(self.target, parts)
 
 

@@ -46,13 +46,15 @@ def _table_refusal(device: Device, operation: Operation) -> str | None:
 
 def _acl_refusal(current: Mapping[str, Any], target: Mapping[str, Any]) -> str | None:
     """Refuse changes of the rules of a data ACL whose type changes."""
-    old, new = current.get("ACL_TABLE", {}), target.get("ACL_TABLE", {})
+    old = current.get("ACL_TABLE", {})
+    new = target.get("ACL_TABLE", {})
     data = [
         name for name in old
         if name in new and all(one[name].get("type") not in (None, "CTRLPLANE") for one in (old, new))
     ]  # fmt: skip
     changed = [name for name in data if old[name]["type"] != new[name]["type"]]
-    rules, wanted = current.get("ACL_RULE", {}), target.get("ACL_RULE", {})
+    rules = current.get("ACL_RULE", {})
+    wanted = target.get("ACL_RULE", {})
     for key in {**rules, **wanted}:
         if key.partition("|")[0] in changed and rules.get(key, {}) != wanted.get(key, {}):
             gap = " " * 24
@@ -109,7 +111,8 @@ _NO_PORT_NAME = "invalid null reference in method 'Table_hget', argument 2 of ty
 def _fits(device: Device, port: str, row: Mapping[str, Any]) -> bool:
     key = f"PORT_TABLE|{port}"
     supported = rows_of_database(device, STATE, key).get(key, {})
-    fecs, speeds = supported.get("supported_fecs"), supported.get("supported_speeds")
+    fecs = supported.get("supported_fecs")
+    speeds = supported.get("supported_speeds")
     known = [one.strip() for one in fecs.split(",")] if fecs and fecs != "N/A" else [] if fecs else _FECS
     if "fec" in row and str(row["fec"]).strip() not in known:
         return False

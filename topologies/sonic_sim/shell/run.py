@@ -40,7 +40,9 @@ class Shell:
     def child(self, user: str | None = None) -> "Shell":
         """Return a shell for a command inside this one, perhaps of another user."""
         inner = Shell(self.device, user or self.user, self.cwd, self.terminal, dict(self.variables))
-        inner.tasks, inner.when_done, inner.opened = self.tasks, self.when_done, dict(self.opened)
+        inner.tasks = self.tasks
+        inner.when_done = self.when_done
+        inner.opened = dict(self.opened)
         return inner
 
     async def run_line(self, line: str, streams: Streams) -> int:
@@ -81,7 +83,8 @@ class Shell:
             self.when_done()
 
     async def _pipeline(self, pipeline: Pipeline, streams: Streams) -> int:
-        stdin, statuses = streams.stdin, []
+        stdin = streams.stdin
+        statuses = []
         for command in pipeline.commands[:-1]:
             captured = Captured(stdin)
             captured.streams.err = streams.err
@@ -177,7 +180,8 @@ class Shell:
 
     async def _expand(self, word: Word) -> list[str]:
         """Return the words that a word becomes: a substituted command and a pattern of names may make several."""
-        text, pattern = "", False
+        text = ""
+        pattern = False
         for part, quote in word.parts:
             if quote in ("$", '$"'):
                 captured = Captured()

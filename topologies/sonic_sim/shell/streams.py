@@ -23,7 +23,8 @@ class TextStdin:
 
     async def read(self) -> str:
         """Return what is left."""
-        text, self._rest = self._rest, ""
+        text = self._rest
+        self._rest = ""
         return text
 
     async def readline(self) -> str:

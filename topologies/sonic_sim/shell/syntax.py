@@ -140,11 +140,14 @@ def _close(parts: list[tuple[str, str]], tokens: list[Word | str]) -> None:
 
 def _quoted(line: str, start: int, parts: list[tuple[str, str]]) -> int:
     """Read up to the closing quote; return the place behind it."""
-    quote, text, position = line[start], "", start + 1
+    quote = line[start]
+    text = ""
+    position = start + 1
     while position < len(line) and line[position] != quote:
         if quote == '"' and line.startswith("$(", position):
             parts.append((text, quote))
-            text, position = "", _substitution(line, position, parts, '$"')
+            text = ""
+            position = _substitution(line, position, parts, '$"')
             continue
         if quote == '"' and line[position] == "\\" and line[position + 1 : position + 2] in ('"', "\\", "$", "`"):
             position += 1
@@ -158,7 +161,8 @@ def _quoted(line: str, start: int, parts: list[tuple[str, str]]) -> int:
 
 def _substitution(line: str, start: int, parts: list[tuple[str, str]], kind: str) -> int:
     """Read ``$(…)``; return the place behind it."""
-    depth, position = 1, start + 2
+    depth = 1
+    position = start + 2
     while position < len(line) and depth:
         depth += {"(": 1, ")": -1}.get(line[position], 0)
         position += 1

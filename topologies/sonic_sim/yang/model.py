@@ -120,7 +120,8 @@ def _leaf(table: str, text: str) -> Leaf:
 def models() -> Mapping[str, Model]:
     """Return the tables that have a YANG model. Read when first asked for: few commands do."""
     found: dict[str, Model] = {}
-    model, form = Model("", ""), Form("", ())
+    model = Model("", "")
+    form = Form("", ())
     for line in lines_of("tables"):
         words = line.split()
         if not line.startswith(" "):

@@ -63,7 +63,8 @@ def breakout(
 
 def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Return the ports that go and the rows that come."""
-    modes, known = run.db.table("BREAKOUT_CFG"), cages(run.device.spec)
+    modes = run.db.table("BREAKOUT_CFG")
+    known = cages(run.device.spec)
     errors = {
         "BREAKOUT_CFG table is NOT present in CONFIG DB": not modes,
         f"{name} interface is NOT present in BREAKOUT_CFG table of CONFIG DB": name not in modes,
@@ -79,7 +80,8 @@ def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[st
     run.say(f"\nRunning Breakout Mode : {current} \nTarget Breakout Mode : {mode}")
     if current == mode:
         run.stop("[WARNING] No action will be taken as current and desired Breakout Mode are same.", 0)
-    old, new = known[name].children(current), known[name].children(mode)
+    old = known[name].children(current)
+    new = known[name].children(mode)
     for what, rows in (("deleted", old), ("added", new)):
         speeds = json.dumps({port: row["speed"] for port, row in rows.items()}, indent=4)
         run.say(("\n" if what == "deleted" else "") + f"Ports to be {what} : \n {speeds}")

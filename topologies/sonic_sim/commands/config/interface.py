@@ -136,7 +136,8 @@ def _set_management(run: Run, address: Address, gateway: str | None) -> None:
 
 @ip.leaf("remove", "Remove an IP address from the interface", name_argument, argument("ip_addr", metavar="<ip_addr>"))
 def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
-    db, address = run.db, _address(run, ip_addr)
+    db = run.db
+    address = _address(run, ip_addr)
     if interface_name == "eth0":
         db.delete(f"MGMT_INTERFACE|eth0|{address}")
         return
@@ -247,7 +248,8 @@ _LINK_LOCAL = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", 
 
 def _link_local_key(run: Run, name: str) -> str:
     """Return the row of an interface that may carry IPv6 by itself."""
-    db, table = run.db, next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
+    db = run.db
+    table = next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
     if not table:
         run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
     known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(run, name)

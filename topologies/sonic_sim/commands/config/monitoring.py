@@ -45,7 +45,9 @@ span = mirror.branch("span", "SPAN mirror session")
 
 
 def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
-    port, source, direction = values.get("dst_port"), values.get("src_port"), values.get("direction")
+    port = values.get("dst_port")
+    source = values.get("src_port")
+    direction = values.get("direction")
     if run.db.get(f"MIRROR_SESSION|{session_name}"):
         run.stop(f"Error: {session_name} already exists", 0)
     if port:
@@ -64,7 +66,8 @@ def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
 
 
 def _check_destination(run: Run, port: str) -> None:
-    db, text = run.db, f"Error: Destination Interface {port}"
+    db = run.db
+    text = f"Error: Destination Interface {port}"
     for wrong, why in (
         (not is_interface(run, port), "is invalid"), (f"PORTCHANNEL|{port}" in db.rows, "is not supported"),
         (vlans_of(db, port), "has vlan config"), (port_channel_of(db, port), "has portchannel config"),

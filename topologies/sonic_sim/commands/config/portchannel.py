@@ -86,7 +86,8 @@ def member_add(run: Run, portchannel_name: str, port_name: str) -> None:
 
 def _check_settings(run: Run, channel: str, port: str) -> None:
     """Refuse a port whose speed, MTU or TPID is not that of the port channel."""
-    db, row = run.db, run.db.get(f"PORT|{port}")
+    db = run.db
+    row = run.db.get(f"PORT|{port}")
     for key in db.table("PORTCHANNEL_MEMBER"):
         name, _, other = key.partition("|")
         if name == channel and db.get(f"PORT|{other}").get("speed") != row.get("speed"):

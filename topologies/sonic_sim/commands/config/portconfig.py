@@ -77,7 +77,10 @@ class _Port:
     """One run: the port or port channel and what is to be set."""
 
     def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
-        self.call, self.parsed, self.name, self.db = call, parsed, parsed.port, call.device.db
+        self.call = call
+        self.parsed = parsed
+        self.name = parsed.port
+        self.db = call.device.db
         self.printed = ""
         self.is_lag = f"PORT|{self.name}" not in self.db.rows
         if self.is_lag and f"PORTCHANNEL|{self.name}" not in self.db.rows:

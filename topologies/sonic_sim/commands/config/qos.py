@@ -29,7 +29,8 @@ _OF_PORT = ("PORT_QOS_MAP", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGR
 _BELOW_PORT = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
 _DYNAMIC_VENDORS = ("mellanox", "barefoot")
 _CLEARING = ("BUFFER_*_TABLE:*", "BUFFER_*_SET")
-_CLEAR_WAIT_S, _CLEAR_STEP_S = 120.0, 0.5
+_CLEAR_WAIT_S = 120.0
+_CLEAR_STEP_S = 0.5
 _verbose = flag("--verbose", help="Enable verbose output")
 
 

@@ -97,7 +97,8 @@ def _reload(
 
 
 def _check_readiness(run: Run) -> None:
-    device, now = run.device, run.device.clock.now()
+    device = run.device
+    now = run.device.clock.now()
     if device.times.frr_up > now:
         run.stop("System is not up. Retry later or use -f to avoid system checks")
     if now < device.times.swss_up + device.clock.real_s(SWSS_READY_S):
@@ -138,7 +139,8 @@ def _validate(run: Run, path: str, document: Any) -> None:
 
 def _load(run: Run, path: str, load_sysinfo: bool) -> None:
     """Flush the database and fill it from the file."""
-    device, document = run.device, _document(run, path)
+    device = run.device
+    document = _document(run, path)
     if not isinstance(document, dict):
         raise ProgramError(f"AttributeError: {type(document).__name__!r} object has no attribute 'get'")
     metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})

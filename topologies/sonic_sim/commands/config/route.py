@@ -33,7 +33,8 @@ def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, 
         if word not in words:
             run.fail(f"argument is incomplete, {word} not found!")
     place = words.index("nexthop") if "nexthop" in words else len(words)
-    target, hops = words[:place], words[place + 1 :]
+    target = words[:place]
+    hops = words[place + 1 :]
     if "prefix" not in target:
         run.fail("prefix is not in pattern!")
     vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])

@@ -19,7 +19,8 @@ from sonic_sim.gcu.patch import PatchError, difference, read_patch
 _FOLDER = "/etc/sonic/checkpoints"
 _NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
 _SECONDS = 0.35
-_CYAN, _RED = 36, 31
+_CYAN = 36
+_RED = 31
 
 _OF_MALFORMED = (ValueError, AttributeError, TypeError)
 """What Python raises of a document that is JSON and no configuration; the commands print it, whatever it says."""
@@ -172,7 +173,8 @@ def replace(
 
 def _replace(applier: Applier, target: Any) -> None:
     """Run the config replacer. Raises ApplyError."""
-    device, say = applier.device, applier.say
+    device = applier.device
+    say = applier.say
     say("Config Replacer: Config replacement starting.")
     say(f"Config Replacer: Target config length: {len(json.dumps(target))}.")
     say("Config Replacer: Getting current config db.")
@@ -204,7 +206,8 @@ def _rollbacker(run: Run, *lines: str) -> None:
     _verbose,
 )
 def checkpoint(run: Run, checkpoint_name: str, verbose: bool) -> None:
-    files, path = run.device.files, _path(checkpoint_name)
+    files = run.device.files
+    path = _path(checkpoint_name)
     _rollbacker(run, "Config checkpoint starting.", f"Checkpoint name: {checkpoint_name}.")
     _rollbacker(run, "Getting current config db.", "Getting checkpoint full-path.")
     _rollbacker(run, "Ensuring checkpoint directory exist.")
@@ -271,7 +274,8 @@ def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
         if time
         else [f"  * {name}" for name in names]
     )
-    several, end = "" if len(names) == 1 else "s", ":" if names else "."
+    several = "" if len(names) == 1 else "s"
+    end = ":" if names else "."
     tell(f"Found {len(names)} checkpoint{several}{end}", *found, "Listing checkpoints completed.")
     run.say(to_json(timed if time else names))
 

@@ -43,7 +43,8 @@ def _range(run: Run, part: str) -> Iterator[int]:
     first, dash, last = part.partition("-")
     if not first.isdigit() or (dash and not last.isdigit()):
         run.fail(f"{part} is not integer")
-    low, high = int(first), int(last or first)
+    low = int(first)
+    high = int(last or first)
     if dash and 1 in (low, high):
         run.fail("Vlan1 is default vlan")
     if dash and low >= high:

@@ -5,7 +5,8 @@ from sonic_sim.commands.config.names import NAME_MAX, is_address
 from sonic_sim.commands.config.root import config
 from sonic_sim.shell.programs import ProgramError
 
-_MOST_VLAN, _MOST_VNI = 4094, 2**24 - 1
+_MOST_VLAN = 4094
+_MOST_VNI = 2**24 - 1
 _VLAN_RANGE = " Invalid Vlan Id , Valid Range : 1 to 4094 "
 _MAP_HELD = "Please delete all VLAN VNI mappings."
 
@@ -139,7 +140,8 @@ def range_add(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_sta
     _check_range(run, vxlan_name, vlan_start, vlan_end, vni_start)
     held = _mapped(run) if any(run.db.get(f"VLAN|Vlan{vlan}") for vlan in range(vlan_start, vlan_end + 1)) else []
     for vlan in range(vlan_start, vlan_end + 1):
-        name, vni = f"Vlan{vlan}", str(vni_start + vlan - vlan_start)
+        name = f"Vlan{vlan}"
+        vni = str(vni_start + vlan - vlan_start)
         taken = next((pair for pair in held if name == pair[0] or vni == pair[1]), None)
         if not run.db.get(f"VLAN|{name}"):
             run.say(f"{name} not configured")
@@ -153,7 +155,8 @@ def range_add(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_sta
 def range_delete(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_start: int) -> None:
     _check_range(run, vxlan_name, vlan_start, vlan_end, vni_start)
     for vlan in range(vlan_start, vlan_end + 1):
-        name, vni = f"Vlan{vlan}", str(vni_start + vlan - vlan_start)
+        name = f"Vlan{vlan}"
+        vni = str(vni_start + vlan - vlan_start)
         if vrf := _vrf_of(run, vni):
             run.say(f"VNI {vni} mapped to Vrf {vrf}, Please remove VRF VNI mapping")
             run.say(f"Skipping Vlan {name} VNI {vni} mapped delete. ")

@@ -17,7 +17,8 @@ from sonic_sim.databases import APPL, COUNTERS, rows_of_database
 _NOT_AVAILABLE = "N/A"
 _namespace = option("-n", "--namespace", type=Choice([""]), show_default=True, help="Namespace name or all")
 _TYPES = {"SAI_QUEUE_TYPE_UNICAST": "UC", "SAI_QUEUE_TYPE_MULTICAST": "MC", "SAI_QUEUE_TYPE_ALL": "ALL"}
-_PG, _SHARED = "SAI_INGRESS_PRIORITY_GROUP_STAT_", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
+_PG = "SAI_INGRESS_PRIORITY_GROUP_STAT_"
+_SHARED = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
 _WATERMARKS = {
     "pg_headroom": ("Ingress headroom per PG:", "PG", f"{_PG}XOFF_ROOM_WATERMARK_BYTES"),
     "pg_shared": ("Ingress shared pool occupancy per PG:", "PG", f"{_PG}SHARED_WATERMARK_BYTES"),

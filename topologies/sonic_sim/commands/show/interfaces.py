@@ -128,7 +128,8 @@ def breakout(run: Run) -> None:
 
 def _breakouts(run: Run) -> dict[str, Any]:
     """Return the entries of platform.json and hwsku.json with the modes that ports are in."""
-    modes, shown = run.db.table("BREAKOUT_CFG"), {}
+    modes = run.db.table("BREAKOUT_CFG")
+    shown = {}
     for name, cage in cages(run.device.spec).items():
         current = modes.get(name, {}).get("brkout_mode", cage.default)
         speeds = {port: run.db.get(f"PORT|{port}").get("speed") for port in cage.children(current)}
@@ -155,7 +156,8 @@ neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 
 @neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, NAMESPACE[1])
 def expected(run: Run, interfacename: str | None, namespace: str | None) -> None:
-    neighbors, about = run.db.table("DEVICE_NEIGHBOR"), run.db.table("DEVICE_NEIGHBOR_METADATA")
+    neighbors = run.db.table("DEVICE_NEIGHBOR")
+    about = run.db.table("DEVICE_NEIGHBOR_METADATA")
     if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in about:
         run.stop(f"No neighbor information available for interface {interfacename}", 0)
     rows = []
@@ -175,7 +177,8 @@ switchport = interfaces.branch("switchport", "Show interface switchport informat
 
 def _switchports(run: Run) -> list[list[str]]:
     """Return name, mode, untagged and tagged VLANs of the ports and port channels; members of VLANs are trunks."""
-    db, members = run.db, run.db.table("VLAN_MEMBER")
+    db = run.db
+    members = run.db.table("VLAN_MEMBER")
     aggregated = {key.partition("|")[2] for key in db.table("PORTCHANNEL_MEMBER")}
     rows = []
     for name in sorted({**db.table("PORT"), **db.table("PORTCHANNEL")}, key=natural_key):

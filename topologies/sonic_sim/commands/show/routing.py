@@ -187,7 +187,8 @@ def _lines_text(route: dict[str, Any]) -> str:
     place = "" if connected else f" [{route['distance']}/{route['metric']}]"
     if route["protocol"] not in _LETTERS:
         raise ProgramError(f"KeyError: '{route['protocol']}'")
-    text, width = "", 0
+    text = ""
+    width = 0
     for number, hop in enumerate(route["nexthops"]):
         head = f"{_LETTERS[route['protocol']]}{'>' if route.get('selected') else ' '}*{route['prefix']}{place}"
         width = width or len(head)

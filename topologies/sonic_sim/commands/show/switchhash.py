@@ -30,7 +30,8 @@ def show_global(run: Run, json_format: bool) -> None:
 
 @show_group.leaf("capabilities", "Show switch hash capabilities", _json)
 def show_capabilities(run: Run, json_format: bool) -> None:
-    row, found = rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {}), {}
+    row = rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {})
+    found = {}
     for kind in ("ecmp", "lag"):
         of = kind.upper()
         if not {NATIVE, f"{of}_HASH_CAPABLE", f"{of}_HASH_ALGORITHM"} <= set(row):

@@ -20,7 +20,8 @@ vlan = show.branch("vlan", "Show VLAN information")
 
 @vlan.leaf("brief", "Show all bridge information", VERBOSE)
 def brief(run: Run, verbose: bool) -> None:
-    db, rows = run.db, []
+    db = run.db
+    rows = []
     for name in sorted(db.table("VLAN"), key=natural_key):
         addresses = [key.partition("|")[2] for key in db.table("VLAN_INTERFACE") if key.startswith(f"{name}|")]
         members = _members(run, name)
