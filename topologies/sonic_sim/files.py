@@ -27,6 +27,13 @@ def words_of(error: OSError) -> str:
     return _WORDS.get(type(error), "Input/output error")
 
 
+def home_of(user: str) -> str:
+    """Return a user's home directory."""
+    if user == ROOT:
+        return "/root"
+    return f"/home/{user}"
+
+
 @dataclass(slots=True)
 class File:
     """One file: ``mtime`` in seconds since 1970."""
@@ -59,7 +66,10 @@ def canonical(path: str, cwd: str = "/") -> str:
 
 def in_container(path: str) -> str:
     """Return where the bgp container's file of an absolute path is kept: FRR's folder is the host's, no other one."""
-    return path if path == "/etc/sonic/frr" or path.startswith("/etc/sonic/frr/") else f"/var/lib/docker/bgp{path}"
+    # docker-fpm-frr mounts the host's /etc/sonic/frr at /etc/frr.
+    if path == "/etc/sonic/frr" or path.startswith("/etc/sonic/frr/"):
+        return path
+    return f"/var/lib/docker/bgp{path}"
 
 
 class Files:
@@ -68,10 +78,10 @@ class Files:
     def __init__(self) -> None:
         """Begin with the directories of a SONiC image."""
         self.files: dict[str, File] = {}
-        self.directories: dict[str, Directory] = {
-            path: Directory(0o777 if path in _OPEN_DIRECTORIES else 0o755, "admin" if path == "/home/admin" else ROOT)
-            for path in _FIRST_DIRECTORIES
-        }
+        self.directories: dict[str, Directory] = {}
+        for path in _FIRST_DIRECTORIES:
+            mode = 0o777 if path in _OPEN_DIRECTORIES else 0o755
+            self.directories[path] = Directory(mode, "admin" if path == home_of("admin") else ROOT)
         self.version = 0
 
     def read(self, path: str, user: str = ROOT) -> bytes:
@@ -82,12 +92,13 @@ class Files:
         self._enter(path, user)
         if path in self.directories:
             raise IsADirectoryError(path)
-        found = self.files.get(path)
-        if found is None:
+        file = self.files.get(path)
+        if file is None:
             raise FileNotFoundError(path)
-        if user not in (ROOT, found.owner) and not found.mode & 0o004:
+        # There are no groups: who is not the owner is anybody.
+        if user not in (ROOT, file.owner) and not file.mode & 0o004:
             raise PermissionError(path)
-        return found.data
+        return file.data
 
     def write(self, path: str, data: bytes, *, user: str = ROOT, mode: int | None = None, now: float = 0.0) -> None:
         """Write a file. Raises FileNotFoundError without its directory, PermissionError, IsADirectoryError."""
@@ -99,24 +110,26 @@ class Files:
             raise IsADirectoryError(path)
         if posixpath.dirname(path) not in self.directories:
             raise FileNotFoundError(path)
-        old = self.files.get(path)
-        self._may_write(path, old, user)
-        if old is None:
+        file = self.files.get(path)
+        self._may_write(path, file, user)
+        if file is None:
+            # 0644 is what a umask of 022 leaves.
             self.files[path] = File(data, 0o644 if mode is None else mode, user, now)
         else:
-            old.data = data
-            old.mtime = now
-            old.mode = old.mode if mode is None else mode
+            file.data = data
+            file.mtime = now
+            if mode is not None:
+                file.mode = mode
         self.version += 1
 
     def remove(self, path: str, user: str = ROOT) -> None:
         """Remove a file. Raises FileNotFoundError, PermissionError."""
         path = canonical(path)
         self._enter(path, user)
-        found = self.files.get(path)
-        if found is None:
+        file = self.files.get(path)
+        if file is None:
             raise FileNotFoundError(path)
-        self._may_write(path, found, user)
+        self._may_write(path, file, user)
         del self.files[path]
         self.version += 1
 
@@ -151,9 +164,9 @@ class Files:
         """Remove a directory with all that is below it."""
         path = canonical(path)
         below = path.rstrip("/") + "/"
-        self.files = {name: one for name, one in self.files.items() if not name.startswith(below)}
+        self.files = {name: file for name, file in self.files.items() if not name.startswith(below)}
         self.directories = {
-            name: one for name, one in self.directories.items() if name != path and not name.startswith(below)
+            name: folder for name, folder in self.directories.items() if name != path and not name.startswith(below)
         }
         self.version += 1
 
@@ -184,12 +197,12 @@ class Files:
 
     def _enter(self, path: str, user: str) -> None:
         """Refuse a user who may not pass through a directory on the way."""
-        folder = posixpath.dirname(path)
-        while user != ROOT and folder != "/":
-            found = self.directories.get(folder)
-            if found is not None and found.owner != user and not found.mode & 0o001:
+        parent = posixpath.dirname(path)
+        while user != ROOT and parent != "/":
+            folder = self.directories.get(parent)
+            if folder is not None and folder.owner != user and not folder.mode & 0o001:
                 raise PermissionError(path)
-            folder = posixpath.dirname(folder)
+            parent = posixpath.dirname(parent)
 
     def _may_write(self, path: str, old: File | None, user: str) -> None:
         if user == ROOT:

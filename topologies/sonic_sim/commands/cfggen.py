@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SECONDS = 0.15
 _ERRORS = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, IsADirectoryError: errno.EISDIR,
            NotADirectoryError: errno.ENOTDIR}  # fmt: skip
+# SONiC's own sample configurations; railweave provisions from a plan, so they are known by name only.
 _PRESETS = ("t1", "l2", "t1-smartswitch", "empty", "l1", "l3")
 _TEMPLATES = ("/usr/share/sonic/templates", "/usr/files/build_templates")
 
@@ -70,17 +71,22 @@ def cfggen(call: Call) -> Result:
         if getattr(parsed, option) is not None:
             return Result(1, err=f"sonic-cfggen --{option.replace('_', '-')}: this option is not simulated\n")
     if parsed.from_db and not call.device.initialized:
+        # ConfigDBConnector.connect waits until CONFIG_DB_INITIALIZED is set.
         return Result(1, seconds=Wait.FOR_EVER)
     try:
         return Result(out=_output(call, parsed, _data(call, parsed)), seconds=_SECONDS)
-    except (NotSimulatedError, ProgramError) as error:
-        return Result(1, err=error.traceback() if isinstance(error, ProgramError) else f"sonic-cfggen: {error}\n")
+    except NotSimulatedError as error:
+        complaint = f"sonic-cfggen: {error}\n"
+    except ProgramError as error:
+        complaint = error.traceback()
     except (TypeError, AttributeError, LookupError, ZeroDivisionError) as error:
-        # what a document of another shape does to the program
-        return Result(1, err=ProgramError(f"{type(error).__name__}: {error}").traceback())
+        # The program checks no shapes: what Python raises of a foreign document is what it prints.
+        complaint = ProgramError(f"{type(error).__name__}: {error}").traceback()
+    return Result(1, err=complaint)
 
 
 def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the merged data of all sources, in the order in which the program reads them: later ones win."""
     data: dict[str, Any] = {}
     if parsed.namespace is not None and not parsed.namespace.startswith("asic"):
         raise ProgramError(f"ValueError: Unknown asic namespace name {parsed.namespace}")
@@ -100,11 +106,19 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
         _of_one_asic(parsed)
         _update(data, with_tuples(call.device.db.document()))
     if parsed.platform_info:
-        hardware = {"platform": call.device.platform, "mac": call.device.spec.mac}
-        _update(data, {"DEVICE_METADATA": {"localhost": hardware}})
-        if call.device.platform in ASIC_SENSORS:
-            poller = {"INTERVAL": {"interval": "10"}, "STATUS": {"admin_status": "enable"}}
-            _update(data, {"ASIC_SENSORS": {f"ASIC_SENSORS_POLLER_{name}": row for name, row in poller.items()}})
+        _update(data, _hardware(call.device))
+    return data
+
+
+def _hardware(device: Device) -> dict[str, Any]:
+    """Return what ``-H`` reads of the hardware."""
+    localhost = {"platform": device.platform, "mac": device.spec.mac}
+    data: dict[str, Any] = {"DEVICE_METADATA": {"localhost": localhost}}
+    if device.platform in ASIC_SENSORS:
+        data["ASIC_SENSORS"] = {
+            "ASIC_SENSORS_POLLER_INTERVAL": {"interval": "10"},
+            "ASIC_SENSORS_POLLER_STATUS": {"admin_status": "enable"},
+        }
     return data
 
 
@@ -119,20 +133,25 @@ def _ports_of_sku(call: Call, hwsku: str) -> dict[str, dict[str, dict[str, str]]
     spec = call.device.spec
     if hwsku != spec.hwsku:
         return {"PORT": {}}
-    known = cages(spec)
-    ports = {name: row for cage in known.values() for name, row in cage.children(cage.default).items()}
-    return {"PORT": ports, "BREAKOUT_CFG": {name: {"brkout_mode": cage.default} for name, cage in known.items()}}
+    ports: dict[str, dict[str, str]] = {}
+    modes: dict[str, dict[str, str]] = {}
+    for name, cage in cages(spec).items():
+        ports |= cage.children(cage.default)
+        modes[name] = {"brkout_mode": cage.default}
+    return {"PORT": ports, "BREAKOUT_CFG": modes}
 
 
 def _ports(text: str) -> dict[str, dict[str, str]]:
     """Return the PORT rows of a port_config.ini: a comment with ``name`` names the columns."""
     titles = ["name", "lanes", "alias", "index"]
-    ports = {}
+    ports: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
+        cells = line.split()
         if line.startswith("#"):
-            titles = line.strip("#").split() if "name" in line else titles
-        elif len(line.split()) > 1:
-            row = dict(zip(titles, line.split(), strict=False))
+            if "name" in line:
+                titles = line.strip("#").split()
+        elif len(cells) > 1:
+            row = dict(zip(titles, cells, strict=False))
             name = row.pop("name")
             ports[name] = {**row, "alias": row.get("alias", name)}
     return ports
@@ -146,7 +165,11 @@ def _read(call: Call, path: str) -> str:
 
 
 def _not_opened(error: OSError, path: str) -> ProgramError:
-    number = next((number for kind, number in _ERRORS.items() if isinstance(error, kind)), errno.EIO)
+    # The simulated files raise the exceptions of the operating system without their numbers.
+    number = errno.EIO
+    for kind, number_of_kind in _ERRORS.items():
+        if isinstance(error, kind):
+            number = number_of_kind
     return ProgramError(f"{type(error).__name__}: [Errno {number}] {os.strerror(number)}: '{path}'")
 
 
@@ -169,8 +192,12 @@ def with_tuples(document: Any) -> Any:
     for table in document:
         rows = document[table]
         if isinstance(rows, dict):
-            document[table] = {tuple(key.split("|")) if "|" in key else key: row for key, row in rows.items()}
+            document[table] = {_tuple_key(key): row for key, row in rows.items()}
     return document
+
+
+def _tuple_key(key: str) -> str | tuple[str, ...]:
+    return tuple(key.split("|")) if "|" in key else key
 
 
 def _update(target: dict[Any, Any], source: Any) -> None:
@@ -182,11 +209,17 @@ def _update(target: dict[Any, Any], source: Any) -> None:
 
 
 def _with_keys(value: Any) -> Any:
-    """Return a document with tuples as keys of text again; these come last."""
+    """Return a document with tuples as keys of text again; these come last, as sonic-cfggen sorts rows."""
     if not isinstance(value, dict):
         return value
-    plain = {key: _with_keys(one) for key, one in value.items() if not isinstance(key, tuple)}
-    return plain | {"|".join(key): _with_keys(one) for key, one in value.items() if isinstance(key, tuple)}
+    plain: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
+    for key, inner in value.items():
+        if isinstance(key, tuple):
+            joined["|".join(key)] = _with_keys(inner)
+        else:
+            plain[key] = _with_keys(inner)
+    return plain | joined
 
 
 def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> str:
@@ -195,18 +228,22 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
         return ""
     rows = data[table]
     if key is not None and isinstance(rows, dict):
-        found = [name for name in rows if (key in name if isinstance(name, tuple) else key == name)]
-        rows = {name: rows[name] for name in found[:1]}
+        # A key of several parts is meant by any of its parts; only the first row is printed.
+        names = [name for name in rows if name == key or (isinstance(name, tuple) and key in name)]
+        rows = {name: rows[name] for name in names[:1]}
     return to_json(_with_keys(rows)) + "\n"
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
-    named = [(*template.split(","), None)[: max(2, template.count(",") + 1)] for template in parsed.template]
-    if any(len(words) > 2 for words in named):
-        raise ProgramError("ValueError: too many values to unpack (expected 2)")
-    own = (call.path(path).rpartition("/")[0] or "/" for path, _ in named)
-    folders = ["/", *_TEMPLATES[:1], *([parsed.template_dir] if parsed.template_dir else []), *_TEMPLATES[1:], *own]
-    out = "".join(_render(call, folders, data, path, target) for path, target in named)
+    """Return what is printed, in the program's order: templates, values, the whole data."""
+    templates: list[tuple[str, str | None]] = []
+    for words in parsed.template:
+        path, comma, target = words.partition(",")
+        if "," in target:
+            raise ProgramError("ValueError: too many values to unpack (expected 2)")
+        templates.append((path, target if comma else None))
+    folders = _template_folders(call, parsed.template_dir, [path for path, _ in templates])
+    out = "".join(_render(call, folders, data, path, target) for path, target in templates)
     if parsed.var is not None:
         out += _value(data, parsed.var) + "\n"
     if parsed.var_json is not None:
@@ -219,8 +256,18 @@ def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str
     return out
 
 
+def _template_folders(call: Call, template_dir: str | None, paths: Iterable[str]) -> list[str]:
+    """Return where templates are searched, as the error of a missing one lists the folders."""
+    installed, build = _TEMPLATES
+    folders = ["/", installed]
+    if template_dir:
+        folders.append(template_dir)
+    own = (call.path(path).rpartition("/")[0] or "/" for path in paths)
+    return [*folders, build, *own]
+
+
 def _environment(**settings: Any) -> "jinja2.Environment":
-    # templates come over the network of the simulated switch: they get at data alone
+    # Templates come over the network of the simulated switch, so they get at data alone.
     from jinja2.sandbox import SandboxedEnvironment
 
     return SandboxedEnvironment(**settings)
@@ -237,31 +284,40 @@ def _render(call: Call, folders: list[str], data: dict[str, Any], path: str, tar
         text = _rendered(lambda: _template(call, folders, path.rpartition("/")[2]).render(data))
     else:
         text = _of_sku(of_sku, folders, data)
+    if target is None:
+        return f"{text}\n"
     if target == "config-db":
         _update(data, with_tuples(read_document(text)))
     elif target == "":
         raise ProgramError("FileNotFoundError: [Errno 2] No such file or directory: ''")
-    elif target is not None:
-        content = f"{text}\n".encode()
-        now = call.device.clock.now()
-        try:
-            call.device.files.write(call.path(target), content, user=call.user, now=now)
-        except OSError as error:
-            raise _not_opened(error, target) from error
-    return f"{text}\n" if target is None else ""
+    else:
+        _write(call, target, f"{text}\n".encode())
+    return ""
+
+
+def _write(call: Call, path: str, content: bytes) -> None:
+    try:
+        call.device.files.write(call.path(path), content, user=call.user, now=call.device.clock.now())
+    except OSError as error:
+        raise _not_opened(error, path) from error
 
 
 def platform_folder(device: Device) -> str:
-    """Return the folder of the platform: as containers have it where that is there, else the image's."""
+    """Return the folder of the platform."""
+    # get_path_to_platform_dir of sonic_py_common prefers the folder that containers have.
     container = "/usr/share/sonic/platform"
-    return container if device.files.is_directory(container) else f"/usr/share/sonic/device/{device.platform}"
+    if device.files.is_directory(container):
+        return container
+    return f"/usr/share/sonic/device/{device.platform}"
 
 
 def sku_template(device: Device, path: str) -> Template | None:
     """Return the template of the image at a path, if there is one. Raises NotSimulatedError."""
     folder, _, name = path.rpartition("/")
     above, _, hwsku = folder.rpartition("/")
-    return find_template(device.platform, hwsku, name) if above == platform_folder(device) else None
+    if above != platform_folder(device):
+        return None
+    return find_template(device.platform, hwsku, name)
 
 
 def _of_sku(template: Template, folders: list[str], data: Mapping[str, Any]) -> str:

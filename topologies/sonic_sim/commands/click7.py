@@ -18,8 +18,8 @@ from sonic_sim.device import Device
 from sonic_sim.shell.programs import Call, ProgramError, Result, Wait
 
 _HELP_NAMES = ["-h", "-?", "--help"]
+# Settings of a program that leaves the name of its help to click: only ``--help``.
 PLAIN_HELP = {"help_option_names": ["--help"]}
-"""Settings of a program that takes click's own name of its help."""
 _WIDTH = 78
 
 
@@ -75,6 +75,7 @@ class Run:
 
     def confirm(self, question: str) -> None:
         """Ask; no, or no answer, aborts."""
+        # click's prompt reads lines until one is an answer; the end of the input is an empty line.
         for line in (self.call.stdin + "\n").split("\n"):
             self.say(f"{question} [y/N]: ", end="")
             answer = line.strip().lower()
@@ -105,9 +106,14 @@ class Argument(click.Argument):
         if self.metavar is not None:
             return self.metavar
         choices = getattr(self.type, "choices", None)
-        name = f"[{'|'.join(choices)}]" if choices else (self.name or "").upper()
-        name = name if self.required else f"[{name}]"
-        return name if self.nargs == 1 else f"{name}..."
+        name = (self.name or "").upper()
+        if choices:
+            name = f"[{'|'.join(choices)}]"
+        if not self.required:
+            name = f"[{name}]"
+        if self.nargs != 1:
+            name += "..."
+        return name
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """Return its name in an error."""
@@ -195,10 +201,10 @@ class Choice(_Type):
         """Return the word."""
         if value in self.choices:
             return str(value)
-        same = [] if self.case_sensitive else [one.lower() for one in self.choices if one.lower() == value.lower()]
-        if not same:
+        # click 7.0 returns a word in lower case where case does not matter, whatever the choice looks like.
+        if self.case_sensitive or value.lower() not in [word.lower() for word in self.choices]:
             self.fail(f"invalid choice: {value}. (choose from {', '.join(self.choices)})", param, ctx)
-        return same[0]
+        return str(value.lower())
 
 
 class Command(click.Command):
@@ -239,9 +245,10 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the section of the options."""
-        params = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = [option.get_help_record(ctx) for option in options]
         with formatter.section("Options"):
-            formatter.write_dl([record for one in params if (record := one.get_help_record(ctx))])
+            formatter.write_dl([record for record in records if record])
 
 
 Made = TypeVar("Made")
@@ -251,8 +258,8 @@ Register = Callable[[Callable[..., None]], Made]
 class Group(Command, click.Group):
     """A group that takes beginnings of its commands' names (AliasedGroup of utilities_common/cli.py)."""
 
+    # Whether the shortest command is meant where all that match begin with it (AbbreviationGroup).
     shortest_wins = False
-    """Where all that match begin with the shortest one, it is meant (AbbreviationGroup)."""
 
     def leaf(self, name: str, text: str, *params: click.Parameter, **settings: Any) -> Register[click.Command]:
         """Register a function as a command; it gets its run and the values of its parameters. ``text`` is the help."""
@@ -266,7 +273,8 @@ class Group(Command, click.Group):
 
     def branch(self, name: str, text: str, cls: "type[Group] | None" = None, **settings: Any) -> "Group":
         """Add a group below this one."""
-        settings.setdefault("subcommand_metavar", "COMMAND [ARGS]...")  # also where none is needed
+        # click 7.0 shows the words also for a group that needs no command.
+        settings.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
         made = (cls or type(self))(name, help=text, **settings)
         self.add_command(made)
         return made
@@ -277,16 +285,15 @@ class Group(Command, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name or of its beginning."""
-        found = self.commands.get(cmd_name)
-        if found is not None:
-            return found
-        matches = sorted(one for one in self.commands if one.lower().startswith(cmd_name.lower()))
-        if len(matches) > 1:
-            shortest = min(matches, key=len)
-            if not self.shortest_wins or not all(one.startswith(shortest) for one in matches):
-                ctx.fail(f"Too many matches: {', '.join(matches)}")
-            matches = [shortest]
-        return self.commands[matches[0]] if matches else None
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        matches = sorted(name for name in self.commands if name.lower().startswith(cmd_name.lower()))
+        if not matches:
+            return None
+        shortest = min(matches, key=len)
+        if len(matches) > 1 and not (self.shortest_wins and all(name.startswith(shortest) for name in matches)):
+            ctx.fail(f"Too many matches: {', '.join(matches)}")
+        return self.commands[shortest]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -329,8 +336,10 @@ class GroupOfModules(AbbreviationGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name or of its beginning."""
-        begun = (name for name in self._modules if name.lower().startswith(cmd_name.lower()))
-        self._import((cmd_name,) if cmd_name in self._modules else tuple(begun))
+        if cmd_name in self._modules:
+            self._import((cmd_name,))
+        else:
+            self._import([name for name in self._modules if name.lower().startswith(cmd_name.lower())])
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -369,15 +378,12 @@ def run(root: click.Command, call: Call) -> Result:
         return Result(1, err=f"{call.argv[0]}: ports named by their aliases are not simulated\n")
     made = Run(call)
     settings = {"help_option_names": _HELP_NAMES, **root.context_settings, "obj": made, "terminal_width": _WIDTH}
+    status = 0
     try:
         with root.make_context(posixpath.basename(call.argv[0]), call.argv[1:], **settings) as context:
             root.invoke(context)
-        status = 0
     except click.UsageError as error:
-        # an error that was made without a context learns its usage on the way out, but not whom to ask for help
-        hint = f'Try "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n' if error.ctx else ""
-        usage = f"{error.ctx.get_usage()}\n{hint if error.cmd else ''}\n" if error.ctx else ""
-        made.complain(f"{usage}Error: {_message(error)}")
+        made.complain(f"{_usage(error)}Error: {_message(error)}")
         status = error.exit_code
     except click.exceptions.Exit as end:
         status = end.exit_code
@@ -390,18 +396,41 @@ def run(root: click.Command, call: Call) -> Result:
     return made.result(status)
 
 
+def _usage(error: click.UsageError) -> str:
+    """Return the usage lines before an error, empty for one outside of any command."""
+    if error.ctx is None:
+        return ""
+    usage = f"{error.ctx.get_usage()}\n"
+    # An error that was made without a context gets its usage on the way out, but not the command to ask for help.
+    if error.cmd:
+        usage += f'Try "{error.ctx.command_path} {error.ctx.help_option_names[0]}" for help.\n'
+    return f"{usage}\n"
+
+
 def _message(error: click.UsageError) -> str:
     """Return a usage error in the words of click 7.0."""
     if isinstance(error, click.NoSuchOption):
-        options = [name for one in error.ctx.command.params for name in one.opts] if error.ctx else []
-        near = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
-        hint = f"  Did you mean {near[0]}?" if len(near) == 1 else f"  (Possible options: {', '.join(near)})"
-        return f"no such option: {error.option_name}{hint if near else ''}"
+        return f"no such option: {error.option_name}{_near_options(error)}"
     if isinstance(error, click.BadOptionUsage):
         what = "requires an argument" if "requires" in error.message else "does not take a value"
         return f"{error.option_name} option {what}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         choices = getattr(error.param.type, "choices", ())
         hint = f"Missing {error.param.param_type_name} {error.param.get_error_hint(error.ctx)}."
-        return hint + "  Choose from:\n\t" + ",\n\t".join(choices) + "." if choices else hint
+        if choices:
+            hint += "  Choose from:\n\t" + ",\n\t".join(choices) + "."
+        return hint
     return error.format_message()
+
+
+def _near_options(error: click.NoSuchOption) -> str:
+    """Return the hint at options that begin as the unknown one does, empty if there is none."""
+    if error.ctx is None:
+        return ""
+    options = [name for param in error.ctx.command.params for name in param.opts]
+    near = sorted(name for name in options if name.startswith("--") and name.startswith(error.option_name))
+    if not near:
+        return ""
+    if len(near) == 1:
+        return f"  Did you mean {near[0]}?"
+    return f"  (Possible options: {', '.join(near)})"

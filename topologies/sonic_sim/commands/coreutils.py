@@ -2,7 +2,7 @@
 
 import time
 
-from sonic_sim.files import ROOT
+from sonic_sim.files import ROOT, home_of
 from sonic_sim.shell.programs import Call, Result, find_command, program
 
 
@@ -10,11 +10,9 @@ from sonic_sim.shell.programs import Call, Result, find_command, program
 def echo(call: Call) -> Result:
     """Print the words."""
     words = call.argv[1:]
-    newline = "\n"
     if words[:1] == ["-n"]:
-        words = words[1:]
-        newline = ""
-    return Result(out=" ".join(words) + newline)
+        return Result(out=" ".join(words[1:]))
+    return Result(out=" ".join(words) + "\n")
 
 
 @program("printf")
@@ -41,8 +39,7 @@ def false(call: Call) -> Result:
 @program("cd")
 def cd(call: Call) -> Result:
     """Change the directory."""
-    home = "/root" if call.user == ROOT else f"/home/{call.user}"
-    name = call.argv[1] if len(call.argv) > 1 else home
+    name = call.argv[1] if len(call.argv) > 1 else home_of(call.user)
     if not call.device.files.is_directory(call.path(name)):
         return Result(1, err=f"bash: cd: {name}: No such file or directory\n")
     return Result(cwd=call.path(name))
@@ -80,5 +77,5 @@ def date(call: Call) -> Result:
 @program("which", "type")
 def which(call: Call) -> Result:
     """Print where a program is."""
-    found = [word for word in call.argv[1:] if find_command(word, call.device)]
-    return Result(0 if found else 1, out="".join(f"/usr/bin/{word}\n" for word in found))
+    programs = [word for word in call.argv[1:] if find_command(word, call.device)]
+    return Result(0 if programs else 1, out="".join(f"/usr/bin/{word}\n" for word in programs))

@@ -62,19 +62,23 @@ def _supported(run: Run) -> None:
 def _add(
     name: str, text: str, rows: tuple[str, ...], limits: tuple[int, int] | None, what: str, interval: str
 ) -> None:  # fmt: skip
-    group = counterpoll.branching(name, text)(_supported if name == "flowcnt-route" else lambda one: None)
+    def check(run: Run) -> None:
+        if name == "flowcnt-route":
+            _supported(run)
 
     def put(run: Run, field: str, value: str) -> None:
         for key in rows:
             run.db.set_fields(f"FLEX_COUNTER_TABLE|{key}", {field: value})
 
+    group = counterpoll.branching(name, text)(check)
+    # counterpoll checks no limits of the counters of router interfaces.
     kind = click.STRING if limits is None else Range(*limits)
     group.leaf("interval", interval or f"Set {what} query interval", argument("poll_interval", type=kind))(
-        lambda one, poll_interval: put(one, "POLL_INTERVAL", str(poll_interval))
+        lambda run, poll_interval: put(run, "POLL_INTERVAL", str(poll_interval))
     )
     for state in ("enable", "disable"):
         group.leaf(state, f"{state.capitalize()} {what} query")(
-            lambda one, state=state: put(one, "FLEX_COUNTER_STATUS", state)
+            lambda run, state=state: put(run, "FLEX_COUNTER_STATUS", state)
         )
 
 
@@ -85,11 +89,12 @@ for _name, _values in _GROUPS.items():
 @counterpoll.leaf("show", "Show the counter configuration")
 def show(run: Run) -> None:
     rows = run.db.table("FLEX_COUNTER_TABLE")
-    body = [
-        [name, rows[key].get("POLL_INTERVAL", f"default ({default})"), rows[key].get("FLEX_COUNTER_STATUS", "disable")]
-        for name, (key, default) in _SHOWN.items()
-        if rows.get(key)
-    ]
+    body = []
+    for name, (key, default) in _SHOWN.items():
+        row = rows.get(key)
+        if row:
+            interval = row.get("POLL_INTERVAL", f"default ({default})")
+            body.append([name, interval, row.get("FLEX_COUNTER_STATUS", "disable")])
     run.say(table(["Type", "Interval (in ms)", "Status"], body))
 
 

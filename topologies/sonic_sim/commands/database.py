@@ -32,10 +32,11 @@ Example 5: sonic-db-cli PING | sonic-db-cli -s PING
 Example 6: sonic-db-cli SAVE | sonic-db-cli -s SAVE
 Example 7: sonic-db-cli FLUSHALL | sonic-db-cli -s FLUSHALL
 """
+# What C++ throws where the program makes a std::string of a missing value.
 _NOTHING = "basic_string: construction from null is not valid"
 _OF_ALL = ("PING", "SAVE", "FLUSHALL")
+# Commands whose number the program prints as True or False, of those here (swss-common, redisreply.cpp).
 _YES_OR_NO = ("HEXISTS", "PERSIST", "SETNX")
-"""Numbers that the program prints as True and False, of the commands here (swss-common, redisreply.cpp)."""
 
 
 @program("sonic-db-cli")
@@ -50,19 +51,28 @@ def sonic_db_cli(call: Call) -> Result:
     if len(words) == 1:
         return _of_all_databases(call, words[0], namespace)
     if namespace or words[0] not in NUMBERS:
-        no_namespace = f"Key :{namespace} is not a valid key name in config file"
-        why = no_namespace if namespace else f"Failed to find {words[0]} database in : key"
+        why = f"Failed to find {words[0]} database in : key"
+        if namespace:
+            why = f"Key :{namespace} is not a valid key name in config file"
         return Result(1, err=f"Invalid database name input : '{words[0]}'\n{why}\n")
+    return _of_one_database(call, NUMBERS[words[0]], words[1:])
+
+
+def _of_one_database(call: Call, number: int, words: list[str]) -> Result:
     try:
-        answer = execute(call.device, NUMBERS[words[0]], words[1:])
-        name = words[1].upper()
-        answer = answer == "PONG" if name == "PING" else bool(answer) if name in _YES_OR_NO else answer
-        return Result(out=_python_text(answer) + "\n")
+        answer = execute(call.device, number, words)
     except RedisError as error:
-        protocol = "".join(f"${len(word.encode())}\\r\\n{word}\\r\\n" for word in words[1:])
-        sent = f"*{len(words) - 1}\\r\\n{protocol}"
+        # swss-common prints the command as it sent it: RESP, its line ends escaped.
+        protocol = "".join(f"${len(word.encode())}\\r\\n{word}\\r\\n" for word in words)
+        sent = f"*{len(words)}\\r\\n{protocol}"
         why = f"reason: {error}: Input/output error: Input/output error"
         return Result(1, err=f"RedisReply catches system_error: command: {sent}, {why}\n")
+    name = words[0].upper()
+    if name == "PING":
+        answer = answer == "PONG"
+    elif name in _YES_OR_NO:
+        answer = bool(answer)
+    return Result(out=_python_text(answer) + "\n")
 
 
 _LONG = {"help": "h", "unixsocket": "s", "namespace": "n"}
@@ -84,18 +94,30 @@ def _options(words: list[str]) -> tuple[list[str], str, bool]:
         if word == "-" or not word.startswith("-"):
             others.append(word)
             continue
-        name = word[2:].partition("=")[0]
-        long = [letter for option, letter in _LONG.items() if option.startswith(name)]
-        for letter in (long[:1] or "?") if word.startswith("--") else word[1:]:
+        for letter in _letters(word):
             if letter not in "hsn":
                 text = f"Command Line Error: Unknown argument:{rest[0]}" if rest else ""
                 raise ValueError(text or f"Unknown option without value: {_NOTHING}")
-            if letter == "n" and not rest:
-                raise ValueError("Command Line Error: namespace value is missing.")
-            wants_help = wants_help or letter == "h"
-            namespace = rest.pop(0) if letter == "n" else namespace
-        others = others if rest else []
+            if letter == "h":
+                wants_help = True
+            elif letter == "n":
+                if not rest:
+                    raise ValueError("Command Line Error: namespace value is missing.")
+                namespace = rest.pop(0)
+        if not rest:
+            others = []
     return others, namespace, wants_help
+
+
+def _letters(word: str) -> str:
+    """Return the short options of a word; a long one may be abbreviated, ``?`` stands for an unknown one."""
+    if not word.startswith("--"):
+        return word[1:]
+    name = word[2:].partition("=")[0]
+    for option, letter in _LONG.items():
+        if option.startswith(name):
+            return letter
+    return "?"
 
 
 def _of_all_databases(call: Call, operation: str, namespace: str) -> Result:
@@ -103,9 +125,12 @@ def _of_all_databases(call: Call, operation: str, namespace: str) -> Result:
         words = "".join(f"{word} " for word in call.argv)
         why = f"Key :{namespace} is not a valid key name in config file"
         return Result(1, err=f"An exception of type {why} occurred. Arguments:\n{words}\n")
-    for number in NUMBERS.values() if operation == "FLUSHALL" else ():
-        execute(call.device, number, ["FLUSHDB"])
-    return Result(out="PONG\n" if operation == "PING" else "OK\n")
+    if operation == "PING":
+        return Result(out="PONG\n")
+    if operation == "FLUSHALL":
+        for number in NUMBERS.values():
+            execute(call.device, number, ["FLUSHDB"])
+    return Result(out="OK\n")
 
 
 @program("redis-cli", "sonic-redis-cli")
@@ -113,20 +138,24 @@ def redis_cli(call: Call) -> Result:
     """Run ``redis-cli [-n DB] COMMAND…``."""
     words = call.argv[1:]
     number = 0
-    failing = False
+    fails_on_errors = False
     while words and words[0].startswith("-"):
-        if words[0] == "-n" and len(words) > 1:
-            number = int(words[1]) if words[1].isdigit() else 0
-        failing = failing or words[0] == "-e"
-        words = words[2:] if words[0] in ("-n", "-s", "-h", "-p") else words[1:]
+        if words[0] == "-n" and len(words) > 1 and words[1].isdigit():
+            number = int(words[1])
+        if words[0] == "-e":
+            fails_on_errors = True
+        takes_value = words[0] in ("-n", "-s", "-h", "-p")
+        words = words[2:] if takes_value else words[1:]
     if not words:
         return Result()
-    warning = f"SELECT {number} failed: ERR DB index is out of range\n" if number > LAST_DATABASE else ""
+    warning = ""
+    if number > LAST_DATABASE:
+        warning = f"SELECT {number} failed: ERR DB index is out of range\n"
     try:
         return Result(out=_plain_text(execute(call.device, number, words)), err=warning)
     except RedisError as error:
-        # Redis 7.0 fails with -e alone
-        return Result(int(failing), out=f"{error}\n\n", err=warning)
+        # Redis 7.0 fails with -e alone; otherwise a refusal is an answer like any other.
+        return Result(int(fails_on_errors), out=f"{error}\n\n", err=warning)
 
 
 @program("sonic-db-dump")
@@ -157,7 +186,7 @@ def _python_text(answer: Answer) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    # the tool changes to double quotes for a text with a single one, and escapes nothing
+    # The tool changes to double quotes for a text with a single one, and escapes nothing.
     return f'"{text}"' if "'" in text else f"'{text}'"
 
 

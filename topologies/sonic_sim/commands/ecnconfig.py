@@ -1,10 +1,12 @@
 """``ecnconfig``: the thresholds of WRED profiles (sonic-utilities, scripts/ecnconfig)."""
 
+from typing import NoReturn
+
 import click
 
 from sonic_sim.commands.click7 import PLAIN_HELP, Choice, Command, Run, argument, flag, option, run, with_run
 from sonic_sim.commands.tables import plain_table
-from sonic_sim.configdb import ConfigDb
+from sonic_sim.configdb import ConfigDb, Hash
 from sonic_sim.shell.programs import Call, Result, program
 
 FIELDS = {
@@ -35,14 +37,20 @@ def _run(
     run: Run, command: str | None, show_config: bool, profile: str | None, verbose: bool, queue: str | None,
     namespace: str | None, **values: str | None,
 ) -> None:  # fmt: skip
-    wanted = {name: value for name in FIELDS if (value := values[name])}
+    wanted: dict[str, str] = {}
+    for name in FIELDS:
+        value = values[name]
+        if value:
+            wanted[name] = value
     if show_config:
-        _refuse(run, "No set options allowed when -l[ist] specified" if wanted else "")
+        if wanted:
+            _refuse(run, "No set options allowed when -l[ist] specified")
         run.say(listing(run.db, "WRED_PROFILE", "Profile"), end="")
         if verbose:
             run.say(f"Total profiles: {len(run.db.table('WRED_PROFILE'))}")
     elif profile:
-        _refuse(run, "" if wanted else "Specify at least one threshold parameter to set")
+        if not wanted:
+            _refuse(run, "Specify at least one threshold parameter to set")
         _set(run, profile, wanted, verbose, namespace)
     elif queue:
         _queues(run, command, queue.split(","))
@@ -64,29 +72,46 @@ ecnconfig = Command(
 )  # fmt: skip
 
 
-def _refuse(run: Run, reason: str) -> None:
-    if reason:
-        run.leave(f"Exception caught:  Input arguments error. {reason}")
+def _refuse(run: Run, reason: str) -> NoReturn:
+    run.leave(f"Exception caught:  Input arguments error. {reason}")
 
 
 def _set(run: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: str | None) -> None:
     key = f"WRED_PROFILE|{profile}"
-    _refuse(run, "" if key in run.db.rows else f"Invalid WRED profile {profile} for namespace {asic}")
+    if key not in run.db.rows:
+        _refuse(run, f"Invalid WRED profile {profile} for namespace {asic}")
     row = run.db.get(key) | {FIELDS[name]: value for name, value in wanted.items()}
-    invalid = [f"Invalid {name} ({row[field]}). {name} should be {_range(name)}."
-               for name, field in FIELDS.items() if field in row and not _is_in_range(name, row[field])]  # fmt: skip
-    for color in () if invalid else "gyr":
-        low, high = (row.get(FIELDS[f"{color}{kind}"]) for kind in ("min", "max"))
-        if low is not None and high is not None and int(low) > int(high):
-            names = f"Invalid {color}min ({int(low)}) and {color}max ({int(high)})."
-            invalid.append(f"{names} {color}min should be smaller than {color}max")
-    for line in invalid:
-        run.say(line)
-    _refuse(run, "Invalid WRED profile parameters" if invalid else "")
+    faults = _range_faults(row) or _order_faults(row)
+    for fault in faults:
+        run.say(fault)
+    if faults:
+        _refuse(run, "Invalid WRED profile parameters")
     for name, value in wanted.items():
         if verbose:
-            run.say(f"Setting {FIELDS[name]} value to {value}{'%' if name.endswith('drop') else ''}")
+            unit = "%" if name.endswith("drop") else ""
+            run.say(f"Setting {FIELDS[name]} value to {value}{unit}")
         run.db.set_fields(key, {FIELDS[name]: value})
+
+
+def _range_faults(row: Hash) -> list[str]:
+    """Return what is said of the values of a profile that are out of their range."""
+    faults = []
+    for name, field in FIELDS.items():
+        if field in row and not _is_in_range(name, row[field]):
+            faults.append(f"Invalid {name} ({row[field]}). {name} should be {_range(name)}.")
+    return faults
+
+
+def _order_faults(row: Hash) -> list[str]:
+    """Return what is said of the colors whose lower threshold is above the upper one."""
+    faults = []
+    for color in "gyr":
+        low = row.get(FIELDS[f"{color}min"])
+        high = row.get(FIELDS[f"{color}max"])
+        if low is not None and high is not None and int(low) > int(high):
+            names = f"Invalid {color}min ({int(low)}) and {color}max ({int(high)})."
+            faults.append(f"{names} {color}min should be smaller than {color}max")
+    return faults
 
 
 def _range(name: str) -> str:
@@ -107,9 +132,11 @@ def _queues(run: Run, command: str | None, queues: list[str]) -> None:
     for queue in queues:
         keys = [f"QUEUE|{port}|{queue}" for port in ports]
         if command is None:
+            # The first port stands for all: the program sets them all alike.
             state = "on" if "wred_profile" in run.db.get(keys[0]) else "off"
             run.say(f"queue {queue}: {state}")
-        for key in keys if command is not None else ():
+            continue
+        for key in keys:
             if command == "on":
                 run.db.set_fields(key, {"wred_profile": "AZURE_LOSSLESS"})
             else:

@@ -10,13 +10,13 @@ from sonic_sim.device import Device
 from sonic_sim.files import Files, canonical, words_of
 from sonic_sim.shell.programs import Call, Result, program
 
+# What a small switch under little load shows of itself; the driver's getters read these files.
 _PROC = {
     "/proc/1/comm": "systemd\n",
     "/proc/loadavg": "0.26 0.36 0.59 2/871 40511\n",
     "/proc/cpuinfo": "".join(f"processor\t: {core}\nmodel name\t: Simulated\n\n" for core in range(4)),
     "/proc/meminfo": "MemTotal:        8129780 kB\nMemFree:         1904772 kB\nMemAvailable:    4320112 kB\n",
 }
-"""What a small switch under little load shows of itself."""
 
 
 def read_for(device: Device, name: str, user: str, cwd: str) -> tuple[str, str]:
@@ -69,7 +69,7 @@ def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]
 
 
 def _put(call: Call, name: str, target: str, mode: int | None) -> None:
-    """Write the bytes of a file to another, or into a directory."""
+    """Write the bytes of a file to another, or into a directory; without ``mode`` a new file gets the source's."""
     files = call.device.files
     source = call.path(name)
     data = files.read(source, call.user)
@@ -77,8 +77,9 @@ def _put(call: Call, name: str, target: str, mode: int | None) -> None:
     if files.is_directory(place):
         place = posixpath.join(place, posixpath.basename(source))
     try:
-        kept = files.files[source].mode if mode is None and not files.exists(place) else mode
-        files.write(place, data, user=call.user, mode=kept, now=call.device.clock.now())
+        if mode is None and not files.exists(place):
+            mode = files.files[source].mode
+        files.write(place, data, user=call.user, mode=mode, now=call.device.clock.now())
     except OSError as error:
         raise _RefusalError(f"cannot create regular file '{target}': {words_of(error)}") from error
 
@@ -89,12 +90,16 @@ def cp(call: Call) -> Result:
     options, operands = _split(call.argv[1:])
     if len(operands) < 2:
         return Result(1, err="cp: missing file operand\n")
+    files = call.device.files
 
     def copy(name: str) -> None:
-        if call.device.files.is_directory(call.path(name)):
+        path = call.path(name)
+        if files.is_directory(path):
             raise _RefusalError(f"-r not specified; omitting directory '{name}'")
-        found = call.device.files.files.get(call.path(name))
-        _put(call, name, operands[-1], found.mode if found and "-p" in options else None)
+        mode = None
+        if "-p" in options and path in files.files:
+            mode = files.files[path].mode
+        _put(call, name, operands[-1], mode)
 
     return _each(call, operands[:-1], "cannot stat", copy)
 
@@ -109,7 +114,9 @@ def mv(call: Call) -> Result:
     target = call.path(operands[-1])
 
     def move(name: str) -> None:
-        place = posixpath.join(target, posixpath.basename(name)) if files.is_directory(target) else target
+        place = target
+        if files.is_directory(target):
+            place = posixpath.join(target, posixpath.basename(name))
         try:
             files.rename(call.path(name), place, call.user)
         except OSError as error:
@@ -172,8 +179,9 @@ def touch(call: Call) -> Result:
     files = call.device.files
 
     def renew(name: str) -> None:
-        data = files.read(call.path(name)) if files.exists(call.path(name)) else b""
-        files.write(call.path(name), data, user=call.user, now=call.device.clock.now())
+        path = call.path(name)
+        data = files.read(path) if files.exists(path) else b""
+        files.write(path, data, user=call.user, now=call.device.clock.now())
 
     return _each(call, _split(call.argv[1:])[1], "cannot touch", renew)
 
@@ -184,13 +192,15 @@ def chmod(call: Call) -> Result:
     _, operands = _split(call.argv[1:])
     if not (call.argv[0].endswith("chmod") and operands and operands[0].isdigit()):
         return Result()
+    files = call.device.files
 
     def change(name: str) -> None:
-        found = call.device.files.files.get(call.path(name))
-        if found is None:
+        file = files.files.get(call.path(name))
+        if file is None:
             raise FileNotFoundError
-        found.mode = int(operands[0], 8)
-        call.device.files.version += 1
+        file.mode = int(operands[0], 8)
+        # The file is changed in place: only its version tells that there is something to save.
+        files.version += 1
 
     return _each(call, operands[1:], "cannot access", change)
 
@@ -199,35 +209,38 @@ def chmod(call: Call) -> Result:
 def ls(call: Call) -> Result:
     """List directories: ``-l``, ``-1``, ``-a``."""
     options, operands = _split(call.argv[1:])
+    long = "-l" in options
+    files = call.device.files
     out = ""
     err = ""
     for name in operands or [call.cwd]:
         path = call.path(name)
-        if path in call.device.files.files:
-            out += _entry(call.device.files, path, name, long="-l" in options)
+        if path in files.files:
+            out += _entry(files, path, name, long=long)
             continue
         try:
-            names = [
-                one for one in call.device.files.listing(path, call.user) if not one.startswith(".") or "-a" in options
-            ]
+            names = files.listing(path, call.user)
         except OSError as error:
             what = "open directory" if isinstance(error, PermissionError) else "access"
             err += f"ls: cannot {what} '{name}': {words_of(error)}\n"
             continue
-        if "-l" in options:
+        if long:
             out += "total 28\n"
-        out += "".join(_entry(call.device.files, posixpath.join(path, one), one, long="-l" in options) for one in names)
+        for inner in names:
+            if "-a" in options or not inner.startswith("."):
+                out += _entry(files, posixpath.join(path, inner), inner, long=long)
+    # GNU ls distinguishes minor problems (1) from operands that it cannot list (2).
     return Result(2 if err else 0, out=out, err=err)
 
 
 def _entry(files: Files, path: str, name: str, *, long: bool) -> str:
     if not long:
         return name + "\n"
-    found = files.files.get(path)
-    if found is None:
+    file = files.files.get(path)
+    if file is None:
         return f"drwxr-xr-x 2 root root 4096 Jan  1 00:00 {name}\n"
-    date = time.strftime("%b %e %H:%M", time.gmtime(found.mtime))
-    return f"{_mode_text(found.mode)} 1 {found.owner} {found.owner} {len(found.data)} {date} {name}\n"
+    date = time.strftime("%b %e %H:%M", time.gmtime(file.mtime))
+    return f"{_mode_text(file.mode)} 1 {file.owner} {file.owner} {len(file.data)} {date} {name}\n"
 
 
 def _mode_text(mode: int) -> str:
@@ -242,26 +255,36 @@ def stat(call: Call) -> Result:
     text = options.get("-c") or options.get("--format") or "%n %s"
     out = ""
     for name in operands:
-        path = call.path(name)
-        found = call.device.files.files.get(path)
-        folder = call.device.files.directories.get(path)
-        if found is None and folder is None:
+        values = _status(call.device.files, call.path(name))
+        if values is None:
             return Result(1, out=out, err=f"stat: cannot statx '{name}': No such file or directory\n")
-        owner = found.owner if found else folder.owner if folder else ""
-        mode = found.mode if found else folder.mode if folder else 0
-        size, mtime = (len(found.data), int(found.mtime)) if found else (4096, 0)
-        values = {"%a": f"{mode:o}", "%U": owner, "%G": owner, "%n": name, "%s": str(size), "%Y": str(mtime)}
-        line = text
+        line = text.replace("%n", name)
         for mark, value in values.items():
             line = line.replace(mark, value)
         out += line + "\n"
     return Result(out=out)
 
 
+def _status(files: Files, path: str) -> dict[str, str] | None:
+    """Return what the marks of ``stat -c`` stand for, None where nothing is at the path."""
+    if path in files.files:
+        file = files.files[path]
+        values = {"%a": f"{file.mode:o}", "%U": file.owner, "%s": str(len(file.data)), "%Y": str(int(file.mtime))}
+    elif path in files.directories:
+        folder = files.directories[path]
+        values = {"%a": f"{folder.mode:o}", "%U": folder.owner, "%s": "4096", "%Y": "0"}
+    else:
+        return None
+    # Each user's files belong to the group of the same name.
+    return values | {"%G": values["%U"]}
+
+
 @program("sha256sum", "md5sum")
 def checksum(call: Call) -> Result:
     """Print checksums of files."""
-    kind: Callable[..., hashlib._Hash] = hashlib.sha256 if "256" in call.argv[0] else hashlib.md5
+    kind: Callable[..., hashlib._Hash] = hashlib.md5
+    if "256" in call.argv[0]:
+        kind = hashlib.sha256
     out = ""
     err = ""
     for name in [word for word in call.argv[1:] if not word.startswith("-")]:
@@ -276,9 +299,9 @@ def checksum(call: Call) -> Result:
 def test(call: Call) -> Result:
     """Evaluate ``-f -d -e -s -x -n -z = !=`` and ``!``."""
     words = [word for word in call.argv[1:] if word != "]"]
-    negate = words[:1] == ["!"]
-    words = words[1:] if negate else words
-    return Result(0 if _holds(call, words) != negate else 1)
+    if words[:1] == ["!"]:
+        return Result(int(_holds(call, words[1:])))
+    return Result(int(not _holds(call, words)))
 
 
 def _holds(call: Call, words: list[str]) -> bool:
@@ -288,10 +311,10 @@ def _holds(call: Call, words: list[str]) -> bool:
     if len(words) != 2:
         return bool(words and words[0])
     path = call.path(words[1])
-    found = files.files.get(path)
+    file = files.files.get(path)
     checks: dict[str, bool] = {
-        "-e": files.exists(path), "-f": found is not None, "-d": files.is_directory(path), "-r": files.exists(path),
-        "-s": bool(found and found.data), "-x": bool(found and found.mode & 0o111), "-n": bool(words[1]),
+        "-e": files.exists(path), "-f": file is not None, "-d": files.is_directory(path), "-r": files.exists(path),
+        "-s": bool(file and file.data), "-x": bool(file and file.mode & 0o111), "-n": bool(words[1]),
         "-z": not words[1],
     }  # fmt: skip
     return checks.get(words[0], False)
@@ -302,15 +325,20 @@ def cmp(call: Call) -> Result:
     """Compare two files byte by byte; ``-`` is standard input."""
     names = [word for word in call.argv[1:] if word == "-" or not word.startswith("-")]
     try:
-        a, b = (
-            call.stdin.encode() if one == "-" else call.device.files.read(call.path(one), call.user) for one in names
-        )
+        a, b = (_bytes_of(call, name) for name in names)
     except (OSError, ValueError):
         return Result(2, err="cmp: two readable files are wanted\n")
-    place = next((place for place in range(min(len(a), len(b))) if a[place] != b[place]), None)
-    if place is not None:
-        line = a[:place].count(b"\n") + 1
-        return Result(1, out=f"{names[0]} {names[1]} differ: byte {place + 1}, line {line}\n")
-    if len(a) != len(b):
-        return Result(1, err=f"cmp: EOF on {names[0] if len(a) < len(b) else names[1]}\n")
-    return Result()
+    for place, (byte, other) in enumerate(zip(a, b, strict=False)):
+        if byte != other:
+            line = a[:place].count(b"\n") + 1
+            return Result(1, out=f"{names[0]} {names[1]} differ: byte {place + 1}, line {line}\n")
+    if len(a) == len(b):
+        return Result()
+    shorter = names[0] if len(a) < len(b) else names[1]
+    return Result(1, err=f"cmp: EOF on {shorter}\n")
+
+
+def _bytes_of(call: Call, name: str) -> bytes:
+    if name == "-":
+        return call.stdin.encode()
+    return call.device.files.read(call.path(name), call.user)

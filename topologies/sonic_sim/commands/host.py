@@ -14,11 +14,14 @@ def hostname(call: Call) -> Result:
 @program("uname")
 def uname(call: Call) -> Result:
     """Print the kernel."""
+    kernel = call.device.image().kernel
     if "-a" in call.argv:
-        return Result(out=f"Linux {call.device.hostname} 6.1.0-29-2-amd64 #1 SMP x86_64 GNU/Linux\n")
+        return Result(out=f"Linux {call.device.hostname} {kernel} #1 SMP x86_64 GNU/Linux\n")
     if "-r" in call.argv:
-        return Result(out="6.1.0-29-2-amd64\n")
-    return Result(out=(call.device.hostname if "-n" in call.argv else "Linux") + "\n")
+        return Result(out=f"{kernel}\n")
+    if "-n" in call.argv:
+        return Result(out=call.device.hostname + "\n")
+    return Result(out="Linux\n")
 
 
 @program("uptime")
@@ -43,8 +46,9 @@ def systemctl(call: Call) -> Result:
     """Answer ``is-system-running``, ``is-active``, ``show``, restart ``bgp`` and kill the guard of a transaction."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
     if words[:1] == ["is-system-running"]:
-        ready = call.device.clock.now() >= call.device.times.frr_up
-        return Result(0 if ready else 1, out="running\n" if ready else "starting\n")
+        if call.device.clock.now() >= call.device.times.frr_up:
+            return Result(out="running\n")
+        return Result(1, out="starting\n")
     if words[:1] == ["is-active"]:
         return Result(out="active\n")
     if words[:1] == ["restart"] and words[1:] in (["bgp"], ["bgp.service"]):
@@ -53,6 +57,7 @@ def systemctl(call: Call) -> Result:
         call.device.start_frr(10)
         return Result(seconds=2.0)
     guard = call.device.guard
+    # The guard runs as a transient unit, named after its transaction.
     if words[:1] == ["kill"] and guard is not None and words[1:] == [f"railweave-switch-{guard.name}"]:
         guard.host.end(guard.host.me())
         call.device.guard = None

@@ -23,14 +23,16 @@ def _operands(argv: list[str]) -> list[str]:
 def jq(call: Call) -> Result:
     """Run ``jq [-c] [-r] [-S] FILTER [FILE]``."""
     flags = {char for word in call.argv[1:] if re.fullmatch(r"-[a-zA-Z]+", word) for char in word[1:]}
-    text, *names = _operands(call.argv) or ["."]
-    given, error = read_for(call.device, names[0], call.user, call.cwd) if names else (call.stdin, "")
-    if error:
-        return Result(2, err=f"jq: error: Could not open {names[0]}: {error}\n")
+    filters, *names = _operands(call.argv) or ["."]
+    text = call.stdin
+    if names:
+        text, error = read_for(call.device, names[0], call.user, call.cwd)
+        if error:
+            return Result(2, err=f"jq: error: Could not open {names[0]}: {error}\n")
     try:
-        values = [json.loads(given)] if given.strip() else []
-        for part in text.split("|"):
-            values = [found for value in values for found in _apply(value, part.strip())]
+        values = [json.loads(text)] if text.strip() else []
+        for part in filters.split("|"):
+            values = [result for value in values for result in _apply(value, part.strip())]
     except json.JSONDecodeError as wrong:
         return Result(2, err=f"jq: parse error: {wrong}\n")
     except _JqError as wrong:
@@ -43,7 +45,9 @@ def _shown(value: Any, flags: set[str]) -> str:
         return value
     if "c" in flags:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys="S" in flags)
-    return to_json(value, step="  ") if not isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return to_json(value, step="  ")
 
 
 def _apply(value: Any, text: str) -> list[Any]:
@@ -57,7 +61,7 @@ def _apply(value: Any, text: str) -> list[Any]:
         step = _STEP.match(text, place)
         if step is None:
             raise _JqError(f"the simulator has no filter {text}")
-        values = [found for one in values for found in _step(one, step)]
+        values = [result for inner in values for result in _step(inner, step)]
         place = step.end()
     return values
 
@@ -67,10 +71,11 @@ def _step(value: Any, step: re.Match[str]) -> list[Any]:
     if key is not None:
         if not isinstance(value, dict | None):
             raise _JqError(f'Cannot index {type(value).__name__} with "{key}"')
+        # null has no keys, which jq answers with null.
         return [(value or {}).get(key)]
     if step["index"]:
         number = int(step["index"])
-        return [value[number] if -len(value) <= number < len(value) else None]
+        return [value[number]] if -len(value) <= number < len(value) else [None]
     if step.group().endswith("]"):
-        return list(value.values() if isinstance(value, dict) else value)
+        return list(value.values()) if isinstance(value, dict) else list(value)
     return [value]

@@ -19,11 +19,11 @@ def read_document(text: str) -> Any:
 def merge_into(db: ConfigDb, document: Any) -> None:
     """Write a document in one transaction: fields are set, ``null`` deletes tables and rows, ``{}`` tables do nothing.
 
-    A table counts where its name begins with a capital, and is written in capitals (sonic-cfggen, swss-common).
     Raises ProgramError before anything is written.
     """
     writes: list[tuple[str, Hash | None]] = []
     try:
+        # A table counts where its name begins with a capital, and is written in capitals (sonic-cfggen, swss-common).
         tables = [(name.upper(), rows) for name, rows in document.items() if name[0].isupper()]
         for table, rows in tables:
             for key, fields in rows.items() if rows is not None else ():
@@ -41,5 +41,5 @@ def merge_into(db: ConfigDb, document: Any) -> None:
 
 
 def _encode(fields: Mapping[str, Any]) -> Hash:
-    """Return a row as it is written; a text in its place is indexed by its characters, and fails for that."""
+    # Indexed by its names: a text in the place of a row is then indexed by its characters, and fails for that.
     return encode_fields({name: fields[name] for name in fields})

@@ -22,7 +22,8 @@ def _run(
         "static_th": staticth,
         "packet_discard_action": {"on": "trim", "off": "drop"}.get(trim or ""),
     }
-    field = next((name for name, value in wanted.items() if value), None)  # 0 counts as not given
+    # The program takes 0 for an option that is not given.
+    field = next((name for name, value in wanted.items() if value), None)
     if show_config:
         _list(run, verbose)
     elif not profile:
@@ -34,10 +35,16 @@ def _run(
 def _list(run: Run, verbose: bool) -> None:
     for row in run.db.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER").values():
         run.say(f"Lossless traffic pattern:\n{plain_table([[field, row[field]] for field in sorted(row)])}\n")
-    for table, title in (("BUFFER_POOL", "Pool"), (_PROFILES, "Profile")):
-        run.say(listing(run.db, table, title) or f"No buffer {title.lower()} information available\n", end="")
-        if verbose and run.db.table(table):
-            run.say(f"Total {title.lower()}s: {len(run.db.table(table))}", end="\n\n\n" if title == "Pool" else "\n")
+    _list_table(run, "BUFFER_POOL", "Pool")
+    if verbose and run.db.table("BUFFER_POOL"):
+        run.say(f"Total pools: {len(run.db.table('BUFFER_POOL'))}\n\n")
+    _list_table(run, _PROFILES, "Profile")
+    if verbose and run.db.table(_PROFILES):
+        run.say(f"Total profiles: {len(run.db.table(_PROFILES))}")
+
+
+def _list_table(run: Run, table: str, title: str) -> None:
+    run.say(listing(run.db, table, title) or f"No buffer {title.lower()} information available\n", end="")
 
 
 def _set(run: Run, profile: str, field: str, value: str, verbose: bool) -> None:

@@ -13,26 +13,48 @@ from sonic_sim.shell.programs import Call, Result, program
 def ip(call: Call) -> Result:
     """Answer ``ip [-j] addr|link [show [DEVICE]]`` and ``ip [-j] [-4] neigh [show] [vrf NAME]``."""
     words = [word for word in call.argv[1:] if not word.startswith("-")]
-    if words and words[0] != "n" and "neighbor".startswith(words[0].replace("neighbor", "neighbor")):
+    kind = words[0] if words else ""
+    # iproute2 takes any beginning of an object's name.
+    if kind and kind != "n" and "neighbor".startswith(kind):
         return _neighbors(call, words[1:])
-    if not words or not any(kind.startswith(words[0]) for kind in ("address", "link")):
-        return Result(255, err=f'Object "{words[0] if words else ""}" is unknown, try "ip help".\n')
+    if not kind or not any(name.startswith(kind) for name in ("address", "link")):
+        return Result(255, err=f'Object "{kind}" is unknown, try "ip help".\n')
     if words[1:] and words[1] in ("add", "set", "del", "delete"):
-        # Without SONiC's daemons an interface is there only once somebody has made it.
-        ports = call.device.network.ports(call.device).keys() - call.device.links.keys() if call.device.daemons else ()
-        port = next((word for word in words[2:] if word in ports), "")
+        port = _port_named(call, words[2:])
         return _change_port(call, words, port) if port else _change(call, words)
-    names = [word for word in words[1:] if word not in ("show", "dev", "list", "ls")]
-    shown = [one for one in kernel_interfaces(call.device) if not names or one["ifname"] == names[0]]
-    if names and not shown:
-        return Result(1, err=f'Device "{names[0]}" does not exist.\n')
-    if any(word in call.argv for word in ("-j", "-json")):
-        return Result(out=json.dumps(shown) + "\n")
+    return _interfaces(call, [word for word in words[1:] if word not in ("show", "dev", "list", "ls")])
+
+
+def _port_named(call: Call, words: list[str]) -> str:
+    """Return the port of the switch that the words name, empty if they name none."""
+    device = call.device
+    if not device.daemons:
+        # Without SONiC's daemons an interface is there only once somebody has made it.
+        return ""
+    ports = device.network.ports(device).keys() - device.links.keys()
+    return next((word for word in words if word in ports), "")
+
+
+def _as_json(call: Call) -> bool:
+    return any(word in call.argv for word in ("-j", "-json"))
+
+
+def _interfaces(call: Call, names: list[str]) -> Result:
+    """Print the kernel's interfaces, or the one that is named."""
+    links = kernel_interfaces(call.device)
+    if names:
+        links = [link for link in links if link["ifname"] == names[0]]
+        if not links:
+            return Result(1, err=f'Device "{names[0]}" does not exist.\n')
+    if _as_json(call):
+        return Result(out=json.dumps(links) + "\n")
     lines = []
-    for one in shown:
-        flags = ",".join(one["flags"])
-        lines.append(f"{one['ifindex']}: {one['ifname']}: <{flags}> mtu {one['mtu']} state {one['operstate']}")
-        lines += [f"    {a['family']} {a['local']}/{a['prefixlen']} scope {a['scope']}" for a in one["addr_info"]]
+    for link in links:
+        flags = ",".join(link["flags"])
+        lines.append(f"{link['ifindex']}: {link['ifname']}: <{flags}> mtu {link['mtu']} state {link['operstate']}")
+        for address in link["addr_info"]:
+            prefix = f"{address['local']}/{address['prefixlen']}"
+            lines.append(f"    {address['family']} {prefix} scope {address['scope']}")
     return Result(out="\n".join(lines) + "\n")
 
 
@@ -40,29 +62,48 @@ def _change(call: Call, words: list[str]) -> Result:
     """Make, set up or remove an interface of one's own, or give it an address."""
     if call.user != ROOT:
         return Result(2, err="RTNETLINK answers: Operation not permitted\n")
+    kind, verb, *rest = words
+    name = rest[0] if rest else ""
+    if "dev" in words[:-1]:
+        name = words[words.index("dev") + 1]
     links = call.device.links
-    verb = words[1]
-    name = words[words.index("dev") + 1] if "dev" in words[:-1] else words[2] if words[2:] else ""
-    if "link".startswith(words[0]) and verb == "add":
-        if name in {one["ifname"] for one in kernel_interfaces(call.device)}:
-            return Result(2, err="RTNETLINK answers: File exists\n")
+    of_link = "link".startswith(kind)
+    if of_link and verb == "add":
+        # ``type veth peer name PEER``
         peer = words[words.index("peer") + 2] if "peer" in words[:-2] else ""
-        links[name] = Link(peer)
-        if peer:
-            links[peer] = Link(name)
-    elif name not in links and not (name == "eth0" and "address".startswith(words[0])):
-        return Result(1, err=f'Cannot find device "{name}"\n')
-    elif "address".startswith(words[0]):
-        held = links.setdefault(name, Link()).addresses
-        if verb == "add":
-            held[words[2]] = call.device.frr_answers()
-        elif held.pop(words[2], None) is None:
-            return Result(2, err="RTNETLINK answers: Cannot assign requested address\n")
-    elif verb == "set":
-        links[name].up = "up" in words or (links[name].up and "down" not in words)
+        result = _make_link(call, name, peer)
+    elif name not in links and (of_link or name != "eth0"):
+        result = Result(1, err=f'Cannot find device "{name}"\n')
+    elif not of_link:
+        result = _change_address(call, verb, rest[0], name)
     else:
-        links.pop(links.pop(name).peer, None)
-    call.device.network.version += 1
+        result = Result()
+        if verb == "set":
+            links[name].up = "up" in words or (links[name].up and "down" not in words)
+        else:
+            # Both ends of a veth pair go together.
+            links.pop(links.pop(name).peer, None)
+    if not result.exit:
+        call.device.network.version += 1
+    return result
+
+
+def _make_link(call: Call, name: str, peer: str) -> Result:
+    if name in {link["ifname"] for link in kernel_interfaces(call.device)}:
+        return Result(2, err="RTNETLINK answers: File exists\n")
+    call.device.links[name] = Link(peer)
+    if peer:
+        call.device.links[peer] = Link(name)
+    return Result()
+
+
+def _change_address(call: Call, verb: str, prefix: str, name: str) -> Result:
+    addresses = call.device.links.setdefault(name, Link()).addresses
+    if verb == "add":
+        # Whether zebra ran decides whether it shows the kernel's own route beside the connected one.
+        addresses[prefix] = call.device.frr_answers()
+    elif addresses.pop(prefix, None) is None:
+        return Result(2, err="RTNETLINK answers: Cannot assign requested address\n")
     return Result()
 
 
@@ -89,9 +130,12 @@ def _neighbors(call: Call, words: list[str]) -> Result:
     """Print what the kernel has learned; there is no VRF but the default one."""
     if "vrf" in words:
         return Result(1, err='Error: argument "vrf" is wrong: Not a valid VRF name\n')
-    net = call.device.network
-    found = list(neighbors(call.device, net))
-    if any(word in call.argv for word in ("-j", "-json")):
-        shown = [{"dst": one.address, "dev": one.interface, "lladdr": one.mac, "state": ["REACHABLE"]} for one in found]
-        return Result(out=json.dumps(shown) + "\n")
-    return Result(out="".join(f"{one.address} dev {one.interface} lladdr {one.mac} REACHABLE\n" for one in found))
+    learned = list(neighbors(call.device, call.device.network))
+    if _as_json(call):
+        rows = [
+            {"dst": neighbor.address, "dev": neighbor.interface, "lladdr": neighbor.mac, "state": ["REACHABLE"]}
+            for neighbor in learned
+        ]
+        return Result(out=json.dumps(rows) + "\n")
+    lines = [f"{neighbor.address} dev {neighbor.interface} lladdr {neighbor.mac} REACHABLE\n" for neighbor in learned]
+    return Result(out="".join(lines))

@@ -8,6 +8,7 @@ from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Result, program
 
 _STATES = Choice(["enable", "disable"])
+# Milliseconds of `pfcwd start_default`; they grow with every 32 ports, as polling takes longer.
 _DEFAULT_MS = {"detection_time": 200, "restoration_time": 200}
 _PORTS_A_STEP = 32
 _HEADERS = ["PORT", "ACTION", "DETECTION TIME", "RESTORATION TIME"]
@@ -58,19 +59,21 @@ sudo pfcwd start --action drop all 400 --restoration-time 400
 def start(
     run: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int
 ) -> None:
-    known = _known_ports(run)
-    unknown = [port for port in dict.fromkeys(ports) if port not in known and port != "all"]
+    all_ports = _known_ports(run)
+    unknown = [port for port in dict.fromkeys(ports) if port not in all_ports and port != "all"]
     if unknown:
         run.stop("Failed to run command, invalid options:\n" + "\n".join(unknown))
     _need_root(run)
-    row = {"detection_time": str(detection_time)} | ({"action": action} if action else {})
+    row = {"detection_time": str(detection_time)}
+    if action:
+        row["action"] = action
     if restoration_time is None:
         restoration_time = 2 * detection_time
         text = f"default to 2 times detection time: {restoration_time} ms"
         run.say(f"restoration time not defined; {text}")
     row["restoration_time"] = str(restoration_time)
-    for port in ports or known:
-        for name in known if port == "all" else (port,):
+    for port in ports or all_ports:
+        for name in all_ports if port == "all" else (port,):
             _watch(run, name, row)
 
 
@@ -90,9 +93,9 @@ def interval(run: Run, poll_interval: int) -> None:
 @pfcwd.leaf("stop", "Stop PFC watchdog on port(s)", argument("ports", nargs=-1))
 def stop(run: Run, ports: tuple[str, ...]) -> None:
     _need_root(run)
-    known = _known_ports(run)
-    for port in ports or known:
-        if port in known:
+    all_ports = _known_ports(run)
+    for port in ports or all_ports:
+        if port in all_ports:
             run.db.delete(f"PFC_WD|{port}")
 
 
@@ -131,15 +134,19 @@ show = pfcwd.branch("show", "Show PFC Watchdog information", cls=PlainGroup)
     argument("ports", nargs=-1),
 )
 def show_config(run: Run, ports: tuple[str, ...], display: str | None, namespace: str | None) -> None:
-    rows = [(port, run.db.get(f"PFC_WD|{port}")) for port in ports or _known_ports(run)]
-    found = [(port, row) for port, row in rows if row]
-    general = run.db.get("PFC_WD|GLOBAL") if found else {}
+    watched = {}
+    for port in ports or _known_ports(run):
+        row = run.db.get(f"PFC_WD|{port}")
+        if row:
+            watched[port] = row
+    # The program looks at the general row only where a port has one of its own.
+    general = run.db.get("PFC_WD|GLOBAL") if watched else {}
     if "POLL_INTERVAL" in general:
         run.say(f"Changed polling interval to {general['POLL_INTERVAL']}ms")
     if "BIG_RED_SWITCH" in general:
         run.say(f"BIG_RED_SWITCH status is {general['BIG_RED_SWITCH']}")
     defaults = {"action": "drop", "detection_time": "N/A", "restoration_time": "infinite"}
-    body = [[port, *(row.get(name, value) for name, value in defaults.items())] for port, row in found]
+    body = [[port, *(row.get(name, value) for name, value in defaults.items())] for port, row in watched.items()]
     run.say(table(_HEADERS, body, right=True))
 
 

@@ -27,21 +27,24 @@ def ping(call: Call) -> Result:
     if isinstance(wanted, str):
         return Result(2, err=f"ping: {wanted}\n")
     hops = hops_to(call.device, call.device.network, wanted.target)
-    times = [] if hops is None or hops > wanted.ttl else [_rtt_ms(hops, number) for number in range(wanted.count)]
+    # The data come with 8 bytes of ICMP and 20 of IP.
     lines = [f"PING {wanted.target} ({wanted.target}) {wanted.size}({wanted.size + 28}) bytes of data."]
-    for number, took in enumerate(times, start=1):
-        head = f"{wanted.size + 8} bytes from {wanted.target}: icmp_seq={number}"
-        lines.append(f"{head} ttl={64 - max(0, (hops or 0) - 1)} time={took:.3f} ms")
+    times: list[float] = []
+    if hops is not None and hops <= wanted.ttl:
+        times = [_rtt_ms(hops, number) for number in range(wanted.count)]
+        # Every switch on the way but the first counts the time to live down from 64.
+        ttl = 64 - max(0, hops - 1)
+        head = f"{wanted.size + 8} bytes from {wanted.target}"
+        for number, took in enumerate(times, start=1):
+            lines.append(f"{head}: icmp_seq={number} ttl={ttl} time={took:.3f} ms")
     seconds = wanted.count - 1 if times else wanted.count * wanted.wait_s
-    lost = f"{0 if times else 100}% packet loss, time {seconds * 1000}ms"
-    lines += [
-        "",
-        f"--- {wanted.target} ping statistics ---",
-        f"{wanted.count} packets transmitted, {len(times)} received, {lost}",
-    ]
+    lost_percent = 0 if times else 100
+    counts = f"{wanted.count} packets transmitted, {len(times)} received"
+    lines += ["", f"--- {wanted.target} ping statistics ---"]
+    lines.append(f"{counts}, {lost_percent}% packet loss, time {seconds * 1000}ms")
     if times:
         mean = sum(times) / len(times)
-        spread = (sum((one - mean) ** 2 for one in times) / len(times)) ** 0.5
+        spread = (sum((took - mean) ** 2 for took in times) / len(times)) ** 0.5
         lines.append(f"rtt min/avg/max/mdev = {min(times):.3f}/{mean:.3f}/{max(times):.3f}/{spread:.3f} ms")
     return Result(0 if times else 1, out="\n".join(lines) + "\n", seconds=float(seconds))
 
@@ -52,7 +55,8 @@ def _rtt_ms(hops: int, number: int) -> float:
 
 def _wanted(words: list[str]) -> _Wanted | str:
     """Return what is asked for, or the error."""
-    options: dict[str, str] = {}
+    # iputils would send without end; five packets show as much.
+    options = {"-c": "5", "-W": "1", "-t": "64", "-s": "56"}
     targets = []
     rest = iter(words)
     for word in rest:
@@ -60,16 +64,14 @@ def _wanted(words: list[str]) -> _Wanted | str:
             options[word] = next(rest, "")
         elif not word.startswith("-"):
             targets.append(word)
-    numbers = {
-        name: options.get(name, default) for name, default in (("-c", "5"), ("-W", "1"), ("-t", "64"), ("-s", "56"))
-    }
-    wrong = next((text for text in numbers.values() if not text.isdigit()), None)
-    if wrong is not None:
-        return f"invalid argument: '{wrong}'"
+    for name in _NUMBERS:
+        if not options[name].isdigit():
+            return f"invalid argument: '{options[name]}'"
     if len(targets) != 1:
         return "usage error: Destination address required"
     try:
         target = str(ipaddress.ip_address(targets[0]))
     except ValueError:
         return f"{targets[0]}: Name or service not known"
-    return _Wanted(target, *(int(numbers[name]) for name in _NUMBERS))
+    count, wait_s, ttl, size = (int(options[name]) for name in _NUMBERS)
+    return _Wanted(target, count, wait_s, ttl, size)

@@ -24,7 +24,9 @@ def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
 async def sudo(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command as root; admin may do so without a password."""
     words = _skip_options(argv[1:], ("-u", "-g", "-p", "-C"))
-    user = argv[argv.index("-u") + 1] if "-u" in argv[1:3] else ROOT
+    user = ROOT
+    if "-u" in argv[1:3]:
+        user = argv[argv.index("-u") + 1]
     if argv[1:] in (["-i"], ["-s"], ["su"], ["su", "-"]):
         shell.user = ROOT
         return 0
@@ -48,15 +50,18 @@ async def sh(shell: Shell, argv: list[str], streams: Streams) -> int:
 async def passing_on(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run the rest of the line."""
     words = _skip_options(argv[1:], ("-n", "-c", "-o", "-e"))
-    return await shell.child().execute(words, streams) if words else 0
+    if not words:
+        return 0
+    return await shell.child().execute(words, streams)
 
 
 @runner("env")
 async def env(shell: Shell, argv: list[str], streams: Streams) -> int:
     """Run a command with variables set."""
-    child = shell.child()
     words = _skip_options(argv[1:], ("-u",))
-    return await child.execute(words, streams) if words else 0
+    if not words:
+        return 0
+    return await shell.child().execute(words, streams)
 
 
 @runner("timeout")
@@ -111,10 +116,11 @@ async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
             wait_s = float(words.pop(0))
         elif option in ("-n", "--nonblock", "--nb"):
             wait_s = 0.0
-        unlock = unlock or option in ("-u", "--unlock")
+        elif option in ("-u", "--unlock"):
+            unlock = True
     if not words:
         streams.err("flock: not enough arguments\n")
-        return 64
+        return 64  # EX_USAGE
     if len(words) == 1:
         return await _lock_open_file(shell, words[0], streams, unlock=unlock, conflict=conflict, wait_s=wait_s)
     holder = await _locked(shell.device.locks, words[0], wait_s)
@@ -135,15 +141,20 @@ async def _lock_open_file(
     opened = shell.opened.get(number)
     locks = shell.device.locks
     if opened is None:
-        known = number.isdecimal()
-        streams.err(f"flock: {number}: Bad file descriptor\n" if known else f"flock: bad file descriptor: '{number}'\n")
-        return 65 if known else 64
-    if unlock and opened.holder is not None:
-        locks.release(opened.holder)
-        opened.holder = None
-    if not unlock:
-        opened.holder = opened.holder or await _locked(locks, opened.path, wait_s)
-    return 0 if unlock or opened.holder is not None else conflict
+        # EX_DATAERR of a closed descriptor, EX_USAGE of a word that is no number (util-linux, sys-utils/flock.c).
+        if number.isdecimal():
+            streams.err(f"flock: {number}: Bad file descriptor\n")
+            return 65
+        streams.err(f"flock: bad file descriptor: '{number}'\n")
+        return 64
+    if unlock:
+        if opened.holder is not None:
+            locks.release(opened.holder)
+            opened.holder = None
+        return 0
+    if opened.holder is None:
+        opened.holder = await _locked(locks, opened.path, wait_s)
+    return conflict if opened.holder is None else 0
 
 
 async def _locked(locks: Locks, path: str, wait_s: float) -> Holder | None:
@@ -196,10 +207,10 @@ async def systemd_run(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 def _detach(shell: Shell, words: list[str]) -> None:
-    child = shell.child(ROOT if shell.user == ROOT else None)
+    child = shell.child()
 
     async def later() -> int:
-        # the answer of this command leaves before a reload drops the session
+        # The answer of this command leaves before a reload drops the session.
         await asyncio.sleep(_DETACH_DELAY_S)
         return await child.execute(words, Captured().streams)
 
@@ -212,22 +223,29 @@ async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
     if shell.user != ROOT:
         streams.err("permission denied while trying to connect to the Docker daemon socket\n")
         return 1
-    if argv[1:2] == ["exec"]:
-        words = _skip_options(argv[2:], ("-e", "-u", "-w"))
-        if len(words) < 2 or words[0] not in CONTAINERS:
-            streams.err(f"Error response from daemon: No such container: {words[0] if words else ''}\n")
-            return 1
-        return await shell.child(ROOT).execute(words[1:], streams)
-    if argv[1:2] == ["cp"] and len(argv) == 4:
-        problem = _copy(shell, *argv[2:])
-        streams.err(f"{problem}\n" if problem else "")
-        return 1 if problem else 0
-    if argv[1:2] == ["ps"]:
+    verb = argv[1] if len(argv) > 1 else ""
+    if verb == "exec":
+        return await _docker_exec(shell, _skip_options(argv[2:], ("-e", "-u", "-w")), streams)
+    if verb == "ps":
         streams.out("NAMES\n" + "".join(f"{name}\n" for name in CONTAINERS))
-    elif argv[1:2] != ["images"]:
-        streams.err(f"docker {' '.join(argv[1:2])}: this command is not simulated\n")
+        return 0
+    if verb == "images":
+        return 0
+    problem = f"docker {verb}: this command is not simulated"
+    if verb == "cp" and len(argv) == 4:
+        problem = _copy(shell, *argv[2:])
+    if problem:
+        streams.err(f"{problem}\n")
         return 1
     return 0
+
+
+async def _docker_exec(shell: Shell, words: list[str], streams: Streams) -> int:
+    container = words[0] if words else ""
+    if len(words) < 2 or container not in CONTAINERS:
+        streams.err(f"Error response from daemon: No such container: {container}\n")
+        return 1
+    return await shell.child(ROOT).execute(words[1:], streams)
 
 
 def _copy(shell: Shell, source: str, target: str) -> str:
@@ -235,24 +253,35 @@ def _copy(shell: Shell, source: str, target: str) -> str:
     ends: list[str] = []
     for end in (source, target):
         name, colon, path = end.partition(":")
-        if colon and name not in CONTAINERS:
-            return f"Error response from daemon: No such container: {name}"
-        ends.append(in_container(canonical(path)) if colon else canonical(end, shell.cwd))
-    files = shell.device.files
-    if files.is_directory(ends[1]) or target.endswith(":/tmp"):
-        ends[1] = posixpath.join(ends[1], posixpath.basename(ends[0]))
-    if ":" in target and posixpath.dirname(ends[1]) == in_container("/tmp"):  # noqa: S108  of the container
-        with contextlib.suppress(FileExistsError):
-            files.make_directory(posixpath.dirname(ends[1]), parents=True)
-    try:
-        files.write(ends[1], files.read(ends[0]), now=shell.device.clock.now())
-    except FileNotFoundError:
-        named, lost = (source, ends[0]) if not files.exists(ends[0]) else (target, ends[1])
-        container, colon, path = named.partition(":")
         if not colon:
-            return f"lstat {lost}: no such file or directory"
-        return f"Error response from daemon: Could not find the file {path} in container {container}"
+            ends.append(canonical(end, shell.cwd))
+        elif name in CONTAINERS:
+            ends.append(in_container(canonical(path)))
+        else:
+            return f"Error response from daemon: No such container: {name}"
+    from_path, to_path = ends
+    files = shell.device.files
+    if files.is_directory(to_path) or target.endswith(":/tmp"):
+        to_path = posixpath.join(to_path, posixpath.basename(from_path))
+    if ":" in target and posixpath.dirname(to_path) == in_container("/tmp"):  # noqa: S108  of the container
+        # The simulated container has no directories of its own until somebody copies into its /tmp.
+        with contextlib.suppress(FileExistsError):
+            files.make_directory(posixpath.dirname(to_path), parents=True)
+    try:
+        files.write(to_path, files.read(from_path), now=shell.device.clock.now())
+    except FileNotFoundError:
+        if not files.exists(from_path):
+            return _lost(source, from_path)
+        return _lost(target, to_path)
     return ""
+
+
+def _lost(end: str, path: str) -> str:
+    """Return what docker says of an end of ``cp`` that is not there."""
+    container, colon, inside = end.partition(":")
+    if not colon:
+        return f"lstat {path}: no such file or directory"
+    return f"Error response from daemon: Could not find the file {inside} in container {container}"
 
 
 CONTAINERS = ("snmp", "lldp", "pmon", "bgp", "syncd", "swss", "teamd", "database")

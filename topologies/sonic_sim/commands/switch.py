@@ -27,7 +27,9 @@ def railweave_switch(call: Call) -> Result:
 @program("python3", reads_stdin=lambda argv: True)
 def python3(call: Call) -> Result:
     """Run the program as it is sent to be installed; no other script is run."""
-    script = call.argv[call.argv.index("-c") + 1] if "-c" in call.argv[:-1] else ""
+    script = ""
+    if "-c" in call.argv[:-1]:
+        script = call.argv[call.argv.index("-c") + 1]
     if script != INSTALLER:
         return Result(1, err="SyntaxError: invalid syntax\n")
     try:
@@ -36,6 +38,7 @@ def python3(call: Call) -> Result:
         return Result(1, err=f"binascii.Error: {error}\n")
     if not sent.startswith(FIRST_LINE):
         return Result(1, err="SyntaxError: invalid syntax\n")
+    # The program reads its own file to install it, which a real switch has in a file descriptor.
     call.device.files.write(_SENT, sent, mode=0o600, now=call.device.clock.now())
     try:
         return _run(call, SimulatedHost(call.device, _SENT), call.argv[call.argv.index(script) + 1 :])
@@ -44,6 +47,7 @@ def python3(call: Call) -> Result:
 
 
 def _run(call: Call, host: SimulatedHost, words: list[str]) -> Result:
-    status, told = main.run(host, words, call.stdin.encode)
-    wrong = status == main.EXIT_USAGE
-    return Result(status, out="" if wrong else told, err=told if wrong else "", seconds=host.switch_s)
+    status, text = main.run(host, words, call.stdin.encode)
+    if status == main.EXIT_USAGE:
+        return Result(status, err=text, seconds=host.switch_s)
+    return Result(status, out=text, seconds=host.switch_s)

@@ -7,7 +7,7 @@ from sonic_sim.shell.programs import Call, Result, always, program
 
 
 def _number(call: Call, default: int) -> tuple[str, int, list[str]]:
-    """Return (kind, count, files) of ``head`` and ``tail``."""
+    """Return (kind, count, files) of ``head`` and ``tail``; the kind is ``-n`` for lines or ``-c`` for bytes."""
     kind = "-n"
     count = default
     names = []
@@ -17,6 +17,7 @@ def _number(call: Call, default: int) -> tuple[str, int, list[str]]:
             kind = word
             count = int(next(rest, "0"))
         elif re.fullmatch(r"-[nc]?\d+", word):
+            # ``-20`` is the old form of ``-n 20``, which engineers still type.
             kind = "-c" if word[1] == "c" else "-n"
             count = int(word.lstrip("-nc"))
         else:
@@ -41,7 +42,11 @@ def head(call: Call) -> Result:
     """Print the beginning."""
     kind, count, names = _number(call, 10)
     text, failed = _input(call, names)
-    return failed or Result(out=text[:count] if kind == "-c" else "".join(text.splitlines(keepends=True)[:count]))
+    if failed:
+        return failed
+    if kind == "-c":
+        return Result(out=text[:count])
+    return Result(out="".join(text.splitlines(keepends=True)[:count]))
 
 
 @program("tail", reads_stdin=lambda argv: not _names(argv))
@@ -49,7 +54,11 @@ def tail(call: Call) -> Result:
     """Print the end."""
     kind, count, names = _number(call, 10)
     text, failed = _input(call, names)
-    return failed or Result(out=text[-count:] if kind == "-c" else "".join(text.splitlines(keepends=True)[-count:]))
+    if failed:
+        return failed
+    if kind == "-c":
+        return Result(out=text[-count:])
+    return Result(out="".join(text.splitlines(keepends=True)[-count:]))
 
 
 def _names(argv: list[str]) -> list[str]:
@@ -78,8 +87,11 @@ def grep(call: Call) -> Result:
         return Result(2, err="Usage: grep [OPTION]... PATTERNS [FILE]...\n")
     text, failed = _input(call, words[1:])
     if failed:
+        # 2 is an error; 1 says that no line matched.
         return Result(2, err=failed.err)
-    source = re.escape(words[0]) if "F" in flags else words[0].replace(r"\|", "|")
+    source = words[0].replace(r"\|", "|")
+    if "F" in flags:
+        source = re.escape(words[0])
     pattern = re.compile(source, re.IGNORECASE if "i" in flags else 0)
     lines = [line for line in text.splitlines() if bool(pattern.search(line)) != ("v" in flags)]
     status = 0 if lines else 1
@@ -88,7 +100,7 @@ def grep(call: Call) -> Result:
     if "c" in flags:
         return Result(status, out=f"{len(lines)}\n")
     if "o" in flags:
-        lines = [found.group() for line in lines for found in pattern.finditer(line)]
+        lines = [match.group() for line in lines for match in pattern.finditer(line)]
     return Result(status, out="".join(line + "\n" for line in lines))
 
 
@@ -105,16 +117,17 @@ _SED = re.compile(
 def sed(call: Call) -> Result:
     """Substitute in each line: ``sed [-n] [-E] [-i] s/OLD/NEW/[g][p]``."""
     script, *names = _operands(call.argv) or [""]
-    found = _SED.fullmatch(script)
-    if found is None:
+    command = _SED.fullmatch(script)
+    if command is None:
         return Result(1, err=f"sed: -e expression #1: the simulator only substitutes, not '{script}'\n")
+    in_place = "-i" in call.argv
     printed = ""
-    for group in [[name] for name in names] if "-i" in call.argv else [names]:
+    for group in [[name] for name in names] if in_place else [names]:
         text, failed = _input(call, group)
         if failed:
             return failed
-        changed = _substituted(call, found, text)
-        if "-i" in call.argv and group:
+        changed = _substituted(call, command, text)
+        if in_place:
             path = call.path(group[0])
             call.device.files.write(path, changed.encode(), user=call.user, now=call.device.clock.now())
         else:
@@ -122,16 +135,22 @@ def sed(call: Call) -> Result:
     return Result(out=printed)
 
 
-def _substituted(call: Call, found: re.Match[str], text: str) -> str:
-    old = found["old"].replace("\\" + found["mark"], found["mark"])
+def _substituted(call: Call, command: re.Match[str], text: str) -> str:
+    old = command["old"].replace("\\" + command["mark"], command["mark"])
     if "-E" not in call.argv:
-        # in basic expressions the signs of repetition and grouping are those with a backslash
+        # In basic expressions the signs of repetition and grouping are those with a backslash.
         old = re.sub(r"\\?[(){}+?|]", lambda sign: sign[0][1:] or "\\" + sign[0], old)
-    new = re.sub(r"(?<!\\)&", r"\\g<0>", found["new"].replace("\\" + found["mark"], found["mark"]))
+    new = re.sub(r"(?<!\\)&", r"\\g<0>", command["new"].replace("\\" + command["mark"], command["mark"]))
+    prints_all = "-n" not in call.argv
+    prints_changed = "p" in command["flags"]
     out = ""
     for line in text.splitlines(keepends=True):
-        changed, count = re.subn(old, new, line, count=0 if "g" in found["flags"] else 1)
-        out += changed * (("-n" not in call.argv) + ("p" in found["flags"] and count > 0))
+        changed, count = re.subn(old, new, line, count=0 if "g" in command["flags"] else 1)
+        if prints_all:
+            out += changed
+        if prints_changed and count:
+            # Without -n a line that ``p`` prints comes twice, as from sed.
+            out += changed
     return out
 
 
@@ -150,8 +169,12 @@ def wc(call: Call) -> Result:
 def sort(call: Call) -> Result:
     """Sort lines."""
     text, failed = _input(call, _names(call.argv))
+    if failed:
+        return failed
     lines = sorted(text.splitlines(), reverse="-r" in call.argv)
-    return failed or Result(out="".join(line + "\n" for line in (dict.fromkeys(lines) if "-u" in call.argv else lines)))
+    if "-u" in call.argv:
+        lines = list(dict.fromkeys(lines))
+    return Result(out="".join(line + "\n" for line in lines))
 
 
 @program("more", "less", reads_stdin=always)

@@ -11,6 +11,7 @@ from sonic_sim.shell.programs import Call, Result, program
 STATE = "BGP_DEVICE_GLOBAL|STATE"
 _NOT_ROOT = "Root priveleges are needed for this operation\n"
 _SAVE = "Please execute 'sudo config save' to preserve System mode in {} after reboot or config reload\n"
+# TSC counts what the ports carry over so many seconds.
 _SAMPLE_S = 5.0
 
 
@@ -32,17 +33,18 @@ def tsc(call: Call) -> Result:
     """Say the mode by FRR's route-maps, and what the ports carry (``no-stats`` leaves that out)."""
     if call.user != ROOT:
         return Result(1, out=_NOT_ROOT)
-    told = f"System Mode: {system_mode(call.device.frr.show())}\n"
+    mode = f"System Mode: {system_mode(call.device.frr.show())}\n"
     if call.argv[1:2] == ["no-stats"]:
-        return Result(out=told)
+        return Result(out=mode)
     counters = portstat(Call(call.device, ["portstat"], user=call.user))
-    return Result(counters.exit, out=told + counters.out, err=counters.err, seconds=_SAMPLE_S)
+    return Result(counters.exit, out=mode + counters.out, err=counters.err, seconds=_SAMPLE_S)
 
 
 def _set(call: Call, wanted: str, done: str, already: str, kept: str) -> Result:
     if call.user != ROOT:
         return Result(1, out=_NOT_ROOT)
-    same = call.device.db.get(STATE).get("tsa_enabled", "") == wanted
-    if not same:
+    text = already
+    if call.device.db.get(STATE).get("tsa_enabled", "") != wanted:
         call.device.db.set_fields(STATE, {"tsa_enabled": wanted})
-    return Result(out=f"{already if same else done}\n{_SAVE.format(kept)}", seconds=1.0)
+        text = done
+    return Result(out=f"{text}\n{_SAVE.format(kept)}", seconds=1.0)

@@ -92,28 +92,35 @@ def _commands(device: Device, commands: list[str]) -> Result:
     out = ""
     for command in [part for text in commands for part in text.split("\n") if part.strip()]:
         words = " ".join(command.split())
-        if editor is None and words in ("configure terminal", "conf t", "configure", "config t"):
-            editor = Editor(device.frr.root)
-            continue
-        if editor is not None and not words.startswith(("do ", "end")):
-            remember_timers(device, words)
-            try:
-                editor.line(words)
-            except RefusedLineError as refusal:
-                device.frr.changed()
-                return Result(1, out=out + refusal.of_prompt(words))
-            device.frr.changed()
-            out += "".join(f"{note}\n" for note in editor.notes)
-            editor.notes.clear()
-            continue
         if words == "end":
             editor = None
-            continue
-        done = _exec(device, words.removeprefix("do "))
-        out += done.out
-        if done.exit:
-            return Result(done.exit, out=out, err=done.err)
+        elif editor is None and words in ("configure terminal", "conf t", "configure", "config t"):
+            editor = Editor(device.frr.root)
+        elif editor is not None and not words.startswith("do "):
+            refusal = _edit(device, editor, words)
+            if refusal is not None:
+                return Result(1, out=out + refusal)
+            out += "".join(f"{note}\n" for note in editor.notes)
+            editor.notes.clear()
+        else:
+            done = _exec(device, words.removeprefix("do "))
+            out += done.out
+            if done.exit:
+                return Result(done.exit, out=out, err=done.err)
     return Result(out=out)
+
+
+def _edit(device: Device, editor: Editor, words: str) -> str | None:
+    """Apply a configuration line; return what FRR says if it refuses it."""
+    # Open sessions keep the timers that they agreed on, so these are noted before the line changes them.
+    remember_timers(device, words)
+    try:
+        editor.line(words)
+    except RefusedLineError as refusal:
+        return refusal.of_prompt(words)
+    finally:
+        device.frr.changed()
+    return None
 
 
 def _exec(device: Device, command: str) -> Result:
@@ -124,9 +131,9 @@ def _exec(device: Device, command: str) -> Result:
     if "bgpd" not in device.frr.up() and command.startswith(("show bgp", "show ip bgp")):
         return Result(1, err="bgpd is not running\n")
     if command.startswith("show"):
-        shown = view(device, command)
-        if shown is not None:
-            return Result(out=shown)
+        text = view(device, command)
+        if text is not None:
+            return Result(out=text)
     if command.startswith(("clear bgp ", "clear ip bgp ")):
         return Result(out=clear_sessions(device, command.partition("bgp ")[2].split()))
     return Result(1, out=f"% Unknown command: {command}\n")
@@ -137,7 +144,9 @@ def _write(device: Device) -> Result:
     files = device.files
     setting = files.read(VTYSH_CONF) if files.exists(VTYSH_CONF) else b""
     one_file = not setting.startswith(b"no ") and (bool(setting) or files.exists(FRR_FILE))
-    note = "Note: this version of vtysh never writes vtysh.conf\n" + (_WITHOUT_WATCHFRR if one_file else "")
+    note = "Note: this version of vtysh never writes vtysh.conf\n"
+    if one_file:
+        note += _WITHOUT_WATCHFRR
     note += "Building Configuration...\n"
     if device.faults.strike(FaultKind.REFUSE_COMMIT, "write memory") is not None:
         return Result(1, out=note, err=f"Can't open configuration file {FRR_FILE}: Read-only file system\n")
@@ -145,7 +154,7 @@ def _write(device: Device) -> Result:
         files.write(FRR_FILE, device.frr.text().encode(), now=device.clock.now(), mode=0o640)
         files.files[FRR_FILE].owner = "frr"
         return Result(out=note + "Integrated configuration saved to /etc/frr/frr.conf\n[OK]\n")
-    texts = "".join(f"Configuration saved to /etc/frr/{name}.conf\n" for name in ("zebra", "bgpd", "staticd"))
     for name in ("zebra", "bgpd", "staticd"):
         files.write(f"/etc/sonic/frr/{name}.conf", device.frr.text().encode(), now=device.clock.now())
-    return Result(out=note + texts)
+        note += f"Configuration saved to /etc/frr/{name}.conf\n"
+    return Result(out=note)

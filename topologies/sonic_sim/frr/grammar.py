@@ -15,7 +15,7 @@ BGP_AF = "bgp-af"
 ROUTE_MAP = "route-map"
 INTERFACE = "interface"
 VRF = "vrf"
-LINE_VTY = "line-vty"  # fmt: skip
+LINE_VTY = "line-vty"
 
 NODE_NUMBERS = {CONFIG: 4, INTERFACE: 17, BGP: 25, BGP_AF: 28, ROUTE_MAP: 59}
 """FRR's numbers of its nodes, as its messages show them (8.4.4, measured)."""

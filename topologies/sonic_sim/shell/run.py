@@ -10,7 +10,7 @@ from typing import Any
 
 from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
-from sonic_sim.files import ROOT, canonical, words_of
+from sonic_sim.files import canonical, home_of, words_of
 from sonic_sim.shell.programs import Call, OpenFile, Result, Wait, find_command
 from sonic_sim.shell.streams import Captured, Streams, TextStdin
 from sonic_sim.shell.syntax import DESCRIPTORS, Compound, Pipeline, ShellSyntaxError, Simple, Word, parse
@@ -42,6 +42,7 @@ class Shell:
         inner = Shell(self.device, user or self.user, self.cwd, self.terminal, dict(self.variables))
         inner.tasks = self.tasks
         inner.when_done = self.when_done
+        # A copy: what a subshell opens or closes stays as it is out here.
         inner.opened = dict(self.opened)
         return inner
 
@@ -57,7 +58,8 @@ class Shell:
 
     async def _list(self, pipelines: list[Pipeline], streams: Streams) -> int:
         for pipeline in pipelines:
-            if (pipeline.join == "&&" and self.status != 0) or (pipeline.join == "||" and self.status == 0):
+            skipped = pipeline.join == "&&" and self.status != 0
+            if skipped or (pipeline.join == "||" and self.status == 0):
                 continue
             if pipeline.background:
                 self.start(pipeline)
@@ -85,6 +87,7 @@ class Shell:
     async def _pipeline(self, pipeline: Pipeline, streams: Streams) -> int:
         stdin = streams.stdin
         statuses = []
+        # One after the other, each with the whole output of the one before: no command here reads without end.
         for command in pipeline.commands[:-1]:
             captured = Captured(stdin)
             captured.streams.err = streams.err
@@ -99,24 +102,35 @@ class Shell:
         before = dict(self.opened)
         redirected, finish = await self._redirect(command.redirections, streams)
         argv: list[str] = []
+        status = 0
         try:
             if redirected is None:
                 return 1
             if isinstance(command, Compound):
                 status = await self._compound(command, redirected)
             else:
-                argv = [text for word in command.words for text in await self._expand(word)]
-                status = await self.execute(argv, redirected) if argv else 0
+                argv = await self._words(command.words)
+                if argv:
+                    status = await self.execute(argv, redirected)
             finish()
         finally:
-            if argv != ["exec"]:  # whose redirections are the shell's from then on
+            # The redirections of ``exec`` without a command are the shell's from then on.
+            if argv != ["exec"]:
                 self._close_all_but(before)
         return status
 
+    async def _words(self, words: list[Word]) -> list[str]:
+        """Return what the words of a command expand to."""
+        expanded: list[str] = []
+        for word in words:
+            expanded += await self._expand(word)
+        return expanded
+
     def _close_all_but(self, kept: dict[str, OpenFile]) -> None:
-        for number, one in self.opened.items():
-            if kept.get(number) is not one and one.holder is not None:
-                self.device.locks.release(one.holder)
+        for number, file in self.opened.items():
+            # A lock taken by ``flock NUMBER`` ends as its file is closed.
+            if kept.get(number) is not file and file.holder is not None:
+                self.device.locks.release(file.holder)
         self.opened = kept
 
     async def _compound(self, command: Compound, streams: Streams) -> int:
@@ -124,20 +138,26 @@ class Shell:
             return await self.child()._list(command.bodies[0], streams)
         if command.kind == "for":
             status = 0
-            for text in [text for word in command.words for text in await self._expand(word)]:
+            for text in await self._words(command.words):
                 self.variables[command.name] = text
                 status = await self._list(command.bodies[0], streams)
             return status
         condition, *branches = command.bodies
-        place = 0 if await self._list(condition, streams) == 0 else 1
-        return await self._list(branches[place], streams) if place < len(branches) else 0
+        if await self._list(condition, streams) == 0:
+            return await self._list(branches[0], streams)
+        if len(branches) > 1:
+            return await self._list(branches[1], streams)
+        return 0
 
     async def execute(self, argv: list[str], streams: Streams) -> int:
         """Run one command by its words."""
-        if "=" in argv[0] and argv[0].split("=")[0].isidentifier():
-            name, _, value = argv[0].partition("=")
+        name, equals, value = argv[0].partition("=")
+        if equals and name.isidentifier():
+            # Unlike in bash a variable before a command stays: nobody here relies on its end.
             self.variables[name] = value
-            return await self.execute(argv[1:], streams) if len(argv) > 1 else 0
+            if len(argv) == 1:
+                return 0
+            return await self.execute(argv[1:], streams)
         if argv[0] == "export":
             pairs = (word.partition("=") for word in argv[1:] if "=" in word)
             self.variables.update((name, value) for name, _, value in pairs)
@@ -152,8 +172,7 @@ class Shell:
         call = Call(self.device, argv, stdin, self.user, self.cwd, terminal, self.variables)
         if command.handler is None:
             return 126
-        result = command.handler(call)
-        return await self._finish(result, streams)
+        return await self._finish(command.handler(call), streams)
 
     async def _finish(self, result: Result, streams: Streams) -> int:
         if result.cwd is not None:
@@ -166,7 +185,9 @@ class Shell:
         if result.out:
             streams.out(result.out)
         if result.err:
-            (streams.out if streams.terminal else streams.err)(result.err)
+            # On a terminal both streams are one, in the order in which they are written.
+            write = streams.out if streams.terminal else streams.err
+            write(result.err)
         self.device.react()
         return result.exit
 
@@ -181,24 +202,31 @@ class Shell:
     async def _expand(self, word: Word) -> list[str]:
         """Return the words that a word becomes: a substituted command and a pattern of names may make several."""
         text = ""
-        pattern = False
+        has_pattern = False
         for part, quote in word.parts:
             if quote in ("$", '$"'):
-                captured = Captured()
-                await self.child().run_line(part, captured.streams)
-                printed = captured.stdout.rstrip("\n")
+                printed = await self._substituted(part)
                 text += printed if quote == '$"' else " ".join(printed.split())
                 continue
+            expanded = part
             if quote != "'":
-                part = _VARIABLE.sub(self._value, part)  # noqa: PLW2901  a part expands into itself
+                expanded = _VARIABLE.sub(self._value, part)
             if quote == "":
-                pattern = pattern or any(char in part for char in "*?[")
-                if not text and (part == "~" or part.startswith("~/")):
-                    part = self._home() + part[1:]  # noqa: PLW2901
-            text += part
+                has_pattern = has_pattern or any(char in expanded for char in "*?[")
+                if not text and (expanded == "~" or expanded.startswith("~/")):
+                    expanded = home_of(self.user) + expanded[1:]
+            text += expanded
+        # Only a substitution that is a word of its own is split into several.
         if len(word.parts) == 1 and word.parts[0][1] == "$":
             return text.split()
-        return (self._names(text) if pattern else []) or [text]
+        names = self._names(text) if has_pattern else []
+        # A pattern that no name matches stands for itself.
+        return names or [text]
+
+    async def _substituted(self, line: str) -> str:
+        captured = Captured()
+        await self.child().run_line(line, captured.streams)
+        return captured.stdout.rstrip("\n")
 
     def _value(self, match: re.Match[str]) -> str:
         name = match.group(1).strip("{}")
@@ -206,13 +234,12 @@ class Shell:
             return str(self.status)
         name, bracket, place = name.partition("[")
         if bracket:
+            # Of arrays there is PIPESTATUS alone.
             values = self.variables.get(name, "").split()
-            return values[int(place[:-1])] if int(place[:-1]) < len(values) else ""
-        fixed = {"HOME": self._home(), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
+            number = int(place[:-1])
+            return values[number] if number < len(values) else ""
+        fixed = {"HOME": home_of(self.user), "USER": self.user, "PWD": self.cwd, "HOSTNAME": self.device.hostname}
         return self.variables.get(name, fixed.get(name, ""))
-
-    def _home(self) -> str:
-        return "/root" if self.user == ROOT else f"/home/{self.user}"
 
     def _names(self, text: str) -> list[str]:
         folder, last = posixpath.split(text)
@@ -225,9 +252,12 @@ class Shell:
     def _prepared(self, path: str, operator: str) -> list[str]:
         """Return what a file that a redirection opens holds from then on. Raises OSError."""
         files = self.device.files
-        keeps = operator.endswith("<") or (operator.endswith(">>") and files.exists(path))
-        texts = [files.read(path, self.user).decode()] if keeps else []
-        if not operator.endswith("<"):
+        reads = operator.endswith("<")
+        texts = []
+        if reads or (operator.endswith(">>") and files.exists(path)):
+            texts.append(files.read(path, self.user).decode())
+        if not reads:
+            # As in a shell the file is there, and empty, before the command runs.
             files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
         return texts
 
@@ -243,12 +273,10 @@ class Shell:
             for path, texts in pending:
                 files.write(path, "".join(texts).encode(), user=self.user, now=self.device.clock.now())
 
+        # In their order: ``2>&1 >file`` and ``>file 2>&1`` differ.
         for operator, target in redirections:
             if target is None:
-                if operator == "2>&1":
-                    result.err = result.out
-                else:
-                    result.out = result.err
+                _join(result, operator)
                 continue
             path = canonical((await self._expand(target))[0], self.cwd)
             try:
@@ -261,14 +289,9 @@ class Shell:
                 return None, finish
             if operator in DESCRIPTORS:
                 self.opened[operator[0]] = OpenFile(path)
-                continue
-            pending.append((path, texts))
-            if operator.startswith("2"):
-                result.err = texts.append
             else:
-                result.out = texts.append
-                result.terminal = False
-                result.err = texts.append if operator == "&>" else result.err
+                pending.append((path, texts))
+                _send(result, operator, texts.append)
         return result, finish
 
 
@@ -289,3 +312,22 @@ async def run_command(shell: Shell, line: str, streams: Streams) -> int:
     finally:
         device.faults.halfway = False
     raise SessionDroppedError
+
+
+def _join(streams: Streams, operator: str) -> None:
+    """Let one of the streams go where the other one goes."""
+    if operator == "2>&1":
+        streams.err = streams.out
+    else:
+        streams.out = streams.err
+
+
+def _send(streams: Streams, operator: str, write: Callable[[str], None]) -> None:
+    """Let the stream of a redirection, or both, go into a file."""
+    if operator.startswith("2"):
+        streams.err = write
+        return
+    streams.out = write
+    streams.terminal = False
+    if operator == "&>":
+        streams.err = write

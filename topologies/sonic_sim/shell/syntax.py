@@ -26,8 +26,8 @@ _OPERATORS = (
     "\n",
 )
 _FIRST = frozenset(operator[0] for operator in _OPERATORS)
+# A character that stands for itself, and those after it that do so in any word: most of a line in one step.
 _PLAIN = re.compile(r".[^ \t\n'\"\\$#&<>;|()]*", re.DOTALL)
-"""A character that stands for itself, and those after it that do so in any word."""
 _REDIRECTIONS = frozenset({*DESCRIPTORS, "2>>", "2>", "1>", "&>", ">>", ">", "<"})
 _JOINS = frozenset({"2>&1", ">&2", "1>&2"})
 _RESERVED = frozenset({"for", "in", "do", "done", "if", "then", "else", "fi"})
@@ -49,7 +49,11 @@ class Word:
 
     def reserved(self) -> str:
         """Return the word of the shell's grammar that it is, empty where it is none."""
-        return self.raw() if len(self.parts) == 1 and self.parts[0][1] == "" and self.raw() in _RESERVED else ""
+        # A quoted word is never one.
+        is_plain = len(self.parts) == 1 and self.parts[0][1] == ""
+        if is_plain and self.raw() in _RESERVED:
+            return self.raw()
+        return ""
 
 
 @dataclass(slots=True)
@@ -119,7 +123,10 @@ def _tokens(line: str) -> list[Word | str]:
 
 
 def _operator(line: str, position: int, inside_word: bool) -> str:
-    for operator in _OPERATORS if line[position] in _FIRST else ():
+    if line[position] not in _FIRST:
+        return ""
+    for operator in _OPERATORS:
+        # ``a2>file`` redirects standard output: a number counts only at the beginning of a word.
         if line.startswith(operator, position) and not (inside_word and operator[0].isdigit()):
             return operator
     return ""
@@ -149,6 +156,7 @@ def _quoted(line: str, start: int, parts: list[tuple[str, str]]) -> int:
             text = ""
             position = _substitution(line, position, parts, '$"')
             continue
+        # Inside double quotes a backslash stands for itself before anything but these (POSIX 2.2.3).
         if quote == '"' and line[position] == "\\" and line[position + 1 : position + 2] in ('"', "\\", "$", "`"):
             position += 1
         text += line[position]
@@ -176,8 +184,10 @@ def _unclosed(mark: str) -> ShellSyntaxError:
     return ShellSyntaxError(f"bash: -c: line 1: unexpected EOF while looking for matching `{mark}'")
 
 
-def _unexpected(found: Word | str) -> ShellSyntaxError:
-    text = found.raw() if isinstance(found, Word) else "newline" if found == "\n" else found
+def _unexpected(token: Word | str) -> ShellSyntaxError:
+    text = token.raw() if isinstance(token, Word) else token
+    if text == "\n":
+        text = "newline"
     return ShellSyntaxError(f"bash: -c: line 1: syntax error near unexpected token `{text}'")
 
 
@@ -188,8 +198,9 @@ class _Parser:
         self.tokens = tokens
 
     def _reserved(self) -> str:
-        first = self.tokens[0] if self.tokens else ""
-        return first.reserved() if isinstance(first, Word) else ""
+        if self.tokens and isinstance(self.tokens[0], Word):
+            return self.tokens[0].reserved()
+        return ""
 
     def _expect(self, wanted: str) -> None:
         if not self.tokens:
@@ -222,14 +233,15 @@ class _Parser:
     def _command(self) -> Simple | Compound:
         if not self.tokens:
             raise ShellSyntaxError("bash: -c: line 2: syntax error: unexpected end of file")
-        made = self._compound()
-        result = made or Simple()
+        result: Simple | Compound = self._compound() or Simple()
         while self.tokens:
             token = self.tokens[0]
             if isinstance(token, Word) and isinstance(result, Simple):
                 result.words.append(token)
-            elif isinstance(token, str) and token in _JOINS | _REDIRECTIONS:
-                result.redirections.append((token, self._target() if token in _REDIRECTIONS else None))
+            elif isinstance(token, str) and token in _JOINS:
+                result.redirections.append((token, None))
+            elif isinstance(token, str) and token in _REDIRECTIONS:
+                result.redirections.append((token, self._target()))
             else:
                 break
             self.tokens.pop(0)

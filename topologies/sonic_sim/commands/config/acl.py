@@ -32,23 +32,38 @@ def add_table(
 
 def _ports(run: Run, text: str | None) -> list[str]:
     """Return the ports that a table is bound to. Raises ValueError."""
-    db = run.db
-    members = [key.partition("|") for key in db.table("PORTCHANNEL_MEMBER")]
-    bound = {channel for channel, _, _ in members} | (set(db.table("PORT")) - {port for _, _, port in members})
+    bindable = _bindable(run)
     if text is None:
-        return sorted(bound)
+        return sorted(bindable)
     if not text:
         raise ValueError("Cannot bind empty list of ports")
     ports: list[str] = []
     for name in text.split(","):
-        inside = [key.partition("|")[2] for key in db.table("VLAN_MEMBER") if key.partition("|")[0] == name]
-        if f"VLAN|{name}" in db.rows and not inside:
-            raise ValueError(f"Cannot bind empty VLAN {name}")
-        ports += inside if f"VLAN|{name}" in db.rows else [name]
-    unknown = next((port for port in ports if port not in bound), None)
-    if unknown:
-        raise ValueError(f"Cannot bind ACL to specified port {unknown}")
+        ports += _members(run, name) if f"VLAN|{name}" in run.db.rows else [name]
+    for port in ports:
+        if port not in bindable:
+            raise ValueError(f"Cannot bind ACL to specified port {port}")
     return list(dict.fromkeys(ports))
+
+
+def _bindable(run: Run) -> set[str]:
+    """Return what a table can be bound to: port channels, and the ports that are members of none."""
+    channels = set()
+    members = set()
+    for key in run.db.table("PORTCHANNEL_MEMBER"):
+        channel, _, port = key.partition("|")
+        channels.add(channel)
+        members.add(port)
+    return channels | (set(run.db.table("PORT")) - members)
+
+
+def _members(run: Run, vlan: str) -> list[str]:
+    """Return the members of a VLAN, which stands for them. Raises ValueError for one without any."""
+    keys = (key.partition("|") for key in run.db.table("VLAN_MEMBER"))
+    ports = [port for name, _, port in keys if name == vlan]
+    if not ports:
+        raise ValueError(f"Cannot bind empty VLAN {vlan}")
+    return ports
 
 
 remove = acl.branch("remove", "Remove ACL configuration.")

@@ -41,19 +41,23 @@ def startup_all(run: Run, verbose: bool) -> None:
 
 
 def _set(run: Run, addresses: list[str], status: str) -> None:
+    verb = "Starting" if status == "up" else "Shutting"
     for address in addresses:
+        # ConfigDBConnector returns a key of several parts as a tuple, which the program prints as it is.
         shown = tuple(address.split("|")) if "|" in address else address
-        run.say(f"{'Starting' if status == 'up' else 'Shutting'} {status} BGP session with neighbor {shown}...")
+        run.say(f"{verb} {status} BGP session with neighbor {shown}...")
         run.db.set_fields(f"BGP_NEIGHBOR|{address}", {"admin_status": status})
 
 
-def _found(run: Run, text: str, name: str) -> list[str]:
+def _addresses_of(run: Run, text: str, name: str) -> list[str]:
     """Return the addresses of a neighbor, given as an address or by its name."""
     rows = run.db.table("BGP_NEIGHBOR")
-    found = [text.lower()] if text.lower() in rows else [key for key in sorted(rows) if rows[key].get("name") == name]
-    if not found:
+    if text.lower() in rows:
+        return [text.lower()]
+    addresses = [key for key in sorted(rows) if rows[key].get("name") == name]
+    if not addresses:
         run.fail(f"Could not locate neighbor '{text}'")
-    return found
+    return addresses
 
 
 @shutdown.leaf(
@@ -65,12 +69,12 @@ User can specify either internal or external BGP neighbor to shutdown
     _verbose,
 )
 def shutdown_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(run, _found(run, ipaddr_or_hostname, ipaddr_or_hostname), "down")
+    _set(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "down")
 
 
 @startup.leaf("neighbor", "", _neighbor, _verbose)
 def startup_neighbor(run: Run, ipaddr_or_hostname: str, verbose: bool) -> None:
-    _set(run, _found(run, ipaddr_or_hostname, ipaddr_or_hostname), "up")
+    _set(run, _addresses_of(run, ipaddr_or_hostname, ipaddr_or_hostname), "up")
 
 
 remove = bgp.branch("remove", "Remove BGP neighbor configuration from the device")
@@ -84,7 +88,8 @@ User can specify either internal or external BGP neighbor to remove
     argument("neighbor_ip_or_hostname", metavar="<neighbor_ip_or_hostname>"),
 )
 def remove_neighbor(run: Run, neighbor_ip_or_hostname: str) -> None:
-    for address in _found(run, neighbor_ip_or_hostname, neighbor_ip_or_hostname.upper()):
+    # Removal alone looks for the name in capitals (config/main.py _remove_bgp_neighbor_config).
+    for address in _addresses_of(run, neighbor_ip_or_hostname, neighbor_ip_or_hostname.upper()):
         run.db.delete(f"BGP_NEIGHBOR|{address}")
         run.say(f"Removed configuration of BGP neighbor {address}")
 

@@ -16,8 +16,8 @@ from sonic_sim.yang.check import Checker, translation_notes
 from sonic_sim.yang.rows import Value, YangError
 
 Document = dict[str, Any]
+# What is written for a field that goes: the program writes Python's None as text.
 _GONE = "None"
-"""What is written for a field that goes: the program writes Python's None."""
 _ASIC_S = 60
 
 
@@ -64,32 +64,35 @@ def breakout(
 def _ports(run: Run, name: str, mode: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Return the ports that go and the rows that come."""
     modes = run.db.table("BREAKOUT_CFG")
-    known = cages(run.device.spec)
+    parents = cages(run.device.spec)
     errors = {
         "BREAKOUT_CFG table is NOT present in CONFIG DB": not modes,
         f"{name} interface is NOT present in BREAKOUT_CFG table of CONFIG DB": name not in modes,
-        f"{name} is not a Parent port. So, Breakout Mode is not available on this port": name not in known,
-        f"Target mode {mode} is not available for the port {name}": name in known and mode not in known[name].modes,
+        f"{name} is not a Parent port. So, Breakout Mode is not available on this port": name not in parents,
+        f"Target mode {mode} is not available for the port {name}": name in parents and mode not in parents[name].modes,
         f"{name} is not in port_dict": f"PORT|{name}" not in run.db.rows,
     }
-    error = next((text for text, wrong in errors.items() if wrong), "")
-    if error:
-        run.say(f"[ERROR] {error}")
-        raise click.Abort
+    for text, is_wrong in errors.items():
+        if is_wrong:
+            run.say(f"[ERROR] {text}")
+            raise click.Abort
     current = modes[name]["brkout_mode"]
     run.say(f"\nRunning Breakout Mode : {current} \nTarget Breakout Mode : {mode}")
     if current == mode:
         run.stop("[WARNING] No action will be taken as current and desired Breakout Mode are same.", 0)
-    old = known[name].children(current)
-    new = known[name].children(mode)
-    for what, rows in (("deleted", old), ("added", new)):
-        speeds = json.dumps({port: row["speed"] for port, row in rows.items()}, indent=4)
-        run.say(("\n" if what == "deleted" else "") + f"Ports to be {what} : \n {speeds}")
+    old = parents[name].children(current)
+    new = parents[name].children(mode)
+    run.say(f"\nPorts to be deleted : \n {_speeds(old)}")
+    run.say(f"Ports to be added : \n {_speeds(new)}")
     for port in old:
         if f"PORT|{port}" not in run.db.rows:
             run.say(f"[ERROR] Interface name {port} is invalid")
             raise click.Abort
     return list(old), new
+
+
+def _speeds(rows: dict[str, dict[str, str]]) -> str:
+    return json.dumps({port: row["speed"] for port, row in rows.items()}, indent=4)
 
 
 def _check(run: Run, checker: Checker, document: Document) -> None:

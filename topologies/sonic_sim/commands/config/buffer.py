@@ -44,6 +44,7 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
         chosen = values[ids] or ""
         _check_ids(run, table, interface_name, chosen, is_new)
         _check_profile(run, table, values[profile])
+        # Without a profile the buffer manager makes one: NULL asks for it.
         run.db.put(f"{table}|{interface_name}|{chosen}", {"profile": values[profile] or "NULL"})
         if table == "BUFFER_PG":
             _adjust_pfc(run, interface_name, chosen, add=True)
@@ -52,12 +53,14 @@ def _add_commands(group: Group, table: str, thing: str, what: str, profile: str,
               argument(profile, metavar=f"<{profile}>", required=needs_profile))  # fmt: skip
     for verb in ("add", "set"):
         group.leaf(verb, f"Set lossless {thing} for the interface", *params)(
-            lambda one, _is_new=verb == "add", **values: update(one, is_new=_is_new, **values)
+            lambda run, _is_new=verb == "add", **values: update(run, is_new=_is_new, **values)
         )
 
-    # SONiC leaves the bracket of the group's open
+    # SONiC leaves the bracket of the group's metavar open.
+    metavar = f"<{ids}" if table == "BUFFER_PG" else f"<{ids}>"
+
     @group.leaf("remove", f"Clear lossless {thing} for the interface", name_argument,
-                argument(ids, metavar=f"<{ids}{'' if table == 'BUFFER_PG' else '>'}", required=False))  # fmt: skip
+                argument(ids, metavar=metavar, required=False))  # fmt: skip
     def remove(run: Run, interface_name: str, **values: str | None) -> None:
         _remove(run, table, interface_name, values[ids])
 
@@ -68,23 +71,35 @@ def _check_port(run: Run, name: str) -> None:
 
 
 def _bounds(text: str) -> tuple[int, int] | None:
-    found = re.search(r"^([0-9]+)(-[0-9]+)?$", text)
-    return (int(found[1]), int((found[2] or f"-{found[1]}")[1:])) if found else None
+    """Return the first and the last number of ``3`` or ``3-4``, None for another text."""
+    numbers = re.search(r"^([0-9]+)(?:-([0-9]+))?$", text)
+    if numbers is None:
+        return None
+    first = int(numbers[1])
+    last = int(numbers[2] or first)
+    return first, last
 
 
 def _check_ids(run: Run, table: str, port: str, text: str, is_new: bool) -> None:
-    """Refuse numbers that the port does not have, and those that overlap others; SONiC takes 0 for none."""
-    thing, field = ("priority group", "max_priority_groups") if table == "BUFFER_PG" else ("queue", "max_queues")
+    """Refuse numbers that the port does not have, and those that overlap others."""
+    thing = "queue"
+    field = "max_queues"
+    if table == "BUFFER_PG":
+        thing = "priority group"
+        field = "max_priority_groups"
     key = f"{_MAXIMUM}|{port}"
     count = rows_of_database(run.device, STATE, key).get(key, {}).get(field, "")
     if not count.isdigit():
         run.fail(f"Unable to fetch {field} from {key} in STATE_DB")
     bounds = _bounds(text)
+    # SONiC takes 0 for a missing number, so group 0 cannot be configured.
     if bounds is None or 0 in bounds or bounds[1] < bounds[0] or bounds[1] >= int(count):
         run.fail(f"Buffer {thing} {text} is not valid.")
-    if not is_new and f"{table}|{port}|{text}" not in run.db.rows:
-        run.fail(f"Buffer {thing} {text} doesn't exist")
-    for other in sorted(run.db.table(table)) if is_new else ():
+    if not is_new:
+        if f"{table}|{port}|{text}" not in run.db.rows:
+            run.fail(f"Buffer {thing} {text} doesn't exist")
+        return
+    for other in sorted(run.db.table(table)):
         name, _, held = other.partition("|")
         taken = _bounds(held)
         if name == port and taken is not None and taken[1] >= bounds[0] and taken[0] <= bounds[1]:
@@ -108,13 +123,16 @@ def _check_profile(run: Run, table: str, name: str | None) -> None:
 
 
 def _adjust_pfc(run: Run, port: str, ids: str | None, *, add: bool) -> None:
-    """Let the port's PFC follow its groups: from the first digit of the numbers to the last."""
+    """Let the port's PFC follow its groups."""
     key = f"PORT_QOS_MAP|{port}"
     row = run.db.get(key)
-    enabled = {int(one_priority) for one_priority in row.get("pfc_enable", "").split(",") if one_priority}
-    meant = set(range(int(ids[0]), int(ids[-1]) + 1)) if ids else enabled
-    after = sorted(enabled | meant if add else enabled - meant)
-    run.db.put(key, {**row, "pfc_enable": ",".join(map(str, after))})
+    enabled = {int(priority) for priority in row.get("pfc_enable", "").split(",") if priority}
+    meant = enabled
+    if ids:
+        # From the first digit of the text to the last, as config/main.py reads it.
+        meant = set(range(int(ids[0]), int(ids[-1]) + 1))
+    after = enabled | meant if add else enabled - meant
+    run.db.put(key, {**row, "pfc_enable": ",".join(map(str, sorted(after)))})
 
 
 def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
@@ -132,9 +150,12 @@ def _remove(run: Run, table: str, port: str, ids: str | None) -> None:
         if table == "BUFFER_PG":
             _adjust_pfc(run, port, ids, add=False)
         removed = True
-    if not removed:
-        thing = "lossless priority group" if table == "BUFFER_PG" else "queue"
-        run.fail(f"No specified {thing} {ids} found on port {port}" if ids else f"No {thing} found on port {port}")
+    if removed:
+        return
+    thing = "lossless priority group" if table == "BUFFER_PG" else "queue"
+    if ids:
+        run.fail(f"No specified {thing} {ids} found on port {port}")
+    run.fail(f"No {thing} found on port {port}")
 
 
 _add_commands(lossless, "BUFFER_PG", "PGs", "pg", "override_profile", needs_profile=False)
@@ -198,7 +219,7 @@ def _write_profile(run: Run, name: str, row: Hash, dynamic_th: str | None, pool:
 
 
 def _complete(run: Run, row: Hash, shared: bool) -> None:
-    """Add the sizes that follow from the others."""
+    """Add the sizes that follow from the others, in bytes."""
     if not row.get("xon"):
         run.fail("Xon is mandatory for non-dynamic profile")
     if not row.get("xoff"):
@@ -212,7 +233,11 @@ def _complete(run: Run, row: Hash, shared: bool) -> None:
             run.fail(f"The xoff must be greater than 0 while we got {xoff} {wrong}")
         row["xoff"] = str(xoff)
     if not row.get("size"):
-        row["size"] = row["xon"] if shared else str(int(row["xon"]) + int(row["xoff"]))
+        # With a shared headroom pool the room for xoff is not reserved in each group.
+        reserved = int(row["xon"])
+        if not shared:
+            reserved += int(row["xoff"])
+        row["size"] = str(reserved)
 
 
 def _default_threshold(run: Run) -> str:
@@ -259,5 +284,7 @@ def size(run: Run, size: int) -> None:
 
 def _set_or_take(run: Run, key: str, row: Hash, field: str, value: int) -> None:
     """Write a field, or take it away for 0."""
-    others = {name: held for name, held in row.items() if name != field}
-    run.db.put(key, {**row, field: str(value)} if value else others)
+    others = {name: text for name, text in row.items() if name != field}
+    if value:
+        others = {**row, field: str(value)}
+    run.db.put(key, others)

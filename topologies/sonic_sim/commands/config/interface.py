@@ -97,12 +97,13 @@ def ip_add(run: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
     if table == "VLAN_INTERFACE" and f"VLAN|{interface_name}" not in db.rows:
         run.fail(f"Error: {interface_name} does not exist. Vlan must be created before adding an IP address")
     if f"{table}|{interface_name}" not in db.rows:
+        # The row without an address makes the interface a routed one.
         db.put(f"{table}|{interface_name}", {})
     key = f"{table}|{interface_name}|{address}"
     if not secondary:
         db.put(key, {})
     elif table == "VLAN_INTERFACE":
-        if all("secondary" in db.get(one_key) for one_key in addresses_of(db, interface_name)):
+        if all("secondary" in db.get(other) for other in addresses_of(db, interface_name)):
             run.fail(f"Primary for the interface {interface_name} is not set, so skipping adding the interface")
         db.put(key, {"secondary": "true"})
 
@@ -110,6 +111,7 @@ def ip_add(run: Run, interface_name: str, ip_addr: str, gw: str | None, secondar
 def _check_routable(run: Run, name: str) -> None:
     """Refuse an interface that is a member of something."""
     db = run.db
+    # Only the port channel is an error for click; the other refusals end with 0.
     if vlans_of(db, name):
         run.stop(f"Interface {name} is a member of vlan\nAborting!", 0)
     if port_channel_of(db, name):
@@ -145,6 +147,7 @@ def ip_remove(run: Run, interface_name: str, ip_addr: str) -> None:
     held = addresses_of(db, interface_name)
     if set(held.values()) == {address}:
         _check_static_routes(run, interface_name)
+    # The command flushes the kernel's neighbors of the address, so it needs the interface there.
     if interface_name not in {link["ifname"] for link in kernel_interfaces(run.device)}:
         run.leave(f'Cannot find device "{interface_name}"')
     for key, value in held.items():
@@ -186,15 +189,17 @@ vrf = interface.branch("vrf", "Bind or unbind VRF")
 @vrf.leaf("bind", "Bind the interface to VRF", name_argument, argument("vrf_name", metavar="<vrf_name>"))
 def bind(run: Run, interface_name: str, vrf_name: str) -> None:
     db = run.db
+    field = "vrf_name"
     if vrf_name.startswith("Vnet_"):
+        field = "vnet_name"
         if f"VNET|{vrf_name}" not in db.rows:
             run.fail(f"VNET {vrf_name} does not exist!")
     elif not vrf_exists(db, vrf_name):
         run.fail(f"VRF {vrf_name} does not exist!")
-    field = "vnet_name" if vrf_name.startswith("Vnet_") else "vrf_name"
     key = f"{_table_of(run, interface_name)}|{interface_name}"
     if db.get(key).get(field) == vrf_name:
         return
+    # The kernel drops the addresses as the interface changes its VRF; SONiC does not add them again.
     remove_addresses(db, interface_name)
     db.put(key, {field: vrf_name})
     run.say(f"Interface {interface_name} IP disabled and address(es) removed due to binding VRF {vrf_name}.")
@@ -232,14 +237,14 @@ def disable_link_local(run: Run, interface_name: str) -> None:
 
 
 def set_link_local(db: ConfigDb, key: str, mode: str) -> None:
-    """Enable or disable IPv6 by link-local addresses alone on the interface of a row; one that then says nothing more
-    is removed."""
+    """Enable or disable IPv6 by link-local addresses alone on the interface of a row."""
     row = db.get(key)
     if row.get("ipv6_use_link_local_only", "disable") == mode:
         return
     if mode == "enable" or row.get("vrf_name") or addresses_of(db, key.partition("|")[2]):
         db.set_fields(key, {"ipv6_use_link_local_only": mode})
     else:
+        # A row that says nothing more would leave the interface routed.
         db.delete(key)
 
 
@@ -249,14 +254,18 @@ _LINK_LOCAL = {"Ethernet": "INTERFACE", "PortChannel": "PORTCHANNEL_INTERFACE", 
 def _link_local_key(run: Run, name: str) -> str:
     """Return the row of an interface that may carry IPv6 by itself."""
     db = run.db
-    table = next((kind for start, kind in _LINK_LOCAL.items() if name.startswith(start)), "")
+    table = ""
+    for start, table_of_kind in _LINK_LOCAL.items():
+        if name.startswith(start):
+            table = table_of_kind
     if not table:
         run.fail("'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan]")
-    known = f"VLAN_INTERFACE|{name}" in db.rows if table == "VLAN_INTERFACE" else is_interface(run, name)
-    if not known:
+    # A VLAN is there once it has an interface, the others by their own row.
+    exists = is_interface(run, name) if table != "VLAN_INTERFACE" else f"VLAN_INTERFACE|{name}" in db.rows
+    if not exists:
         run.fail(f"Interface name {name} is invalid. Please enter a valid interface name!!")
-    for held, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
-        if held:
+    for is_member, group in ((port_channel_of(db, name), "portchannel"), (vlans_of(db, name), "vlan")):
+        if is_member:
             run.fail(f"{name} is configured as a member of {group}. Cannot configure the IPv6 link local mode!")
     return f"{table}|{name}"
 
@@ -287,10 +296,12 @@ def priority(run: Run, interface_name: str, priority: str, status: str, namespac
     if key not in run.db.rows:
         run.say(f"Cannot find interface {interface_name}")
         return
-    enabled = {one_priority for one_priority in run.db.get(key).get("pfc_enable", "").split(",") if one_priority}
-    if (priority in enabled) == (status == "on"):
-        state = "has already been enabled" if status == "on" else "is not enabled"
-        run.say(f"Priority {priority} {state} on {interface_name}")
+    enabled = {number for number in run.db.get(key).get("pfc_enable", "").split(",") if number}
+    if status == "on" and priority in enabled:
+        run.say(f"Priority {priority} has already been enabled on {interface_name}")
+        return
+    if status == "off" and priority not in enabled:
+        run.say(f"Priority {priority} is not enabled on {interface_name}")
         return
     enabled ^= {priority}
     run.db.set_fields(key, {"pfc_enable": ",".join(sorted(enabled))})

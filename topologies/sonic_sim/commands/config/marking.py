@@ -29,9 +29,13 @@ def _threshold(short: str, field: str) -> click.Option:
     option("--namespace", "-n", type=Choice([""]), show_default=True, help="Namespace name or all"),
 )  # fmt: skip
 def ecn(run: Run, profile: str, verbose: bool, namespace: str | None, **values: int | None) -> None:
-    given = ((f"-{short}", str(values[short])) for short in FIELDS if values[short] is not None)
-    words = ["ecnconfig", "-p", profile, *(word for pair in given for word in pair)]
-    _pass_on(run, run_ecnconfig, words + (["-vv"] if verbose else []) + _asic(namespace), verbose)
+    words = ["ecnconfig", "-p", profile]
+    for short in FIELDS:
+        if values[short] is not None:
+            words += [f"-{short}", str(values[short])]
+    if verbose:
+        words.append("-vv")
+    _pass_on(run, run_ecnconfig, words + _asic(namespace), verbose)
 
 
 @config.leaf(
@@ -44,13 +48,15 @@ def ecn(run: Run, profile: str, verbose: bool, namespace: str | None, **values: 
     option("--namespace", "-n", help="Namespace name or all"),
 )  # fmt: skip
 def mmu(run: Run, p: str, verbose: bool, namespace: str | None, **values: int | str | None) -> None:
-    words = [word for name in "ast" if (value := values[name]) is not None for word in (f"-{name}", str(value))]
-    _pass_on(
-        run,
-        run_mmuconfig,
-        ["mmuconfig", "-p", p, *words, *_asic(namespace), *(["-vv"] if verbose else [])],
-        verbose=False,
-    )
+    words = ["mmuconfig", "-p", p]
+    for name in "ast":
+        if values[name] is not None:
+            words += [f"-{name}", str(values[name])]
+    words += _asic(namespace)
+    if verbose:
+        words.append("-vv")
+    # Unlike config ecn this command does not say what it runs.
+    _pass_on(run, run_mmuconfig, words, verbose=False)
 
 
 def _asic(namespace: str | None) -> list[str]:
@@ -84,9 +90,13 @@ def start(
     run: Run, action: str | None, restoration_time: int | None, ports: tuple[str, ...], detection_time: int,
     verbose: bool,
 ) -> None:  # fmt: skip
-    words = ["pfcwd", "start", *(["--action", action] if action else [])]
+    words = ["pfcwd", "start"]
+    if action:
+        words += ["--action", action]
     words += [port for port in dict.fromkeys(ports) if port not in ("ports", "detection-time")]
-    words += [str(detection_time), *(["--restoration-time", str(restoration_time)] if restoration_time else [])]
+    words.append(str(detection_time))
+    if restoration_time:
+        words += ["--restoration-time", str(restoration_time)]
     _pass_on(run, run_pfcwd, words, verbose)
 
 

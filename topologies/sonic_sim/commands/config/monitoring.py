@@ -20,11 +20,14 @@ def _ipv4(context: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def _gre(context: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
     try:
-        number = None if value is None else int(value, 16 if value.lower().startswith("0x") else 10)
+        number = int(value, 16 if value.lower().startswith("0x") else 10)
     except ValueError:
         number = -1
-    if number is not None and not 0 <= number <= 65535:
+    # The protocol type of GRE has 16 bits (RFC 2784).
+    if not 0 <= number <= 65535:
         raise click.UsageError(f"{value} is not a valid GRE type")
     return number
 
@@ -46,21 +49,22 @@ span = mirror.branch("span", "SPAN mirror session")
 
 def _add_session(run: Run, session_name: str, kind: str, **values: Any) -> None:
     port = values.get("dst_port")
-    source = values.get("src_port")
+    sources = [name for name in (values.get("src_port") or "").split(",") if name]
     direction = values.get("direction")
     if run.db.get(f"MIRROR_SESSION|{session_name}"):
         run.stop(f"Error: {session_name} already exists", 0)
     if port:
         _check_destination(run, port)
-    for name in source.split(",") if source else ():
+    for name in sources:
         if not is_interface(run, name):
             run.fail(f"Error: Source Interface {name} is invalid")
         if port == name:
             run.fail("Error: Destination Interface cant be same as Source Interface")
-    _check_other_sessions(run, port, source, direction)
+    _check_other_sessions(run, port, sources, direction)
     if direction and direction not in ("rx", "tx", "both"):
         run.fail(f"Error: Direction {direction} is invalid")
-    values["direction"] = (direction or "both").upper() if source else None
+    # Without a source an access list decides what is mirrored, and there is no direction.
+    values["direction"] = (direction or "both").upper() if sources else None
     row = {name: str(value) for name, value in values.items() if value is not None}
     run.db.put(f"MIRROR_SESSION|{session_name}", {"type": kind, **row})
 
@@ -77,20 +81,18 @@ def _check_destination(run: Run, port: str) -> None:
             run.fail(f"{text} {why}")
 
 
-def _check_other_sessions(run: Run, port: str | None, source: str | None, direction: str | None) -> None:
+def _check_other_sessions(run: Run, port: str | None, sources: list[str], direction: str | None) -> None:
     """Refuse ports that another session has."""
     for row in run.db.table("MIRROR_SESSION").values():
-        if port and row.get("dst_port") == port:
+        taken = row.get("src_port", "").split(",")
+        if port and port in (row.get("dst_port"), *taken):
             run.fail(f"Error: Destination Interface {port} already has mirror config")
-        if port and port in row.get("src_port", "").split(","):
-            run.fail(f"Error: Destination Interface {port} already has mirror config")
-        for name in source.split(",") if source else ():
+        for name in sources:
             if row.get("dst_port") == name:
                 run.fail(f"Error: Source Interface {name} already has mirror config")
             held = row.get("direction", "").lower()
-            if name in row.get("src_port", "").split(",") and (
-                direction in (None, "both") or held in (direction, "both")
-            ):
+            # Two sessions share a source only where one mirrors what it receives, the other what it sends.
+            if name in taken and (direction in (None, "both") or held in (direction, "both")):
                 run.fail(f"Error: Source Interface {name} already has mirror config in same direction")
 
 

@@ -59,17 +59,18 @@ def portconfig(call: Call) -> Result:
     for option in ("tpid", "tx_power", "laser_freq"):
         if getattr(parsed, option):
             return Result(1, err=f"portconfig --{option.replace('_', '-')}: this option is not simulated\n")
-    try:
-        port = _Port(call, parsed)
-    except _RefusedError as error:
-        return Result(1, err=f"{error}\n")
+    port = _Port(call, parsed)
+    if not port.exists():
+        return Result(1, err=f"Invalid port {port.name}\n")
     if not any(getattr(parsed, option) for option in _FIELDS):
         return Result(1, out=_PARSER.format_help())
     try:
         port.set_all()
     except _RefusedError as error:
         text = f"{error}\n"
-        return Result(1, port.printed, text) if error.on_error else Result(1, port.printed + text)
+        if error.on_error:
+            return Result(1, port.printed, text)
+        return Result(1, port.printed + text)
     return Result(out=port.printed)
 
 
@@ -79,12 +80,14 @@ class _Port:
     def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
         self.call = call
         self.parsed = parsed
-        self.name = parsed.port
+        self.name: str = parsed.port
         self.db = call.device.db
         self.printed = ""
-        self.is_lag = f"PORT|{self.name}" not in self.db.rows
-        if self.is_lag and f"PORTCHANNEL|{self.name}" not in self.db.rows:
-            raise _RefusedError(f"Invalid port {self.name}")
+        self.is_lag = f"PORTCHANNEL|{self.name}" in self.db.rows and f"PORT|{self.name}" not in self.db.rows
+
+    def exists(self) -> bool:
+        """Tell whether there is such a port or port channel."""
+        return self.is_lag or f"PORT|{self.name}" in self.db.rows
 
     def set_all(self) -> None:
         """Set what was asked for, in the program's order."""
@@ -124,10 +127,11 @@ def _speed(port: _Port, value: str) -> str:
 
 def _fec(port: _Port, value: str) -> str:
     listed = port.state("supported_fecs") or _FECS
-    modes = [] if listed == "N/A" else listed.split(",")
+    if listed == "N/A":
+        raise _RefusedError(f"Setting fec is not supported on port {port.name}", on_error=False)
+    modes = listed.split(",")
     if value not in modes:
-        text = f"fec {value} is not in {modes}" if modes else f"Setting fec is not supported on port {port.name}"
-        raise _RefusedError(text, on_error=False)
+        raise _RefusedError(f"fec {value} is not in {modes}", on_error=False)
     return value
 
 
@@ -188,8 +192,9 @@ def _passed_on(name: str, option: str, text: str, value: str, kind: Any = None) 
     def command(run: Run, interface_name: str, verbose: bool, **values: Any) -> None:
         if option == "-m" and port_channel_of(run.db, interface_name):
             run.fail("'interface_name' is in portchannel!")
-        words = ["portconfig", "-p", interface_name, option, str(values[value]), *(["-vv"] if verbose else [])]
+        words = ["portconfig", "-p", interface_name, option, str(values[value])]
         if verbose:
+            words.append("-vv")
             run.say(f"Running command: {' '.join(words)}")
         run.finish(portconfig(Call(run.device, words)))
         if option == "-m" and interface_name in run.device.by_hand:

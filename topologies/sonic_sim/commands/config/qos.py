@@ -29,6 +29,7 @@ _OF_PORT = ("PORT_QOS_MAP", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGR
 _BELOW_PORT = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
 _DYNAMIC_VENDORS = ("mellanox", "barefoot")
 _CLEARING = ("BUFFER_*_TABLE:*", "BUFFER_*_SET")
+# SONiC looks twice a second for two minutes whether the rows are gone.
 _CLEAR_WAIT_S = 120.0
 _CLEAR_STEP_S = 0.5
 _verbose = flag("--verbose", help="Enable verbose output")
@@ -56,12 +57,17 @@ def _cleared(run: Run, wait: bool, verbose: bool) -> bool:
     _clear(run)
     if not wait or _localhost(run).get("buffer_model") != "dynamic":
         return True
-    left = [(pattern, found) for pattern in _CLEARING if (found := _applied(run, pattern))]
+    left: dict[str, str] = {}
+    for pattern in _CLEARING:
+        key = _applied(run, pattern)
+        if key:
+            left[pattern] = key
     if not left:
         return True
-    rounds = int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(left)))
-    for pattern, found in left * (rounds if verbose else 0):
-        run.say(f"Some entries matching {pattern} still exist: {found}")
+    if verbose:
+        for _ in range(int(_CLEAR_WAIT_S / (_CLEAR_STEP_S * len(left)))):
+            for pattern, key in left.items():
+                run.say(f"Some entries matching {pattern} still exist: {key}")
     run.seconds = _CLEAR_WAIT_S
     run.say("Operation not completed successfully, please save and reload configuration.")
     return False
@@ -77,7 +83,8 @@ def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
     if sku is None:
         raise ProgramError("TypeError: join() argument must be str, bytes, or os.PathLike object, not 'NoneType'")
     folder = f"{platform_folder(run.device)}/{sku}"
-    return f"{folder}/buffers{'_dynamic' if dynamic else ''}.json.j2", f"{folder}/qos.json.j2"
+    buffers = "buffers_dynamic.json.j2" if dynamic else "buffers.json.j2"
+    return f"{folder}/{buffers}", f"{folder}/qos.json.j2"
 
 
 def _missing(run: Run, buffers: str, maps: str) -> str:
@@ -137,10 +144,14 @@ def reload(
 
 
 def _render(run: Run, buffers: str, maps: str, json_data: str | None, dry_run: str | None) -> None:
-    start = ["-d"] if not dry_run else ["--additional-data", json_data] if json_data else []
     made = ("/tmp/cfg_buffer.json", "/tmp/cfg_qos.json")  # noqa: S108  paths inside the simulated switch
-    templates = (f"{buffers},{made[0]}", f"{maps},{made[1]}")
-    run.finish(_generate(run, *start, "-t", templates[0], "-t", templates[1], "-y", VERSION_FILE))
+    words = ["-t", f"{buffers},{made[0]}", "-t", f"{maps},{made[1]}", "-y", VERSION_FILE]
+    # A dry run takes its data from the command line alone, not from CONFIG_DB.
+    if not dry_run:
+        words.insert(0, "-d")
+    elif json_data:
+        words = ["--additional-data", json_data, *words]
+    run.finish(_generate(run, *words))
     result = _generate(run, "-j", made[0], "-j", made[1], "--print-data" if dry_run else "--write-to-db")
     if not dry_run or result.exit:
         run.finish(result)
@@ -171,11 +182,15 @@ def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: st
     result = _generate(run, *start, *words, shown=False)
     run.err.append(result.err)
     tables = read_document(result.out)
-    known = [port for port in dict.fromkeys(ports) if port in tables.get("PORT", {})]
-    if known:
-        _apply(run, _rows_of_ports(run, tables, known), dry_run)
-    if left := [port for port in dict.fromkeys(ports) if port not in known]:
-        run.say(f"The port(s) {{{str(left)[1:-1]}}} are not updated because they do not exist")
+    existing = []
+    missing_ports = []
+    for port in dict.fromkeys(ports):
+        (existing if port in tables.get("PORT", {}) else missing_ports).append(port)
+    if existing:
+        _apply(run, _rows_of_ports(run, tables, existing), dry_run)
+    if missing_ports:
+        # The program prints a Python set.
+        run.say(f"The port(s) {{{str(missing_ports)[1:-1]}}} are not updated because they do not exist")
 
 
 def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
@@ -187,12 +202,14 @@ def _apply(run: Run, tables: Mapping[str, Any], dry_run: str | None) -> None:
 
 def _rows_of_ports(run: Run, tables: Mapping[str, Any], ports: list[str]) -> dict[str, Any]:
     """Return the rendered rows of ports; the cable lengths of all others are kept in theirs."""
-    found = {
-        table: {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}
-        for table in (*_OF_PORT, *_BELOW_PORT)
-    }
-    lengths = {
-        name: run.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
-        for name, row in tables.get("CABLE_LENGTH", {}).items()
-    }
-    return {table: rows for table, rows in (found | {"CABLE_LENGTH": lengths}).items() if rows}
+    chosen: dict[str, Any] = {}
+    for table in (*_OF_PORT, *_BELOW_PORT):
+        rows = {key: row for key, row in tables.get(table, {}).items() if key.partition("|")[0] in ports}
+        if rows:
+            chosen[table] = rows
+    lengths = {}
+    for name, row in tables.get("CABLE_LENGTH", {}).items():
+        lengths[name] = run.db.get(f"CABLE_LENGTH|{name}") | {port: row[port] for port in ports if row.get(port)}
+    if lengths:
+        chosen["CABLE_LENGTH"] = lengths
+    return chosen

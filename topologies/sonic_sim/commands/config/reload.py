@@ -64,21 +64,20 @@ def _reload(
     file_format: str,
     filename: str | None,
 ) -> None:
-    if not force and not no_service_restart:
+    restart = not no_service_restart
+    if not force and restart:
         _check_readiness(run)
     if not yes:
-        form = f"{file_format} format" if filename is None else file_format
-        where = "default config file(s)" if filename is None else f"file(s) {filename}"
-        run.confirm(f"Clear current config and reload config in {form} from the {where} ?")
+        _confirm(run, file_format, filename)
     if file_format == "config_yang":
         run.leave("config reload -t config_yang: files in the form of YANG are not simulated")
     if filename is not None:
         if len([part for part in filename.split(",") if part.strip()]) != 1:
             run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
+        # Only a file that is named is checked; the default one was saved by this switch.
         _validate(run, filename, _document(run, filename))
     if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
         run.stop(_NOT_READY)
-    restart = not no_service_restart
     if restart:
         run.say("Disabling container and routeCheck monitoring ...\nStopping SONiC target ...")
         run.device.frr.stop()
@@ -92,8 +91,18 @@ def _reload(
         run.say("Reloading Monit configuration ...")
         _overwrite_mode(run.device)
         run.device.start_services()
+        # The management interface goes down with the services that are restarted.
         run.device.emit(Effect.DROP_SESSIONS)
     run.seconds = _SECONDS if restart else 1.0
+
+
+def _confirm(run: Run, file_format: str, filename: str | None) -> None:
+    form = file_format
+    where = f"file(s) {filename}"
+    if filename is None:
+        form = f"{file_format} format"
+        where = "default config file(s)"
+    run.confirm(f"Clear current config and reload config in {form} from the {where} ?")
 
 
 def _check_readiness(run: Run) -> None:
@@ -144,29 +153,35 @@ def _load(run: Run, path: str, load_sysinfo: bool) -> None:
     if not isinstance(document, dict):
         raise ProgramError(f"AttributeError: {type(document).__name__!r} object has no attribute 'get'")
     metadata = document.get("DEVICE_METADATA", {}).get("localhost", {})
+    # A file without platform and MAC address is completed by what the hardware says.
     load_sysinfo = load_sysinfo or not (metadata.get("platform") and metadata.get("mac"))
     if load_sysinfo:
-        if not metadata:
-            # the services are stopped already; sonic-cfggen -v prints no line where the row is missing
-            lacks = "'dict object' has no attribute 'localhost'"
-            what = lacks if "DEVICE_METADATA" in document else "'DEVICE_METADATA' is undefined"
-            run.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
-            run.stop("Could not get the HWSKU from config file,  Exiting!!!")
-        sku = metadata.get("hwsku", "")
-        run.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
-        if not sku:
-            # the database is flushed already, and sonic-cfggen waits for a key that nobody sets (recorded)
-            device.db.clear()
-            device.initialized = False
-            run.wait_for_ever()
+        _load_hardware(run, document, metadata)
     device.load_files(run.call.path(path))
     if load_sysinfo:
-        known = device.db.get("DEVICE_METADATA|localhost")
-        device.db.set_fields(
-            "DEVICE_METADATA|localhost", {"mac": device.spec.mac, "platform": device.platform, **known}
-        )
+        hardware = {"mac": device.spec.mac, "platform": device.platform}
+        stated = device.db.get("DEVICE_METADATA|localhost")
+        device.db.set_fields("DEVICE_METADATA|localhost", {**hardware, **stated})
     run.say(f"Running command: {CFGGEN} -j {INIT_FILE} -j {path} --write-to-db")
     run.say("Running command: /usr/local/bin/db_migrator.py -o migrate")
+
+
+def _load_hardware(run: Run, document: dict[str, Any], metadata: dict[str, Any]) -> None:
+    """Write what the SKU's folder and the hardware say; end, or never end, without a SKU."""
+    if not metadata:
+        # The services are stopped already; sonic-cfggen -v prints no line where the row is missing.
+        what = "'DEVICE_METADATA' is undefined"
+        if "DEVICE_METADATA" in document:
+            what = "'dict object' has no attribute 'localhost'"
+        run.err.append(ProgramError(f"jinja2.exceptions.UndefinedError: {what}").traceback())
+        run.stop("Could not get the HWSKU from config file,  Exiting!!!")
+    sku = metadata.get("hwsku", "")
+    run.say(f"Running command: {CFGGEN} -H -k {sku} --write-to-db")
+    if not sku:
+        # The database is flushed already, and sonic-cfggen waits for a key that nobody sets (recorded).
+        run.device.db.clear()
+        run.device.initialized = False
+        run.wait_for_ever()
 
 
 def _overwrite_mode(device: Device) -> None:

@@ -34,22 +34,31 @@ def _parsed(run: Run, words: tuple[str, ...], *, needs_hop: bool) -> tuple[str, 
             run.fail(f"argument is incomplete, {word} not found!")
     place = words.index("nexthop") if "nexthop" in words else len(words)
     target = words[:place]
-    hops = words[place + 1 :]
     if "prefix" not in target:
         run.fail("prefix is not in pattern!")
-    vrf, prefix = (target[2], target[3]) if "vrf" in target else ("default", target[1])
-    if "vrf" in target and not vrf_exists(run.db, vrf):
-        run.fail(f"VRF {vrf} does not exist!")
-    fields = _hops(run, hops) if place < len(words) else {}
+    # The words are read by their place, so another order ends in an IndexError or a refused address.
+    vrf = "default"
+    prefix = target[1]
+    if "vrf" in target:
+        vrf = target[2]
+        prefix = target[3]
+        if not vrf_exists(run.db, vrf):
+            run.fail(f"VRF {vrf} does not exist!")
+    fields = _hops(run, words[place + 1 :]) if place < len(words) else {}
     try:
         ipaddress.ip_network(prefix)
-        for hop in fields["nexthop"].split(",") if "nexthop" in fields else ():
+        for hop in _listed(fields, "nexthop"):
             ipaddress.ip_address(hop)
     except ValueError:
         run.fail("ip address is not valid.")
-    for name in fields["ifname"].split(",") if "ifname" in fields else ():
+    for name in _listed(fields, "ifname"):
         _check_interface(run, name)
     return f"STATIC_ROUTE|{vrf}|{prefix}", fields
+
+
+def _listed(fields: dict[str, str], name: str) -> list[str]:
+    """Return the members of a field that holds a list."""
+    return fields[name].split(",") if name in fields else []
 
 
 def _hops(run: Run, words: tuple[str, ...]) -> dict[str, str]:
@@ -96,12 +105,13 @@ def add(run: Run, command_str: tuple[str, ...]) -> None:
 def _filled(fields: dict[str, str], name: str, count: int) -> str:
     """Return a field with an entry for each next hop."""
     interfaces = fields.get("ifname", "").split(",")
-    values = fields[name].split(",") if name in fields else []
+    values = _listed(fields, name)
     for place in range(len(values), count):
-        null = place < len(interfaces) and interfaces[place] == "null"
+        # The interface ``null`` drops what is sent to it.
+        is_blackhole = place < len(interfaces) and interfaces[place] == "null"
         defaults = {
             "distance": "0",
-            "blackhole": "true" if null else "false",
+            "blackhole": str(is_blackhole).lower(),
             "nexthop-vrf": values[0] if values else "",
         }
         values.append(defaults.get(name, ""))

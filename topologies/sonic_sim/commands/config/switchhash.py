@@ -20,9 +20,9 @@ def _refuse(reason: str) -> None:
     raise click.UsageError(reason, click.get_current_context())
 
 
-def _choose(name: str, known: Sequence[str]) -> None:
+def _choose(name: str, choices: Sequence[str]) -> None:
     context = click.get_current_context()
-    Choice(known).convert(name, context.command.params[0], context)
+    Choice(choices).convert(name, context.command.params[0], context)
 
 
 def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
@@ -32,12 +32,14 @@ def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
     if twice := [name for name, count in Counter(fields).items() if count > 1]:
         reason = f"{', '.join(fields)} has a duplicate hash field(s) {', '.join(twice)}"
         _refuse(f"Invalid value for {hint}: {reason}")
-    found = _capability(run)
-    if found.get(f"{kind.upper()}_HASH_CAPABLE", "false") == "false":
+    capability = _capability(run)
+    if capability.get(f"{kind.upper()}_HASH_CAPABLE", "false") == "false":
         _refuse(f"Failed to configure {hint}: operation is not supported")
-    takes = found.get(NATIVE, "N/A").split(",")
-    for name in () if takes == ["N/A"] else fields:
-        _choose(name, takes)
+    supported = capability.get(NATIVE, "N/A").split(",")
+    # An ASIC that lists no fields takes any: orchagent finds out.
+    if supported != ["N/A"]:
+        for name in fields:
+            _choose(name, supported)
     run.db.set_fields(ROW, {f"{kind}_hash@": ",".join(fields)})
 
 

@@ -22,8 +22,8 @@ _SECONDS = 0.35
 _CYAN = 36
 _RED = 31
 
+# What Python raises of a document that is JSON and no configuration; the commands print it, whatever it says.
 _OF_MALFORMED = (ValueError, AttributeError, TypeError)
-"""What Python raises of a document that is JSON and no configuration; the commands print it, whatever it says."""
 
 _dry_run = flag("-d", "--dry-run", help="test out the command without affecting config state")
 _verbose = flag("-v", "--verbose", help="print additional details of what the operation is doing")
@@ -64,7 +64,10 @@ def _fail(run: Run, text: str, reason: str, libyang: str = "") -> NoReturn:
 
 
 def _painted(run: Run, text: str, color: int) -> str:
-    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m" if run.call.terminal else text
+    if not run.call.terminal:
+        return text
+    # click.secho: the color, underlined; off a terminal click strips both.
+    return f"\x1b[{color}m\x1b[4m{text}\x1b[0m"
 
 
 def _applier(
@@ -264,20 +267,21 @@ def list_checkpoints(run: Run, time: bool, verbose: bool) -> None:
         run.say(to_json([]))
         return
     tell("Getting checkpoints in checkpoints directory.")
-    names = files.listing(_FOLDER)
-    names = [name.removesuffix(".cp.json") for name in names if name.endswith(".cp.json")]
-    times = {name: files.files[posixpath.join(_FOLDER, f"{name}.cp.json")].mtime for name in names}
-    newest = sorted(names, key=lambda name: times[name], reverse=True)
-    timed = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest]
-    found = (
-        [f"  * {row['name']} (Last Modified: {row['time']})" for row in timed]
-        if time
-        else [f"  * {name}" for name in names]
-    )
+    names = [name.removesuffix(".cp.json") for name in files.listing(_FOLDER) if name.endswith(".cp.json")]
     several = "" if len(names) == 1 else "s"
     end = ":" if names else "."
-    tell(f"Found {len(names)} checkpoint{several}{end}", *found, "Listing checkpoints completed.")
-    run.say(to_json(timed if time else names))
+    tell(f"Found {len(names)} checkpoint{several}{end}")
+    if time:
+        times = {name: files.files[posixpath.join(_FOLDER, f"{name}.cp.json")].mtime for name in names}
+        newest_first = sorted(names, key=lambda name: times[name], reverse=True)
+        rows = [{"name": name, "time": datetime.fromtimestamp(times[name], UTC).isoformat()} for name in newest_first]
+        tell(*(f"  * {row['name']} (Last Modified: {row['time']})" for row in rows))
+        listed: list[Any] = rows
+    else:
+        tell(*(f"  * {name}" for name in names))
+        listed = list(names)
+    tell("Listing checkpoints completed.")
+    run.say(to_json(listed))
 
 
 def _say_nothing(*lines: str) -> None:

@@ -36,7 +36,10 @@ def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
         if not text.isdigit():
             run.fail(f"{text} is not integer")
         return [int(text)]
-    return sorted(dict.fromkeys(number for part in text.replace(" ", "").split(",") for number in _range(run, part)))
+    numbers: set[int] = set()
+    for part in text.replace(" ", "").split(","):
+        numbers.update(_range(run, part))
+    return sorted(numbers)
 
 
 def _range(run: Run, part: str) -> Iterator[int]:
@@ -122,7 +125,9 @@ def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: lis
     if not multiple and not vid.isdigit():
         run.fail("Vlan is not integer.")
     numbers = _numbers(run, vid, multiple)
-    return [number for number in every if number not in numbers] if except_flag else numbers
+    if except_flag:
+        return [number for number in every if number not in numbers]
+    return numbers
 
 
 @member.leaf(
@@ -163,10 +168,11 @@ def _check_member(run: Run, name: str, port: str, untagged: bool) -> None:
         run.fail(f"{port} is a router interface!")
     if is_port and port_channel_of(db, port):
         run.fail(f"{port} is part of portchannel!")
-    modes = [db.get(f"VLAN_MEMBER|{vlan_name}|{port}").get("tagging_mode") for vlan_name in vlans_of(db, port)]
-    if untagged and "untagged" in modes:
+    tagging = [db.get(f"VLAN_MEMBER|{vlan_name}|{port}").get("tagging_mode") for vlan_name in vlans_of(db, port)]
+    # A frame without a tag belongs to one VLAN only.
+    if untagged and "untagged" in tagging:
         run.fail(f"{port} is already untagged member!")
-    mode = db.get(f"{'PORT' if is_port else 'PORTCHANNEL'}|{port}").get("mode")
+    mode = (db.get(f"PORT|{port}") if is_port else db.get(f"PORTCHANNEL|{port}")).get("mode")
     if mode == "routed":
         run.fail(f"{port} is in routed mode!\nUse switchport mode command to change port mode")
     if mode == "access" and not untagged:

@@ -50,7 +50,7 @@ def delete(run: Run, vxlan_name: str) -> None:
 
 @evpn.leaf("add", "Add NVO", _nvo_name, _vxlan_name)
 def evpn_add(run: Run, nvo_name: str, vxlan_name: str) -> None:
-    # the pattern that is asked for has one part more than the rows: a second one is not seen
+    # SONiC asks for a pattern with one part more than the rows have, so a second one is not seen.
     if any("|" in key for key in run.db.table("VXLAN_EVPN_NVO")):
         run.fail("EVPN NVO already configured")
     _check_end(run, vxlan_name)
@@ -138,17 +138,23 @@ def _check_range(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_
 @map_range.leaf("add", "Add Range of vlan-vni mappings", _vxlan_name, *_of_range)
 def range_add(run: Run, vxlan_name: str, vlan_start: int, vlan_end: int, vni_start: int) -> None:
     _check_range(run, vxlan_name, vlan_start, vlan_end, vni_start)
-    held = _mapped(run) if any(run.db.get(f"VLAN|Vlan{vlan}") for vlan in range(vlan_start, vlan_end + 1)) else []
-    for vlan in range(vlan_start, vlan_end + 1):
+    vlans = range(vlan_start, vlan_end + 1)
+    mapped: list[tuple[str, str]] = []
+    # Without any VLAN of the range the command does not look at the maps, nor stumble over a broken one.
+    if any(run.db.get(f"VLAN|Vlan{vlan}") for vlan in vlans):
+        mapped = _mapped(run)
+    for vlan in vlans:
         name = f"Vlan{vlan}"
         vni = str(vni_start + vlan - vlan_start)
-        taken = next((pair for pair in held if name == pair[0] or vni == pair[1]), None)
+        taken = [pair for pair in mapped if name == pair[0] or vni == pair[1]]
         if not run.db.get(f"VLAN|{name}"):
             run.say(f"{name} not configured")
-        elif taken:
-            run.say(f"{name} already mapped" if taken[0] == name else f"VNI:{vni} already mapped ")
-        else:
+        elif not taken:
             run.db.put(_map_key(vxlan_name, vni, name), {"vni": vni, "vlan": name})
+        elif taken[0][0] == name:
+            run.say(f"{name} already mapped")
+        else:
+            run.say(f"VNI:{vni} already mapped ")
 
 
 @map_range.leaf("del", "Del Range of vlan-vni mappings", _vxlan_name, *_of_range)
