@@ -67,10 +67,12 @@ def portconfig(call: Call) -> Result:
     try:
         port.set_all()
     except _RefusedError as error:
-        text = f"{error}\n"
+        complaint = ""
         if error.on_error:
-            return Result(1, port.printed, text)
-        return Result(1, port.printed + text)
+            complaint = f"{error}\n"
+        else:
+            port.say(str(error))
+        return Result(1, port.printed, complaint)
     return Result(out=port.printed)
 
 
