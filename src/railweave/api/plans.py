@@ -17,7 +17,7 @@ from railweave.plan.document import parse_plan
 from railweave.plan.lineage import discarded
 from railweave.plan.model import Plan
 from railweave.plan.resumption import unlike_plan
-from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.plan.signed import Signed
 from railweave.printable import printable
 from railweave.wording import command_line, first_few
@@ -111,7 +111,7 @@ def check_resumed(rollout: Rollout, allowed: Path) -> str:
     if rollout.signed is None:
         message = f"{where} has no plan or order that somebody in {allowed} signed"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
-    if rollout.kind is Kind.ROLLBACK:
+    if rollout.kind is RolloutKind.ROLLBACK:
         signer = _signer(rollout.signed, allowed, ORDER_NAMESPACE, where)
         _require_order(rollout.signed, rollout.of, where)
         return signer

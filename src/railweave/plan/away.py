@@ -41,13 +41,14 @@ def withheld(maintenance: Maintenance) -> str:
 def away_of(fabric: Fabric, drained: Mapping[str, Collection[str]], ends_in_s: float | None = None) -> Away:
     """Return what carries no traffic; ``drained`` are the drained BGP peers by switch, ``("*",)`` for a whole one.
 
-    ``ends_in_s`` is when the last hold or unconfirmed commit among them ends; None where there is none.
+    ``ends_in_s`` is when the last hold or unconfirmed commit among them ends; None if there is none.
     """
-    out = frozenset(name for name, peers in drained.items() if tuple(peers) == WHOLE)
-    down = [
-        link
-        for name, peers in drained.items()
-        if peers and name not in out
-        for link in links_of_peers(fabric, name, peers)
-    ]
-    return Away(out, tuple(dict.fromkeys(down)), ends_in_s)
+    switches: set[str] = set()
+    # A link may be drained at both ends: a dictionary counts it once and keeps the order.
+    links: dict[Link, None] = {}
+    for name, peers in drained.items():
+        if tuple(peers) == WHOLE:
+            switches.add(name)
+        elif peers:
+            links.update(dict.fromkeys(links_of_peers(fabric, name, peers)))
+    return Away(frozenset(switches), tuple(links), ends_in_s)

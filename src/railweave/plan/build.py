@@ -11,35 +11,43 @@ from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceStat
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.conflicts import Conflict as RowConflict
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.subject import SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One device as it was read: its difference and the digest of what it runs, or why it could not be read.
+    """One device as it was read: its difference from the intent, or why it could not be read.
 
-    With both an ``error`` and a difference it was not read, and is planned as factory-fresh (``unreached``).
-
-    ``pending`` tells that a commit waits for its confirmation on it, ``out_of_service`` that it could not be read and
-    forwards nothing either, as far as its neighbors see. ``live_ports`` are those of ``plan.closing`` that are in use.
-    ``release`` is the SONiC release that it runs, empty where it was not told. ``answered`` tells that a device that
-    could not be read was reached. ``broken`` names daemons that an earlier change ended and that do not run.
-    ``applied_unknown`` and ``unseen`` are as in a ``DevicePlan``.
+    A reading with both an ``error`` and a difference was not read and is planned as factory-fresh (``unreached``).
     """
 
+    # What the device needs; None if it could not be read.
     difference: DeviceDiff | None = None
+    # Of the rows and FRR lines that railweave owns, to detect changes since the plan was made.
     running_sha256: str = ""
+    # A commit awaits its confirmation, so the device may still revert.
     pending: bool = False
+    # Why the device could not be read.
     error: str = ""
+    # Not readable, and its neighbors see all links to it down: it forwards nothing.
     out_of_service: bool = False
+    # Ports that the plan closes and that are in use, see ``consent.leaving_ports``.
     live_ports: tuple[LivePort, ...] = ()
+    # Values that SONiC's daemons hold in APPL_DB or the kernel and that differ from CONFIG_DB.
     unapplied: tuple[Unapplied, ...] = ()
+    # The state of the intent that the last confirmed deployment left on the device.
     generation: Generation = NO_GENERATION
+    # SONiC release from ``/etc/sonic/sonic_version.yml``; empty if the device did not report it.
     release: str = ""
+    # The device was reached, although it could not be read.
     answered: bool = False
+    # Daemons that an earlier change ended and that do not run, in words.
     broken: str = ""
+    # The device did not report what its daemons hold, so an empty ``unapplied`` proves nothing.
     applied_unknown: bool = False
+    # Port fields for which SONiC does not report the value in force.
     unseen: tuple[str, ...] = ()
 
 
@@ -54,32 +62,27 @@ def build_plan(
 ) -> Plan:
     """Return the plan that brings every device read to the intent; ``readings`` has every switch of ``fabric``.
 
-    Its waves keep to ``policy``; what of it no order can keep stands in the plan.
+    Its waves keep to ``policy``; the plan lists the parts of the policy that no order can keep.
     """
-    found = {switch.name: readings[switch.name].difference for switch in fabric.switches}
-    deltas = {name: one.delta for name, one in found.items() if one is not None and one.delta}
-    unprovisioned = {name for name, one in found.items() if one is not None and one.unprovisioned}
-    disruptive = {
-        name
-        for name, delta in deltas.items()
-        if name not in unprovisioned and is_disruptive(fabric, fabric.switch_of[name], delta)
-    }
-    two_sided = two_sided_links(fabric, deltas, unprovisioned)
-    release = fabric.policies.sonic.release
-    devices = {
-        switch.name: _device(readings[switch.name], switch, release, disruptive=switch.name in disruptive)
-        for switch in fabric.switches
-    }
+    devices: dict[str, DevicePlan] = {}
+    deltas: dict[str, Delta] = {}
+    for switch in fabric.switches:
+        reading = readings[switch.name]
+        devices[switch.name] = _device(fabric, switch, reading)
+        if reading.difference is not None and reading.difference.delta:
+            deltas[switch.name] = reading.difference.delta
     plan = Plan(
         fabric=fabric.name,
         target=target,
         intent_sha256=intent_sha256,
         devices=devices,
         deltas=deltas,
+        # The order depends on the plan itself, so the waves are laid out below.
         waves=(),
         gone=gone,
         policy=policy,
     )
+    two_sided = two_sided_links(fabric, deltas, plan.unprovisioned)
     order = lay_out(fabric, deltas, wave_gate(fabric, plan), wave_size=policy.wave_size, two_sided=two_sided)
     return _ordered(fabric, plan, order, two_sided)
 
@@ -100,15 +103,14 @@ def wave_gate(fabric: Fabric, plan: Plan) -> WaveGate:
 def in_waves(fabric: Fabric, plan: Plan, waves: Iterable[Wave]) -> Plan:
     """Return ``plan`` in the order of ``waves``, which were made for another change; they are split where they must be.
 
-    What is drained of a device depends on who went before it, so that is found anew.
+    The drains are computed again: which paths are left for a device depends on the devices before it.
     """
     two_sided = two_sided_links(fabric, plan.deltas, plan.unprovisioned)
     return _ordered(fabric, plan, split_by_limits(waves, wave_gate(fabric, plan)), two_sided)
 
 
 def _away(fabric: Fabric, plan: Plan) -> Away:
-    """Return what carried no traffic when the switches were read: by a drain, by SONiC's maintenance mode, or because
-    daemons do not run."""
+    """Return what carried no traffic when the switches were read."""
     return away_of(fabric, {name: _led_away(device) for name, device in plan.devices.items()})
 
 
@@ -134,9 +136,11 @@ def _ordered(fabric: Fabric, plan: Plan, order: Order, two_sided: Collection[Lin
     return replace(plan, devices=devices, waves=order.waves, violations=order.violations)
 
 
-def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool) -> DevicePlan:
-    found, role = reading.difference, switch.tier.name
-    if found is None:
+def _device(fabric: Fabric, switch: Switch, reading: Reading) -> DevicePlan:
+    """Return the plan's entry for one switch."""
+    role = switch.tier.name
+    difference = reading.difference
+    if difference is None:
         return DevicePlan(
             DeviceState.UNREACHABLE,
             role,
@@ -145,42 +149,57 @@ def _device(reading: Reading, switch: Switch, release: str, *, disruptive: bool)
             answered=reading.answered,
         )
     return DevicePlan(
-        state=_state(reading, found),
+        state=_state(reading, difference),
         role=role,
         running_sha256=reading.running_sha256,
-        unmanaged=found.unmanaged,
-        conflicts=tuple(Conflict(one.table, one.key, one.port, one.reason) for one in found.conflicts),
-        blockers=found.blockers,
-        unprovisioned=found.unprovisioned,
+        unmanaged=difference.unmanaged,
+        conflicts=tuple(_conflict(row) for row in difference.conflicts),
+        blockers=difference.blockers,
+        unprovisioned=difference.unprovisioned,
         pending=reading.pending,
         out_of_service=reading.out_of_service,
-        lossless_removed=found.lossless_removed,
-        drained=found.drained,
-        maintenance=found.maintenance,
-        disruptive=disruptive,
+        lossless_removed=difference.lossless_removed,
+        drained=difference.drained,
+        maintenance=difference.maintenance,
+        disruptive=_is_disruptive(fabric, switch, difference),
         live_ports=reading.live_ports,
         unapplied=reading.unapplied,
         applied_unknown=reading.applied_unknown,
         unseen=reading.unseen,
         generation=reading.generation,
-        other_release=other_release(reading.release, release),
-        error=reading.error or "; ".join(one.message for one in found.blockers),
-        labels=_labels(switch, found.delta),
+        other_release=other_release(reading.release, fabric.policies.sonic.release),
+        error=reading.error or "; ".join(blocker.message for blocker in difference.blockers),
+        labels=_labels(switch, difference.delta),
         broken=reading.broken,
-        kept=found.kept,
+        kept=difference.kept,
     )
 
 
-def _state(reading: Reading, found: DeviceDiff) -> DeviceState:
-    """Return the state of a device that was read: only one that stays as intended is unchanged."""
-    if found.blockers or reading.error:
+def _is_disruptive(fabric: Fabric, switch: Switch, difference: DeviceDiff) -> bool:
+    """Tell whether the change takes a switch in service out of it for a while."""
+    # A switch that is provisioned for the first time carries no traffic that a reload could interrupt.
+    return not difference.unprovisioned and is_disruptive(fabric, switch, difference.delta)
+
+
+def _conflict(row: RowConflict) -> Conflict:
+    # Without the edits that would remove the row: they are planned only with --remove-conflicting.
+    return Conflict(row.table, row.key, row.port, row.reason)
+
+
+def _state(reading: Reading, difference: DeviceDiff) -> DeviceState:
+    """Return the state of a device that was read; a pending commit may revert, so it is not ``UNCHANGED``."""
+    if difference.blockers or reading.error:
         return DeviceState.UNREACHABLE
-    if found.delta:
+    if difference.delta:
         return DeviceState.CHANGED
-    return DeviceState.WAITING if reading.pending else DeviceState.UNCHANGED
+    if reading.pending:
+        return DeviceState.WAITING
+    return DeviceState.UNCHANGED
 
 
 def _labels(switch: Switch, delta: Delta) -> dict[str, str] | None:
-    """Return the labels of the ports whose cables ``delta`` changes: a plan has no other place for one that stays."""
+    """Return the labels of the ports whose cables ``delta`` changes; None if it changes none."""
+    # A label that stays is in no change of the plan, and a technician needs it to find the port.
     cabled = {change.key for change in delta.about(SubjectKind.LINK)}
-    return {port.name: port.alias for port in switch.panel.ports if port.name in cabled} or None
+    labels = {port.name: port.alias for port in switch.panel.ports if port.name in cabled}
+    return labels or None

@@ -1,15 +1,15 @@
 """The cables that a plan adds, moves and removes, by the labels of the ports that a technician reads.
 
-Told from the rows themselves, so that a plan read from switches and one of two intents say the same: a port's
-description names its far port, DEVICE_NEIGHBOR the label of that.
+Taken from the rows themselves, so that a plan read from switches and one of two intents agree: a port's description
+names its far port, DEVICE_NEIGHBOR that port's label.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from railweave.fabric.model import TIER_NAMES
 from railweave.fabric.moves import End, Ends, moves
-from railweave.plan.model import Plan
+from railweave.plan.model import DevicePlan, Plan
 from railweave.sonic.delta.change import Delta, Op
 from railweave.sonic.delta.subject import SubjectKind, is_port
 from railweave.sonic.render.metadata import SONIC_TYPE
@@ -24,10 +24,13 @@ _FAR = "to "
 
 @dataclass(frozen=True, slots=True)
 class CableChange:
-    """A cable by its end nearer to the GPUs and its other end before and after: without the one it is added, without
-    the other removed, with both moved. Ends are texts ``device:port``, all with labels or all with SONiC's names;
-    ``lower_after`` is the end nearer to the GPUs afterwards where that moves, else empty. ``moves`` are the ends by
-    SONiC's names where the cable moves."""
+    """A cable that is added, removed or moved.
+
+    Ends are texts ``device:port``, all with labels or all with SONiC's names. ``lower`` is the end nearer to the GPUs;
+    ``before`` and ``after`` are its other end before and after the change, empty for an added and a removed cable.
+    ``lower_after`` is where the lower end goes, empty if it stays. ``moves`` are the ends by SONiC's names if the cable
+    moves.
+    """
 
     lower: str
     before: str
@@ -37,13 +40,19 @@ class CableChange:
 
     @property
     def op(self) -> Op:
-        """Return what becomes of the cable; a moved one is updated."""
-        return Op.UPDATE if self.before and self.after else Op.REMOVE if self.before else Op.ADD
+        """Return whether the cable is added, removed or moved (an update)."""
+        if not self.before:
+            return Op.ADD
+        if not self.after:
+            return Op.REMOVE
+        return Op.UPDATE
 
     @property
     def lower_shown(self) -> str:
         """Return its end nearer to the GPUs, and where that moves to."""
-        return f"{self.lower} → {self.lower_after}" if self.lower_after else self.lower
+        if self.lower_after:
+            return f"{self.lower} → {self.lower_after}"
+        return self.lower
 
     @property
     def move(self) -> str:
@@ -57,33 +66,35 @@ class CableChange:
 
 @dataclass(slots=True)
 class _Ports:
-    """What the rows of a plan say of ports: where their cables lead before and after, and what their labels are.
+    """What the changed rows of a plan say about ports. A far port without a name is identified by its label."""
 
-    A far port that only has a label is known by it."""
-
-    before: dict[End, End]
-    after: dict[End, End]
-    labels: dict[End, str]
-    nodes: set[str]
+    # Own end of a cable → far end.
+    before: dict[End, End] = field(default_factory=dict)
+    after: dict[End, End] = field(default_factory=dict)
+    labels: dict[End, str] = field(default_factory=dict)
+    # GPU nodes, which have no rows of their own in a plan.
+    nodes: set[str] = field(default_factory=set)
 
 
 def changed_cables(plan: Plan) -> tuple[CableChange, ...]:
     """Return the cables that ``plan`` changes: moved ones first, then removed and added ones, by their lower ends."""
     ports = _ports(plan)
-    before, after = (_by_lower_end(plan, side, ports.nodes) for side in (ports.before, ports.after))
+    before = _by_lower_end(plan, ports.before, ports.nodes)
+    after = _by_lower_end(plan, ports.after, ports.nodes)
     leaving = _levels_of_neighbors(plan).keys() - plan.devices.keys()
-    # A switch that comes or goes does so with its cables; of a node no row tells whether it stays.
+    # A switch that comes or goes does so with its cables; no row shows whether a node stays.
     moved = moves(
         (ends for ends in before if ends.lower.device not in leaving),
         (ends for ends in after if ends.lower.device not in plan.unprovisioned),
     )
-    stay, come = before.keys() & after.keys(), {*after} - set(moved.values())
-    gone = {ends: (ends, moved.get(ends)) for ends in before if ends not in stay}
-    added = {ends: (None, ends) for ends in after if ends in come and ends not in stay}
-    found = [
-        _change(ports.labels, *pair) for _, pair in sorted((gone | added).items(), key=lambda item: _place(item[0]))
-    ]
-    return tuple(sorted(found, key=lambda one: _ORDER.index(one.op)))
+    pairs: dict[Ends, tuple[Ends | None, Ends | None]] = {}
+    for ends in before.keys() - after.keys():
+        pairs[ends] = ends, moved.get(ends)
+    for ends in after.keys() - before.keys() - set(moved.values()):
+        pairs[ends] = None, ends
+    changes = [_change(ports.labels, *pairs[ends]) for ends in sorted(pairs, key=_place)]
+    # Sorting is stable, so cables of one kind stay in the order of their lower ends.
+    return tuple(sorted(changes, key=lambda cable: _ORDER.index(cable.op)))
 
 
 def _place(ends: Ends) -> tuple[object, object]:
@@ -91,85 +102,117 @@ def _place(ends: Ends) -> tuple[object, object]:
 
 
 def _ports(plan: Plan) -> _Ports:
-    ports = _Ports({}, {}, {}, set())
+    ports = _Ports()
     for name, delta in plan.deltas.items():
-        if not delta.about(SubjectKind.LINK):
-            continue
-        labels = {End(name, key): label for (key, _), label in _told(delta, SubjectKind.PORT, "alias").items()}
-        ports.labels.update({End(name, key): label for key, label in (plan.devices[name].labels or {}).items()})
-        ports.labels.update(labels)
-        names, labels_there = (_told(delta, SubjectKind.LINK, field) for field in ("name", "port"))
-        described = _told(delta, SubjectKind.PORT, "description")
-        for key, is_after in dict.fromkeys((*names, *labels_there)):
-            # What a switch has before its first configuration is the sample of a factory: nobody's cables.
-            if not is_after and plan.devices[name].unprovisioned:
-                continue
-            place = key, is_after
-            far = _described(described.get(place, ""))
-            there = names.get(place, far.device if far else "the same device")
-            if far is None or far.device != there:
-                far = End(there, labels_there.get(place, "the same port"))
-            elif not is_port(str(far.port)):
-                ports.nodes.add(str(there))
-            (ports.after if is_after else ports.before)[End(name, key)] = far
-            if place in labels_there:
-                ports.labels[far] = labels_there[place]
+        if delta.about(SubjectKind.LINK):
+            _add_device(ports, name, plan.devices[name], delta)
     return ports
 
 
-def _told(delta: Delta, kind: SubjectKind, field: str) -> dict[tuple[str, bool], str]:
+def _add_device(ports: _Ports, name: str, device: DevicePlan, delta: Delta) -> None:
+    """Add the cables that the rows of one switch name, and the labels of its ports."""
+    for key, label in (device.labels or {}).items():
+        ports.labels[End(name, key)] = label
+    for (key, _), label in _field_values(delta, SubjectKind.PORT, "alias").items():
+        ports.labels[End(name, key)] = label
+    far_devices = _field_values(delta, SubjectKind.LINK, "name")
+    far_labels = _field_values(delta, SubjectKind.LINK, "port")
+    descriptions = _field_values(delta, SubjectKind.PORT, "description")
+    for place in dict.fromkeys((*far_devices, *far_labels)):
+        key, is_after = place
+        # Before its first configuration a switch has a factory's sample neighbors: no real cables.
+        if not is_after and device.unprovisioned:
+            continue
+        far = _far_end(ports, far_devices.get(place), far_labels.get(place), descriptions.get(place, ""))
+        cables = ports.after if is_after else ports.before
+        cables[End(name, key)] = far
+        if place in far_labels:
+            ports.labels[far] = far_labels[place]
+
+
+def _far_end(ports: _Ports, device: str | None, label: str | None, description: str) -> End:
+    """Return the far end of a cable: by the port's description if that fits DEVICE_NEIGHBOR, else by the label."""
+    described = _described(description)
+    if device is None:
+        # A field that stays is in no change: only the label of the far port changes.
+        device = str(described.device) if described else "the same device"
+    if described is None or described.device != device:
+        return End(device, "the same port" if label is None else label)
+    if not is_port(str(described.port)):
+        ports.nodes.add(device)
+    return described
+
+
+def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[tuple[str, bool], str]:
     """Return what a field of the rows of a kind is before (False) and after (True) by their keys, where it changes."""
-    found = {}
+    values = {}
     for change in delta.about(kind):
-        for is_after, held in ((False, change.before), (True, change.after)):
-            value = held if change.field == field else None
-            if change.field is None and isinstance(held, Mapping):
-                value = held.get(field)
+        for is_after, side in ((False, change.before), (True, change.after)):
+            if change.field is None and isinstance(side, Mapping):
+                value = side.get(field)
+            elif change.field == field:
+                value = side
+            else:
+                continue
             if isinstance(value, str):
-                found[change.key, is_after] = value
-    return found
+                values[change.key, is_after] = value
+    return values
 
 
 def _described(description: str) -> End | None:
     """Return the far port that the description of a port names."""
     device, _, port = description.removeprefix(_FAR).rpartition(":")
-    return End(device, port) if device and description.startswith(_FAR) else None
+    if not device or not description.startswith(_FAR):
+        return None
+    return End(device, port)
 
 
 def _by_lower_end(plan: Plan, cables: dict[End, End], nodes: set[str]) -> dict[Ends, None]:
-    """Return the cables, whichever of their ends were told; one for each lower end."""
+    """Return the cables with their lower end first; both ends may name a cable, which then counts once."""
     levels = _levels_of_neighbors(plan) | {name: _LEVELS.get(device.role, 0) for name, device in plan.devices.items()}
-    found: dict[End, End] = {}
+    upper_of: dict[End, End] = {}
     for own, far in cables.items():
         level = levels[str(own.device)]
-        # What is no switch of the plan is a node, or a switch that leaves the fabric.
-        far_level = levels.get(str(far.device), -1 if level or far.device in nodes else len(_LEVELS))
-        lower, upper = sorted(((level, own), (far_level, far)))
-        found[lower[1]] = upper[1]
-    return {Ends(lower, upper): None for lower, upper in found.items()}
+        far_level = levels.get(str(far.device))
+        if far_level is None and (level or far.device in nodes):
+            # Neither a switch of the plan nor a neighbor with a type: a GPU node, below every leaf.
+            far_level = -1
+        elif far_level is None:
+            # Unknown to a leaf's plan, so a switch that leaves the fabric, above every tier of it.
+            far_level = len(_LEVELS)
+        (_, lower), (_, upper) = sorted(((level, own), (far_level, far)))
+        upper_of[lower] = upper
+    return {Ends(lower, upper): None for lower, upper in upper_of.items()}
 
 
 def _levels_of_neighbors(plan: Plan) -> dict[str, int]:
     """Return the levels of the switches that come or go as somebody's neighbors."""
-    found = {}
+    levels = {}
     for delta in plan.deltas.values():
         for change in delta.about(SubjectKind.NEIGHBOR):
             row = change.before if change.after is None else change.after
             kind = row.get("type") if isinstance(row, Mapping) else None
             if kind in _LEVEL_OF_TYPE:
-                found[change.key] = _LEVEL_OF_TYPE[kind]
-    return found
+                levels[change.key] = _LEVEL_OF_TYPE[kind]
+    return levels
 
 
 def _change(labels: dict[End, str], before: Ends | None, after: Ends | None) -> CableChange:
-    ends = [*(before or ()), *(after or ())]
-    labeled = all(end in labels for end in ends)
-    shown = {end: f"{end.device}:{labels[end] if labeled else end.port}" for end in ends}
-    lower, lower_after = (shown[ends.lower] if ends else "" for ends in (before, after))
-    return CableChange(
-        lower or lower_after,
-        shown[before.upper] if before else "",
-        shown[after.upper] if after else "",
-        lower_after if before and after and lower_after != lower else "",
-        (before, after) if before and after else None,
-    )
+    shown = _texts(labels, (*(before or ()), *(after or ())))
+    if before is None:
+        if after is None:
+            raise ValueError("a cable change has an end before or after")
+        return CableChange(shown[after.lower], "", shown[after.upper])
+    if after is None:
+        return CableChange(shown[before.lower], shown[before.upper], "")
+    lower_after = ""
+    if after.lower != before.lower:
+        lower_after = shown[after.lower]
+    return CableChange(shown[before.lower], shown[before.upper], shown[after.upper], lower_after, (before, after))
+
+
+def _texts(labels: Mapping[End, str], ends: Collection[End]) -> dict[End, str]:
+    """Return the ends of a cable as texts: by labels if all have one, since a technician reads one way of naming."""
+    if all(end in labels for end in ends):
+        return {end: f"{end.device}:{labels[end]}" for end in ends}
+    return {end: f"{end.device}:{end.port}" for end in ends}

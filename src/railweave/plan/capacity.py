@@ -14,13 +14,13 @@ from railweave.fabric.model import Fabric, Link
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What is left. ``least_uplink_percent`` is of the switch in service that has least of its own uplinks' bandwidth,
-    where one that leads nowhere any more counts as lost to the switches below; ``least_paths`` is of the worst two
-    leaves in service of one plane, and rail where these are apart, None where none has two; ``rails_out`` is the most
-    rails that any GPU node lacks altogether."""
+    """The capacity that is left in a fabric."""
 
+    # Of the switch in service with the least of its own uplink bandwidth; an uplink that leads nowhere counts as lost.
     least_uplink_percent: float
+    # Between the worst two leaves in service of one plane, and rail if rails are apart; None if there are no two.
     least_paths: int | None
+    # Rails with which the worst GPU node has no link left.
     rails_out: int
 
 
@@ -38,66 +38,81 @@ def capacity(
 
 @dataclass(frozen=True, slots=True)
 class _Lower:
-    """A switch in service below the top tier: its plane and, where rails are apart, its rail; its uplink
-    bandwidth and the switches above that it is linked with, as bits."""
+    """A switch in service below the top tier."""
 
+    # Its plane, and its rail if rails are apart.
     network: tuple[int, int | None]
+    # Uplink bandwidth in Gb/s.
     gbps: int
+    # The switches above it, one bit each: sets of thousands of switches are compared by one integer operation.
     uppers: int
+
+
+def _bandwidth_below(fabric: Fabric, uppers: Iterable[str], unprovisioned: frozenset[str]) -> dict[str, dict[str, int]]:
+    below: dict[str, dict[str, int]] = {name: {} for name in uppers}
+    for link in fabric.fabric_links:
+        if link.upper not in unprovisioned and link.lower not in unprovisioned:
+            lowers = below[link.upper]
+            lowers[link.lower] = lowers.get(link.lower, 0) + link.speed_gbps
+    return below
 
 
 class Service:
     """The switches that carry traffic, counted once so that many questions can be asked."""
 
     def __init__(self, fabric: Fabric, unprovisioned: Collection[str] = ()) -> None:
-        unprovisioned = frozenset(unprovisioned)
         uppers = [switch.name for switches in fabric.tier_switches[1:] for switch in switches]
         self._bit = {name: 1 << place for place, name in enumerate(uppers)}
-        self._below: dict[str, dict[str, int]] = {name: {} for name in uppers}
+        self._below = _bandwidth_below(fabric, uppers, frozenset(unprovisioned))
         """Upper switch → lower switch → bandwidth between the two, in Gb/s."""
-        for link in fabric.fabric_links:
-            if link.upper not in unprovisioned and link.lower not in unprovisioned:
-                below = self._below[link.upper]
-                below[link.lower] = below.get(link.lower, 0) + link.speed_gbps
         self._lower = self._counted(fabric, unprovisioned)
-        self._alike = Counter((own.network, own.uppers) for name, own in self._lower.items() if name not in self._bit)
+        leaves = [lower for name, lower in self._lower.items() if name not in self._bit]
+        self._alike = Counter((leaf.network, leaf.uppers) for leaf in leaves)
         """How many leaves of a network are linked with the same switches."""
         self._above = {bit: self._lower[name].uppers for name, bit in self._bit.items() if name in self._lower}
-        """What switches between the lowest and the top tier are linked with."""
+        """The switches above each switch between the lowest and the top tier, both as bits."""
 
     def _counted(self, fabric: Fabric, unprovisioned: Collection[str]) -> dict[str, _Lower]:
+        """Return the switches in service below the top tier."""
         gbps: Counter[str] = Counter()
         bits: Counter[str] = Counter()
         for upper, below in self._below.items():
             for lower, bandwidth in below.items():
                 gbps[lower] += bandwidth
                 bits[lower] |= self._bit[upper]
+        lowers = (switch for switches in fabric.tier_switches[:-1] for switch in switches)
         return {
             switch.name: _Lower(fabric.network_of(switch), gbps[switch.name], bits[switch.name])
-            for switches in fabric.tier_switches[:-1]
-            for switch in switches
+            for switch in lowers
             if switch.name not in unprovisioned
         }
 
     def least_uplinks(self, out: Collection[str], down: Collection[Link] = ()) -> tuple[float, str]:
         """Return the part of its own uplinks that the worst switch in service has left, in percent, and its name."""
-        left = ((percent, name) for name, percent in self.uplinks_left(out, down).items())
-        return min(left, key=lambda one: (one[0], one[1] in self._bit), default=(100.0, ""))
+        left = self.uplinks_left(out, down)
+        if not left:
+            return 100.0, ""
+        # Of two that have equally little left a leaf is named: it is nearer to the GPUs that lose bandwidth.
+        worst = min(left, key=lambda name: (left[name], name in self._bit))
+        return left[worst], worst
 
     def uplinks_left(self, out: Collection[str], down: Collection[Link] = ()) -> dict[str, float]:
         """Return the part of its own uplinks that every switch in service which loses some has left, in percent.
 
         A switch between two tiers that has no uplink left announces nothing from above: it counts as lost below.
         """
-        lost, cut_off = self._lost(out, down), set(out)
-        while cut := {
-            name
-            for name, gone in lost.items()
-            if name in self._bit and name not in cut_off and gone == self._lower[name].gbps
-        }:
-            cut_off |= cut
+        cut_off = set(out)
+        while True:
             lost = self._lost(cut_off, down)
-        return {name: 100 * (1 - gone / self._lower[name].gbps) for name, gone in lost.items() if name not in cut_off}
+            cut = {name for name in lost if self._is_cut_off(name, lost[name])} - cut_off
+            if not cut:
+                break
+            cut_off |= cut
+        return {name: 100 * (1 - gbps / self._lower[name].gbps) for name, gbps in lost.items() if name not in cut_off}
+
+    def _is_cut_off(self, name: str, lost_gbps: int) -> bool:
+        """Tell whether a switch between two tiers loses all its uplinks."""
+        return name in self._bit and lost_gbps == self._lower[name].gbps
 
     def _lost(self, out: Collection[str], down: Collection[Link]) -> Counter[str]:
         """Return the uplink bandwidth in Gb/s that switches lose."""
@@ -111,17 +126,19 @@ class Service:
 
     def least_paths(self, out: Collection[str], down: Collection[Link] = ()) -> int | None:
         """Return the paths between the worst two leaves in service of a network; None where none has two."""
-        alike, above = Counter(self._alike), self._above
+        alike = Counter(self._alike)
+        above = self._above
         for name in set(out) & self._lower.keys() - self._bit.keys():
-            own = self._lower[name]
-            alike[own.network, own.uppers] -= 1
+            leaf = self._lower[name]
+            alike[leaf.network, leaf.uppers] -= 1
         for name, severed in self._severed(down, out).items():
-            own = self._lower[name]
+            lower = self._lower[name]
+            left = lower.uppers & ~severed
             if name in self._bit:
-                above = {**above, self._bit[name]: own.uppers & ~severed}
+                above = {**above, self._bit[name]: left}
             else:
-                alike[own.network, own.uppers] -= 1
-                alike[own.network, own.uppers & ~severed] += 1
+                alike[lower.network, lower.uppers] -= 1
+                alike[lower.network, left] += 1
         alive = ~sum(self._bit[name] for name in set(out) if name in self._bit)
         return _least_paths(((*group, count) for group, count in alike.items() if count), alive, above)
 
@@ -151,29 +168,37 @@ def _least_paths(
     for network, uppers, count in groups:
         networks.setdefault(network, []).append((uppers, count))
     least: int | None = None
-    for found in networks.values():
-        for place, (uppers, count) in enumerate(found):
-            # Leaves of one group are a pair of their own where there are two of them.
-            for other, _ in found[place + (count < 2) :]:
+    for alike in networks.values():
+        for place, (uppers, count) in enumerate(alike):
+            # Two leaves of one group are a pair as well; a group of one leaf has no such pair.
+            first = place if count > 1 else place + 1
+            for other, _ in alike[first:]:
                 paths = _paths(uppers, other, alive, above)
-                least = paths if least is None else min(least, paths)
+                if least is None or paths < least:
+                    least = paths
     return least
 
 
-def _paths(one: int, other: int, alive: int, above: Mapping[int, int]) -> int:
-    """Return how many switches join two: those of the nearest tier in which they are linked with the same ones."""
-    while not one & other and one and other:
-        one, other = _linked(one & alive, above), _linked(other & alive, above)
-    return (one & other & alive).bit_count()
+def _paths(uppers: int, other: int, alive: int, above: Mapping[int, int]) -> int:
+    """Return how many switches join two leaves: those of the nearest tier in which they are linked with the same ones.
+
+    ``uppers`` and ``other`` are the switches above the two leaves, as bits.
+    """
+    while not uppers & other and uppers and other:
+        uppers = _linked(uppers & alive, above)
+        other = _linked(other & alive, above)
+    return (uppers & other & alive).bit_count()
 
 
 def _linked(switches: int, above: Mapping[int, int]) -> int:
-    found = 0
+    """Return the switches above any of ``switches``, both as bits."""
+    linked = 0
     while switches:
+        # x & -x is the lowest bit that is set.
         lowest = switches & -switches
-        found |= above.get(lowest, 0)
+        linked |= above.get(lowest, 0)
         switches ^= lowest
-    return found
+    return linked
 
 
 def rails_out(

@@ -7,7 +7,7 @@ switches first, then hosts, then the old goes). A code point has one priority on
 point and gets another priority has no such way.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railweave.diagnostics import Diagnostic, error
@@ -25,22 +25,26 @@ def accept_both(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> C
     """
     if not gives_up(base, head):
         return None
-    diagnostics = tuple(_torn(base, head))
+    diagnostics = tuple(_unservable(base, head))
     if diagnostics:
         raise RefusedError(diagnostics)
     old = tuple(_only_before(base, head))
-    names = {one.name for one in old}
-    lossless = {one.name: _with_earlier_dscp(one, base, head) for one in head if one.lossless}
-    marked = {dscp for one in (*lossless.values(), *old) for dscp in one.dscp}
+    old_names = {traffic_class.name for traffic_class in old}
+    lossless = {new.name: _with_earlier_dscp(new, base, head) for new in head if new.lossless}
+    marked = _named_dscp((*lossless.values(), *old))
     between = []
-    for one in head:
-        # A class that stays for a while keeps its name and with that its rows; the new one waits for the name.
-        name = f"{one.name[:20]}-{one.priority}" if one.name in names else one.name
-        if one.lossless:
-            between.append(lossless[one.name]._replace(name=name))
+    # Lossless classes take the code points of nodes that have not changed yet; the others must not name them too.
+    for new in head:
+        name = new.name
+        if name in old_names:
+            # The old class keeps its name and with it its rows; the new one takes the name in the last phase.
+            name = f"{name[:20]}-{new.priority}"
+        if new.lossless:
+            between.append(lossless[new.name]._replace(name=name))
         else:
-            dscp = tuple(each for each in _with_earlier_notifications(one, base, head) if each not in marked)
-            between.append(one._replace(name=name, dscp=dscp, priority=_priority_between(one, base, head)))
+            notified = new._replace(dscp=_with_earlier_notifications(new, base, head))
+            priority = _priority_between(new, base, head)
+            between.append(_without_dscp(notified, marked)._replace(name=name, priority=priority))
     return (*between, *old)
 
 
@@ -54,8 +58,10 @@ class MovedMarking:
 
     def __str__(self) -> str:
         """Return the move in a clause."""
-        to = "is no longer lossless" if self.after is None else f"goes to priority {self.after}"
-        return f"DSCP {self.dscp}, lossless on priority {self.before}, {to}"
+        source = f"DSCP {self.dscp}, lossless on priority {self.before}"
+        if self.after is None:
+            return f"{source}, is no longer lossless"
+        return f"{source}, goes to priority {self.after}"
 
 
 def moved_markings(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> tuple[MovedMarking, ...]:
@@ -70,7 +76,8 @@ def moved_markings(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -
 
 def lossless_dscp(classes: Iterable[TrafficClass]) -> dict[int, int]:
     """Return the priority of each lossless code point."""
-    return {dscp: one.priority for one in classes if one.lossless for dscp in one.dscp}
+    lossless = (traffic_class for traffic_class in classes if traffic_class.lossless)
+    return {dscp: traffic_class.priority for traffic_class in lossless for dscp in traffic_class.dscp}
 
 
 def notifying(classes: Iterable[TrafficClass]) -> set[int]:
@@ -80,80 +87,97 @@ def notifying(classes: Iterable[TrafficClass]) -> set[int]:
 
 def gives_up(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> bool:
     """Tell whether nodes of ``base`` send something that ``head`` treats worse."""
-    named = {dscp for one in head for dscp in one.dscp}
-    return bool(moved_markings(base, head)) or not notifying(base) <= named
+    return bool(moved_markings(base, head)) or not notifying(base) <= _named_dscp(head)
 
 
-def _torn(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterable[Diagnostic]:
+def _named_dscp(classes: Iterable[TrafficClass]) -> set[int]:
+    """Return the code points that classes name; all others go to the default class."""
+    return {dscp for traffic_class in classes for dscp in traffic_class.dscp}
+
+
+def _unservable(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[Diagnostic]:
     """Yield an error for each code point that would need two priorities, and each priority of two classes."""
-    used = {dscp for one in (*base, *head) for dscp in one.dscp}
+    used = _named_dscp((*base, *head))
+    # AF31, AF32 and AF41 are common for RDMA; any other free code point serves as well.
     spare = next((dscp for dscp in (24, 26, 34, *range(DSCP_COUNT)) if dscp not in used), None)
     for moved in moved_markings(base, head):
         if moved.after is not None:
-            yield error(
-                "RW516",
-                f"DSCP {moved.dscp} is to go from lossless priority {moved.before} to {moved.after}: a switch leads a"
-                " code point to one priority only, and a node that pauses the other one loses packets",
-                fix=f"give the class another code point in the same change, such as {spare}; a second change may"
-                f" lead it back to {moved.dscp}",
-            )
-    kept = {one.priority: one for one in _only_before(base, head)}
-    for one in head:
-        if one.priority in kept and (one.lossless or _priority_before(one, base, head) is None):
-            held = kept[one.priority]
-            kind = "lossless" if one.lossless else "not lossless"
-            yield error(
-                "RW516",
-                f"class `{one.name}`, which is {kind}, is to take priority {one.priority} while"
-                f" `{held.name}` {'is lossless' if held.lossless else 'carries notifications'} on it until the nodes"
-                " have changed",
-                fix=f"leave `{one.name}` where it is, and change its priority afterwards",
-            )
+            yield _two_priorities(moved, spare)
+    old_of = {old.priority: old for old in _only_before(base, head)}
+    for new in head:
+        old = old_of.get(new.priority)
+        # A class that is not lossless can stay on its priority before, if it had one.
+        if old is not None and (new.lossless or _priority_before(new, base, head) is None):
+            yield _two_classes(old, new)
+
+
+def _two_priorities(moved: MovedMarking, spare: int | None) -> Diagnostic:
+    return error(
+        "RW516",
+        f"DSCP {moved.dscp} is to go from lossless priority {moved.before} to {moved.after}: a switch leads a"
+        " code point to one priority only, and a node that pauses the other one loses packets",
+        fix=f"give the class another code point in the same change, such as {spare}; a second change may"
+        f" lead it back to {moved.dscp}",
+    )
+
+
+def _two_classes(old: TrafficClass, new: TrafficClass) -> Diagnostic:
+    kind = "lossless" if new.lossless else "not lossless"
+    use = "is lossless" if old.lossless else "carries notifications"
+    return error(
+        "RW516",
+        f"class `{new.name}`, which is {kind}, is to take priority {new.priority} while"
+        f" `{old.name}` {use} on it until the nodes have changed",
+        fix=f"leave `{new.name}` where it is, and change its priority afterwards",
+    )
 
 
 def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[TrafficClass]:
-    """Yield the lossless classes whose priority ``head`` has no lossless class on, and the class of notifications where
+    """Yield the lossless classes whose priority has no lossless class in ``head``, and the class of notifications if
     ``head`` has none."""
-    after = {one.priority for one in head if one.lossless}
-    named = {dscp for one in head for dscp in one.dscp}
-    for one in base:
-        if one.lossless and one.dscp and one.priority not in after:
-            yield one
-        if one.role is ClassRole.CNP and not notifying(head):
-            left = tuple(dscp for dscp in one.dscp if dscp not in named)
-            if left:
-                yield one._replace(dscp=left)
+    lossless_after = {new.priority for new in head if new.lossless}
+    notifies = bool(notifying(head))
+    for old in base:
+        if old.lossless and old.dscp and old.priority not in lossless_after:
+            yield old
+        if old.role is ClassRole.CNP and not notifies:
+            left = _without_dscp(old, _named_dscp(head))
+            if left.dscp:
+                yield left
 
 
-def _with_earlier_dscp(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:
+def _without_dscp(traffic_class: TrafficClass, taken: Collection[int]) -> TrafficClass:
+    return traffic_class._replace(dscp=tuple(dscp for dscp in traffic_class.dscp if dscp not in taken))
+
+
+def _with_earlier_dscp(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> TrafficClass:
     """Return a lossless class of ``head`` with the code points that led to its priority before."""
     after = lossless_dscp(head)
-    earlier = [dscp for dscp, priority in lossless_dscp(base).items() if priority == one.priority and dscp not in after]
-    return one._replace(dscp=(*one.dscp, *sorted(earlier)))
+    earlier = [dscp for dscp, priority in lossless_dscp(base).items() if priority == new.priority and dscp not in after]
+    return new._replace(dscp=(*new.dscp, *sorted(earlier)))
 
 
 def _with_earlier_notifications(
-    one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]
+    new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]
 ) -> tuple[int, ...]:
-    """Return the code points of a class of ``head``; that of notifications keeps those that no other class names."""
-    if one.role is not ClassRole.CNP:
-        return one.dscp
-    named = {dscp for each in head for dscp in each.dscp}
-    return (*one.dscp, *sorted(notifying(base) - named))
+    """Return the code points of a class of ``head``; the class of notifications keeps those that no other one names."""
+    if new.role is not ClassRole.CNP:
+        return new.dscp
+    return (*new.dscp, *sorted(notifying(base) - _named_dscp(head)))
 
 
-def _priority_between(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int:
+def _priority_between(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int:
     """Return the priority of a class of ``head`` that is not lossless, while lossless ones of ``base`` stay."""
-    if one.priority not in {each.priority for each in _only_before(base, head)}:
-        return one.priority
-    before = _priority_before(one, base, head)
+    if new.priority not in {old.priority for old in _only_before(base, head)}:
+        return new.priority
+    before = _priority_before(new, base, head)
     if before is None:
-        raise ValueError(f"class {one.name} has no priority in between, which _torn refuses")
+        raise ValueError(f"class {new.name} has no priority in between, which _unservable refuses")
     return before
 
 
-def _priority_before(one: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int | None:
+def _priority_before(new: TrafficClass, base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> int | None:
     """Return the priority that the class had in ``base``, None where it had none or another class takes it."""
-    taken = {each.priority for each in (*head, *_only_before(base, head))}
-    before = [each.priority for each in base if each.name == one.name and not each.lossless]
+    taken = {other.priority for other in (*head, *_only_before(base, head))}
+    before = [old.priority for old in base if old.name == new.name and not old.lossless]
     return next((priority for priority in before if priority not in taken), None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
-from railweave.plan.model import DeviceState, Plan
+from railweave.plan.model import Conflict, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.access import access_tables
@@ -25,20 +25,21 @@ def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[Closin
     """Return the ports of a provisioned device that close and do not lead to a switch that stays in ``fabric``."""
     if difference is None or difference.unprovisioned:
         return ()
-    return tuple(one for one in closing_ports(difference.delta) if one.far_end not in fabric.switch_of)
+    return tuple(port for port in closing_ports(difference.delta) if port.far_end not in fabric.switch_of)
 
 
 def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
     """Yield an error where ports would close that something still uses."""
-    live = [(name, one) for name, device in plan.devices.items() for one in device.live_ports]
+    live = [(name, port) for name, device in plan.devices.items() for port in device.live_ports]
     if not live:
         return
     devices = tuple(dict.fromkeys(name for name, _ in live))
-    far_ends = sorted({one.far_end or f"unknown on {name}:{one.port}" for name, one in live}, key=natural_key)
+    far_ends = {port.far_end or f"unknown on {name}:{port.port}" for name, port in live}
+    object_ = "it" if len(live) == 1 else "them"
     yield error(
         "RW523",
         f"{counted(len(live), 'port')} of {counted(len(devices), 'switch')} would close for good while"
-        f" something uses {'it' if len(live) == 1 else 'them'}: {first_few(far_ends)}",
+        f" something uses {object_}: {first_few(sorted(far_ends, key=natural_key))}",
         devices=devices,
         fix=f"take them out of use before their ports close with {_in_phases()};"
         " or deploy with --remove-live if they may lose these links",
@@ -47,18 +48,19 @@ def live_port_diagnostics(plan: Plan) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person agreed to beyond an ordinary change: reloads, and identities that change, for which both ends of
-    links have to follow each other. ``single_step`` takes lossless markings from switches whatever the GPU nodes send,
-    lowers their MTU likewise, and configures ports for cables that are yet to be moved. ``remove_live`` closes ports
-    for good that are in use. ``allow_lockout`` changes who can log in to switches. ``discard_newer`` undoes what a
-    newer or another state of the intent brought (``plan.lineage``).
-    """
+    """What a person agreed to beyond an ordinary change, one field for each option of ``deploy``."""
 
+    # Reloads: the data plane of a switch is down for minutes.
     provision: bool = False
+    # Identities that change, for which both ends of links have to follow each other.
     renumber: bool = False
+    # Remove lossless markings and lower the MTU whatever nodes send, and configure ports before cables are moved.
     single_step: bool = False
+    # Close ports for good that are in use.
     remove_live: bool = False
+    # Change who can log in to switches.
     allow_lockout: bool = False
+    # Undo a newer or diverged state of the intent (``plan.lineage``).
     discard_newer: bool = False
 
 
@@ -69,85 +71,93 @@ def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True
     """
     if not skip_unreachable and plan.names(DeviceState.UNREACHABLE):
         plan = replace(plan, violations=())
-    return (
-        *conflicts(plan),
-        *_renumberings(plan, consent),
-        *_partings(plan, consent),
-        *_reloads(plan, consent),
-        *_markings(plan, consent),
-        *(() if consent.single_step else lowered_mtu(plan)),
-        *_moves(plan, consent),
-        *(() if consent.remove_live else live_port_diagnostics(plan)),
-        *(() if consent.allow_lockout else access_changes(plan)),
-        *_pending(plan),
-    )
+    diagnostics = [*conflicts(plan), *_renumberings(plan, consent), *_partings(plan, consent)]
+    diagnostics += [*_reloads(plan, consent), *_markings(plan, consent)]
+    if not consent.single_step:
+        diagnostics += lowered_mtu(plan)
+    diagnostics += _moves(plan, consent)
+    if not consent.remove_live:
+        diagnostics += live_port_diagnostics(plan)
+    if not consent.allow_lockout:
+        diagnostics += access_changes(plan)
+    if plan.waiting:
+        diagnostics.append(awaiting(plan.waiting))
+    return tuple(diagnostics)
 
 
 def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return why parts of ``plan`` cannot be carried out whatever is agreed to; these are errors of planning already.
+    """Return why parts of ``plan`` cannot be carried out with any consent; these are errors of planning already.
 
     A device that is not what the intent takes it for or that would refuse a reload, unmanaged rows that conflict with
     managed ones, and a rollout policy that no order can keep.
     """
-    refused = tuple(
-        error(one.code or "RW509", f"{name}: {one.message}", devices=(name,), fix=one.fix)
-        for name, device in plan.devices.items()
-        for one in device.blockers
+    diagnostics: list[Diagnostic] = []
+    for name, device in plan.devices.items():
+        for blocker in device.blockers:
+            code = blocker.code or "RW509"
+            diagnostics.append(error(code, f"{name}: {blocker.message}", devices=(name,), fix=blocker.fix))
+    for name, device in plan.devices.items():
+        diagnostics += (_conflict(name, row) for row in device.conflicts)
+    # Floors that are crossed only while links wait for their second end are consented to with --renumber.
+    unmet = (violation for violation in plan.violations if not violation.two_sided)
+    return (*diagnostics, *violation_diagnostics(unmet, plan.policy))
+
+
+def _conflict(name: str, row: Conflict) -> Diagnostic:
+    claim = row.claim
+    if row.port:
+        claim += ", which the fabric needs"
+    return error(
+        "RW505",
+        f"{name}: {claim}: {row.reason}",
+        devices=(name,),
+        fix=f"remove {row.subject} on {name}, or plan with --remove-conflicting, which plans its removal",
     )
-    rows = tuple(
-        error(
-            "RW505",
-            f"{name}: {one.claim}{', which the fabric needs' if one.port else ''}: {one.reason}",
-            devices=(name,),
-            fix=f"remove {one.subject} on {name}, or plan with --remove-conflicting, which plans its removal",
-        )
-        for name, device in plan.devices.items()
-        for one in device.conflicts
-    )
-    return (*refused, *rows, *violation_diagnostics((one for one in plan.violations if not one.two_sided), plan.policy))
 
 
 def _renumberings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    found = () if consent.renumber else find_renumbering(plan)
-    if found:
-        devices = tuple(dict.fromkeys(one.device for one in found))
+    if consent.renumber:
+        return
+    renumbered = find_renumbering(plan)
+    if renumbered:
         yield error(
             "RW506",
-            f"the intent renumbers devices that run: {first_few(found, separator='; ')}",
-            devices=devices,
+            f"the intent renumbers devices that run: {first_few(renumbered, separator='; ')}",
+            devices=tuple(dict.fromkeys(identity.device for identity in renumbered)),
             fix="revert the change of pools, AS number bases, reserve or stripes, or deploy with --renumber",
         )
 
 
 def _partings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    """Return the floors that are crossed while links wait for their second end; a renumbering is agreed to as one."""
-    two_sided = () if consent.renumber else tuple(one for one in plan.violations if one.two_sided)
-    return violation_diagnostics(two_sided, plan.policy)
+    """Return the floors that are crossed while links wait for their second end; --renumber consents to both."""
+    if consent.renumber:
+        return ()
+    return violation_diagnostics((violation for violation in plan.violations if violation.two_sided), plan.policy)
 
 
 def _reloads(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    reloading = () if consent.provision else plan.reloading
-    if reloading:
+    if plan.reloading and not consent.provision:
         yield error(
             "RW507",
-            f"the plan reloads {first_few(reloading)}: their data plane is down for minutes",
-            devices=reloading,
+            f"the plan reloads {first_few(plan.reloading)}: their data plane is down for minutes",
+            devices=plan.reloading,
             fix="deploy with --provision if these devices may go down",
         )
 
 
 def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """Return the code points with the devices on which they are lossless and would be no longer, ascending."""
-    found: dict[int, list[str]] = {}
+    """Return each code point that stops being lossless, ascending, with the devices where it does."""
+    devices_of: dict[int, list[str]] = {}
     for name, device in plan.devices.items():
         for dscp in device.lossless_removed:
-            found.setdefault(dscp, []).append(name)
-    return tuple((dscp, tuple(names)) for dscp, names in sorted(found.items()))
+            devices_of.setdefault(dscp, []).append(name)
+    return tuple((dscp, tuple(names)) for dscp, names in sorted(devices_of.items()))
 
 
 def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    found = () if consent.single_step else removed_markings(plan)
-    for dscp, devices in found:
+    if consent.single_step:
+        return
+    for dscp, devices in removed_markings(plan):
         yield error(
             "RW517",
             f"DSCP {dscp} is lossless on {first_few(devices, 1)}, and"
@@ -160,12 +170,12 @@ def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
 
 def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
     """Yield that running switches would take smaller packets, whatever the GPU nodes still send."""
-    lowered = {
-        name: min(sizes)
-        for name, delta in plan.deltas.items()
-        if not plan.devices[name].unprovisioned
-        and (sizes := [mtu_bytes_after(one) for one in delta.about(SubjectKind.PORT) if lowers_mtu(one)])
-    }
+    lowered: dict[str, int] = {}
+    for name, delta in plan.deltas.items():
+        if not plan.devices[name].unprovisioned:
+            sizes = [mtu_bytes_after(change) for change in delta.about(SubjectKind.PORT) if lowers_mtu(change)]
+            if sizes:
+                lowered[name] = min(sizes)
     if lowered:
         devices = tuple(lowered)
         smallest = min(lowered.values())
@@ -180,14 +190,18 @@ def lowered_mtu(plan: Plan) -> Iterable[Diagnostic]:
 
 
 def access_changes(plan: Plan) -> Iterable[Diagnostic]:
-    """Yield that the plan changes who can log in to switches; data-plane ACLs that it makes itself are none of that."""
-    found = {name: one for name, delta in plan.deltas.items() if (one := access_tables(delta))}
-    if found:
-        devices = tuple(found)
-        tables = sorted({table for one in found.values() for table in one})
+    """Yield that the plan changes who can log in to switches; railweave's own data-plane ACLs do not count."""
+    tables_of: dict[str, Iterable[str]] = {}
+    for name, delta in plan.deltas.items():
+        tables = access_tables(delta)
+        if tables:
+            tables_of[name] = tables
+    if tables_of:
+        devices = tuple(tables_of)
+        changed = sorted({table for tables in tables_of.values() for table in tables})
         yield error(
             "RW525",
-            f"{', '.join(tables)} would change on {first_few(devices)}: a mistake there locks everybody out of"
+            f"{', '.join(changed)} would change on {first_few(devices)}: a mistake there locks everybody out of"
             " these switches, railweave too, and they could not be rolled back over the network",
             devices=devices,
             fix="try it on one switch, by an override of its name, with a console at hand: deploy with --allow-lockout;"
@@ -196,13 +210,15 @@ def access_changes(plan: Plan) -> Iterable[Diagnostic]:
 
 
 def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    found = () if consent.single_step else moved_cables(plan)
-    if found:
-        per_leaf = Counter(cable.device for cable in found)
+    if consent.single_step:
+        return
+    cables = moved_cables(plan)
+    if cables:
+        per_leaf = Counter(cable.device for cable in cables)
         leaf, most = per_leaf.most_common(1)[0]
         yield error(
             "RW515",
-            f"{len(found)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
+            f"{len(cables)} cables of leaves that run have to move, {most} of them at {leaf}, and their links would be"
             " down until all are in place",
             devices=tuple(per_leaf),
             fix=f"move them in steps that keep every leaf's other links with {_in_phases()};"
@@ -210,13 +226,8 @@ def _moves(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
         )
 
 
-def _pending(plan: Plan) -> Iterable[Diagnostic]:
-    if plan.waiting:
-        yield awaiting(plan.waiting)
-
-
 def awaiting(names: Sequence[str]) -> Diagnostic:
-    """Return that commits wait for their confirmation on these devices, so that nobody knows what they will run."""
+    """Return the error for commits that await confirmation: what these devices will run is unknown."""
     return error(
         "RW508",
         f"a commit still awaits confirmation on {', '.join(names)}: "

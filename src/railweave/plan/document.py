@@ -55,22 +55,27 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _cable_json(cable: MovedCable) -> dict[str, Any]:
-    told = dict(as_json(cable))
+    document = dict(as_json(cable))
     if not cable.end_after:
-        del told["end_after"]
-    return told
+        del document["end_after"]
+    return document
+
+
+_NOT_IN_THE_FILE = ("unapplied", "applied_unknown", "unseen", "generation", "other_release", "answered")
+"""Fields that describe the moment of reading: no part of what was reviewed, so no part of the digest either."""
 
 
 def _device_json(device: DevicePlan) -> dict[str, Any]:
-    told = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
-    for name in ("unapplied", "applied_unknown", "unseen", "generation", "other_release", "answered"):
-        del told[name]
+    document = {"running_sha256": device.running_sha256, **as_json(device), "unmanaged": dict(device.unmanaged or {})}
+    for name in _NOT_IN_THE_FILE:
+        del document[name]
     if device.labels is None:
-        del told["labels"]
+        del document["labels"]
+    # Fields that are younger than the file's version: left out if empty, so that the digests of older plans still hold.
     for name in ("broken", "kept"):
-        if not told[name]:
-            del told[name]
-    return told
+        if not document[name]:
+            del document[name]
+    return document
 
 
 def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:
@@ -82,13 +87,15 @@ def _policy_json(policy: RolloutPolicy) -> dict[str, Any]:
 
 
 def _share_json(share: Share) -> int | str:
-    return str(share) if share.count is None else share.count
+    if share.count is None:
+        return str(share)
+    return share.count
 
 
 def change_json(device: str, change: Change) -> dict[str, Any]:
     """Return one change of ``device`` as the contract has it, secrets marked."""
     shown = change.shown
-    told = {
+    document = {
         "device": device,
         "op": shown.op.value,
         "table": shown.table,
@@ -101,15 +108,19 @@ def change_json(device: str, change: Change) -> dict[str, Any]:
         "reason": shown.reason,
     }
     if effect_is_unknown(change):
-        return {**told, "effect": UNKNOWN}
-    return {**told, "effect": "none"} if keeps(change) else told
+        document["effect"] = UNKNOWN
+    elif keeps(change):
+        document["effect"] = "none"
+    return document
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a row as JSON knows it: tuples as lists."""
+    """Return a value of a row as JSON has it: tuples as lists."""
     if value is None or isinstance(value, str):
         return value
-    return list(value) if isinstance(value, tuple) else {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return list(value)
+    return {name: _plain(field) for name, field in value.items()}
 
 
 def _change_texts(plan: Plan) -> Iterator[str]:
@@ -160,8 +171,10 @@ _AT_ONCE = 256
 
 
 def _hash_list(update: Callable[[bytes], None], texts: Iterable[str]) -> None:
-    members, comma = iter(texts), ""
+    members = iter(texts)
+    comma = ""
     update(b"[")
+    # One call of the hash for many texts: each call has a fixed cost, and a plan has hundreds of thousands of changes.
     while some := ",".join(islice(members, _AT_ONCE)):
         update(f"{comma}{some}".encode())
         comma = ","
@@ -173,13 +186,7 @@ def parse_plan(text: str, file: str) -> Plan:
 
     Raises RefusedError for anything that is not an untouched plan of this version.
     """
-    try:
-        document = json.loads(text)
-    except RecursionError:
-        raise _refused("this is not a plan: its values lie too deep", file) from None
-    except ValueError as exc:
-        line, column = (exc.lineno, exc.colno) if isinstance(exc, json.JSONDecodeError) else (1, 1)
-        raise _refused(f"this is not JSON: {exc}", file, line, column) from None
+    document = _json_of(text, file)
     if not isinstance(document, dict) or "version" not in document or "changes" not in document:
         raise _refused("this is not a plan", file)
     if document["version"] != PLAN_VERSION:
@@ -191,9 +198,22 @@ def parse_plan(text: str, file: str) -> Plan:
         whole = plan_digest(plan) == document["digest"]
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as exc:
         raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
+    # A digest can be made for any document: one with further keys would show a reviewer what nothing carries out.
     if not whole:
         raise _refused("this plan holds what no plan holds", file)
     return plan
+
+
+def _json_of(text: str, file: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise _refused("this is not a plan: its values lie too deep", file) from None
+    except json.JSONDecodeError as exc:
+        raise _refused(f"this is not JSON: {exc}", file, exc.lineno, exc.colno) from None
+    except ValueError as exc:
+        # An integer of more digits than Python converts (sys.set_int_max_str_digits) has no place.
+        raise _refused(f"this is not JSON: {exc}", file) from None
 
 
 def _other_version(version: object) -> str:
@@ -252,14 +272,16 @@ def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
 
 
 def _share(value: int | str) -> Share:
-    return Share(percent=float(value.removesuffix("%"))) if isinstance(value, str) else Share(count=value)
+    if isinstance(value, str):
+        return Share(percent=float(value.removesuffix("%")))
+    return Share(count=value)
 
 
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
-    found: dict[str, list[Change]] = {}
+    changes_of: dict[str, list[Change]] = {}
     for document in changes:
-        found.setdefault(document["device"], []).append(change_of(document))
-    return {name: Delta(tuple(own)) for name, own in found.items()}
+        changes_of.setdefault(document["device"], []).append(change_of(document))
+    return {name: Delta(tuple(of_device)) for name, of_device in changes_of.items()}
 
 
 def change_of(document: Mapping[str, Any]) -> Change:
@@ -272,5 +294,7 @@ def change_of(document: Mapping[str, Any]) -> Change:
 def _value(value: Any) -> Any:
     """Return a value as the engine keeps it: lists as tuples."""
     if isinstance(value, dict):
-        return {name: _value(each) for name, each in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+        return {name: _value(field) for name, field in value.items()}
+    if isinstance(value, list):
+        return tuple(value)
+    return value

@@ -1,9 +1,9 @@
-"""Where traffic is led away before a change, and which links a change parts.
+"""Which BGP sessions are drained before a change, and which links need a change at both ends.
 
 A change that disturbs only some links of a switch drains the BGP sessions on these; one that disturbs all links of a
-spine drains the spine. Draining needs another way. A leaf with GPU nodes is never drained as a whole: announcing it
-away would only take the rail of its nodes out of service earlier. And nothing is drained whose leaves have no other
-way up at that moment of the rollout: the traffic would stay, and the rollout would wait for it in vain.
+spine drains the spine. A drain needs another path. A leaf with GPU nodes is never drained as a whole: that would only
+take the rail of its nodes out of service earlier. Nothing is drained while its leaves have no other way up: the traffic
+would stay, and the rollout would wait for it in vain.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,11 +29,13 @@ class _Uplink(NamedTuple):
 
 
 class _Touched(NamedTuple):
-    """What changes are about: all, or ``links`` between switches, ports of GPU nodes (``nodes``), and
-    ``unknown_peers``: peers that the intent has no session with."""
+    """What changes are about: everything, or some links, ports and peers."""
 
+    # Links between switches.
     links: tuple[_Uplink, ...] = ()
+    # Ports of GPU nodes are among them.
     nodes: bool = False
+    # Peers with which the intent has no session: a session that an operator added, or one that ends.
     unknown_peers: tuple[str, ...] = ()
     everything: bool = False
 
@@ -47,7 +49,7 @@ def drains_of_waves(
     out_of_service: Collection[str] = (),
     links_down: Collection[Link] = (),
 ) -> dict[str, tuple[str, ...]]:
-    """Return what is drained of each device before its change, as its moment among the ``waves`` allows.
+    """Return what is drained of each device before its change, as its position among the ``waves`` allows.
 
     ``unprovisioned`` are the devices that are provisioned for the first time, ``two_sided`` the links that are down
     from the wave of their first end until that of their second. ``out_of_service`` and ``links_down`` carry nothing
@@ -62,8 +64,10 @@ def drains_of_waves(
     idle = {*unprovisioned, *out_of_service}
     for wave in waves:
         for name in wave:
+            if name in unprovisioned:
+                continue
             switch = fabric.switch_of[name]
-            peers = () if name in unprovisioned else drain_of(fabric, switch, changes.get(name, ()))
+            peers = drain_of(fabric, switch, changes.get(name, ()))
             if peers and _has_other_ways(fabric, switch, peers, {*idle, *wave}, {*down, *links_down}):
                 drains[name] = peers
         for name in wave:
@@ -79,39 +83,48 @@ def _has_other_ways(
 
     A switch between two tiers that keeps none announces nothing from above, so that those below it need one.
     """
-    links = fabric.fabric_links_of(switch.name)
-    drained = {*links} if peers == WHOLE else {one.link for one in _uplinks(fabric, switch) if one.peer in peers}
-    elsewhere, shut = set(out) - {switch.name}, drained | set(down)
-    lowers = {link.lower for link in drained - set(down)} - elsewhere
-    cut_off: set[str] = set()
+    down = set(down)
+    elsewhere = set(out) - {switch.name}
+    drained = _drained_links(fabric, switch, peers)
+    lowers = {link.lower for link in drained - down} - elsewhere
     if peers == WHOLE:
         # A switch that is drained as a whole needs no way up of its own.
         lowers -= {switch.name}
+    cut_off: set[str] = set()
     while lowers:
-        stuck = {
-            lower
-            for lower in lowers
-            if all(
-                other in shut or other.upper in elsewhere or other.upper in cut_off
-                for other in fabric.uplinks_of[lower]
-            )
-        }
+        unusable = elsewhere | cut_off
+        stuck = {lower for lower in lowers if not _has_uplink(fabric, lower, unusable, drained | down)}
         if any(fabric.switch_of[lower].tier.attaches_nodes for lower in stuck):
             return False
         cut_off |= stuck
-        lowers = {below for lower in stuck for below in fabric.below(lower)} - elsewhere
+        lowers = set().union(*map(fabric.below, stuck)) - elsewhere
     return True
 
 
+def _drained_links(fabric: Fabric, switch: Switch, peers: Collection[str]) -> set[Link]:
+    if peers == WHOLE:
+        return set(fabric.fabric_links_of(switch.name))
+    return set(links_of_peers(fabric, switch.name, peers))
+
+
+def _has_uplink(fabric: Fabric, name: str, unusable: Collection[str], down: Collection[Link]) -> bool:
+    """Tell whether a switch has an uplink outside ``down`` to a switch that is not ``unusable``."""
+    return any(link not in down and link.upper not in unusable for link in fabric.uplinks_of[name])
+
+
 def drain_of(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> tuple[str, ...]:
-    """Return the peers to drain for ``changes`` where all traffic has another way; ``("*",)`` is the whole switch."""
+    """Return the peers to drain for ``changes`` if all traffic has another way; ``("*",)`` is the whole switch."""
     disturbing = _disturbing(changes)
     if not disturbing:
         return ()
     touched = _touched(fabric, switch, disturbing)
-    if touched.everything or (touched.links and len(touched.links) == len(fabric.fabric_links_of(switch.name))):
-        return () if switch.tier.attaches_nodes else WHOLE
-    return (*(uplink.peer for uplink in touched.links), *touched.unknown_peers)
+    all_links = bool(touched.links) and len(touched.links) == len(fabric.fabric_links_of(switch.name))
+    if not touched.everything and not all_links:
+        return (*(uplink.peer for uplink in touched.links), *touched.unknown_peers)
+    if switch.tier.attaches_nodes:
+        # Draining a leaf as a whole would only take the rail of its nodes out of service earlier.
+        return ()
+    return WHOLE
 
 
 def is_disruptive(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> bool:
@@ -134,31 +147,36 @@ def two_sided_links(
     fabric: Fabric, changes: Mapping[str, Iterable[Change]], unprovisioned: Collection[str] = ()
 ) -> set[Link]:
     """Return the links of which both ends change what they must agree on; ``unprovisioned`` devices carry nothing."""
-    found: dict[str, set[Link]] = {}
-    for name, own in changes.items():
-        needing = [change for change in own if needs_both_ends((change,))]
+    at_upper_end: set[Link] = set()
+    at_lower_end: set[Link] = set()
+    for name, changes_of_device in changes.items():
+        needing = [change for change in changes_of_device if needs_both_ends((change,))]
         if needing and name not in unprovisioned:
-            switch = fabric.switch_of[name]
-            touched = _touched(fabric, switch, needing)
-            every = fabric.fabric_links_of(name) if touched.everything else ()
-            found[name] = {*every, *(one.link for one in touched.links)}
-    return {link for name, links in found.items() for link in links if link.upper == name} & {
-        link for name, links in found.items() for link in links if link.lower == name
-    }
+            for link in _links_of_changes(fabric, name, needing):
+                side = at_upper_end if link.upper == name else at_lower_end
+                side.add(link)
+    return at_upper_end & at_lower_end
+
+
+def _links_of_changes(fabric: Fabric, name: str, changes: Iterable[Change]) -> Iterable[Link]:
+    """Return the links between switches that changes of a switch are about."""
+    touched = _touched(fabric, fabric.switch_of[name], changes)
+    if touched.everything:
+        return fabric.fabric_links_of(name)
+    return [uplink.link for uplink in touched.links]
 
 
 def links_of_peers(fabric: Fabric, name: str, peers: Collection[str]) -> tuple[Link, ...]:
     """Return the links between switches over which a switch has its BGP sessions with ``peers``."""
-    return tuple(one.link for one in _uplinks(fabric, fabric.switch_of[name]) if one.peer in peers)
+    return tuple(uplink.link for uplink in _uplinks(fabric, fabric.switch_of[name]) if uplink.peer in peers)
 
 
 def _uplinks(fabric: Fabric, switch: Switch) -> tuple[_Uplink, ...]:
-    name = switch.name
-    return tuple(
-        _Uplink(link, port, session_peer(fabric, link, link.far(name), port))
-        for link in fabric.fabric_links_of(name)
-        for port in (_port_of(switch, link),)
-    )
+    uplinks = []
+    for link in fabric.fabric_links_of(switch.name):
+        port = _port_of(switch, link)
+        uplinks.append(_Uplink(link, port, session_peer(fabric, link, link.far(switch.name), port)))
+    return tuple(uplinks)
 
 
 def _port_of(switch: Switch, link: Link) -> str:
@@ -166,29 +184,35 @@ def _port_of(switch: Switch, link: Link) -> str:
 
 
 def _touched(fabric: Fabric, switch: Switch, changes: Iterable[Change]) -> _Touched:
-    """Return what ``changes`` are about; what names neither port nor peer is about everything."""
+    """Return what ``changes`` are about; a change that names neither port nor peer is about everything."""
     ports = {port.name for port in switch.panel.ports}
     named: set[str] = set()
     for change in changes:
-        told = _told(change, ports)
-        if not told:
+        name = _port_or_peer(change, ports)
+        if not name:
             return _Touched(everything=True)
-        named.add(told)
+        named.add(name)
     uplinks = _uplinks(fabric, switch)
-    met = tuple(uplink for uplink in uplinks if uplink.port in named or uplink.peer in named)
-    known = ports | {uplink.peer for uplink in uplinks}
+    peers = {uplink.peer for uplink in uplinks}
     return _Touched(
-        met,
-        any(link.is_access and _port_of(switch, link) in named for link in fabric.links_of.get(switch.name, ())),
-        tuple(sorted(named - known, key=natural_key)),
+        links=tuple(uplink for uplink in uplinks if not named.isdisjoint((uplink.port, uplink.peer))),
+        nodes=not named.isdisjoint(_node_ports(fabric, switch)),
+        unknown_peers=tuple(sorted(named - ports - peers, key=natural_key)),
     )
 
 
-def _told(change: Change, ports: Collection[str]) -> str:
-    """Return the port or peer that a change is about; empty where it is about more than one."""
+def _node_ports(fabric: Fabric, switch: Switch) -> Iterable[str]:
+    return [_port_of(switch, link) for link in fabric.links_of.get(switch.name, ()) if link.is_access]
+
+
+def _port_or_peer(change: Change, ports: Collection[str]) -> str:
+    """Return the port or peer that a change is about; empty if it is about more than one."""
+    # `config reload` ends all sessions, whatever row needs it.
     if change.disruption is Disruption.RELOAD:
         return ""
     subject = change.subject
     if subject.kind is SubjectKind.SESSION:
         return subject.name
-    return subject.port if subject.port in ports else ""
+    if subject.port in ports:
+        return subject.port
+    return ""

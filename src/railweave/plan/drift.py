@@ -30,7 +30,7 @@ class IgnoreRule:
     """One agreed exception; ``table``, ``key``, ``field`` and ``device`` are shell patterns, ``until`` is its last day.
 
     For FRR the table is ``frr``, the key the context and the field the line. A rule with a ``field`` other than ``*``
-    does not reach rows that are missing or too many as a whole.
+    does not match rows that are missing or extra as a whole.
     """
 
     table: str
@@ -42,18 +42,15 @@ class IgnoreRule:
     where: Where = _NOWHERE
 
     def matches(self, device: str, change: Change) -> bool:
-        """Tell whether the rule speaks of ``change`` on ``device``, expired or not."""
+        """Tell whether the rule matches ``change`` on ``device``, expired or not."""
         return self.matches_row(device, f"{change.table}|{change.key}", change.field or "")
 
     def matches_row(self, device: str, row: str, field: str) -> bool:
-        """Tell whether the rule speaks of a field of a row, ``TABLE|KEY``; an empty field is the row as a whole."""
+        """Tell whether the rule matches a field of a row, ``TABLE|KEY``; an empty field is the row as a whole."""
         table, _, key = row.partition("|")
-        return (
-            fnmatchcase(device, self.device)
-            and fnmatchcase(table, self.table)
-            and fnmatchcase(key, self.key)
-            and (self.field == "*" or (bool(field) and fnmatchcase(field, self.field)))
-        )
+        if self.field != "*" and not (field and fnmatchcase(field, self.field)):
+            return False
+        return fnmatchcase(device, self.device) and fnmatchcase(table, self.table) and fnmatchcase(key, self.key)
 
     def __str__(self) -> str:
         """Return what the rule matches, as a person would point at it."""
@@ -80,7 +77,9 @@ class Drift:
     @property
     def found(self) -> bool:
         """Tell whether any device that was read runs otherwise than intended."""
-        return bool(self.plan.deltas) or any(one.conflicts or one.unapplied for one in self.plan.devices.values())
+        return bool(self.plan.deltas) or any(
+            device.conflicts or device.unapplied for device in self.plan.devices.values()
+        )
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -91,44 +90,59 @@ class Drift:
 def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     """Return the drift that ``plan`` shows, without what rules that hold ``today`` ignore.
 
-    A difference that several rules match counts for the first of them. A rule is idle where it matches no difference;
-    that is not said while devices are unread or go back by themselves, because the difference may be theirs.
+    A difference that several rules match counts for the first of them. A rule is idle if it matches no difference.
     """
     valid = [rule for rule in rules if rule.until >= today]
-    taken: Counter[IgnoreRule] = Counter()
-    changes = tuple(plan.changes())
-    left: dict[str, list[Change]] = {}
-    for name, change in changes:
-        rule = _first(valid, name, change)
-        if rule is None:
-            left.setdefault(name, []).append(change)
-        else:
-            taken[rule] += 1
-    whole = not plan.names(DeviceState.UNREACHABLE) and not plan.waiting
-    applied = {name: _left(valid, taken, name, device.unapplied) for name, device in plan.devices.items()}
-    plan = replace(plan, devices={name: replace(one, unapplied=applied[name]) for name, one in plan.devices.items()})
+    matches: Counter[IgnoreRule] = Counter()
+    deltas = _remaining_changes(plan, valid, matches)
+    devices = {}
+    for name, device in plan.devices.items():
+        devices[name] = replace(device, unapplied=_remaining(valid, matches, name, device.unapplied))
     return Drift(
-        plan=_only(plan, {name: Delta(tuple(own)) for name, own in left.items()}),
-        ignored=tuple(Ignored(rule, taken[rule]) for rule in valid if taken[rule]),
+        plan=_only(replace(plan, devices=devices), deltas),
+        ignored=tuple(Ignored(rule, matches[rule]) for rule in valid if matches[rule]),
         expired=tuple(rule for rule in rules if rule.until < today),
-        idle=tuple(
-            rule for rule in valid if whole and not taken[rule] and not any(rule.matches(*one) for one in changes)
-        ),
+        idle=_idle(plan, [rule for rule in valid if not matches[rule]]),
     )
 
 
-def _left(
-    rules: Iterable[IgnoreRule], taken: Counter[IgnoreRule], device: str, unapplied: Iterable[Unapplied]
-) -> tuple[Unapplied, ...]:
-    """Return what no rule ignores; what a rule ignores is counted for it."""
-    left = []
-    for one in unapplied:
-        rule = next((rule for rule in rules if rule.matches_row(device, one.row, one.field)), None)
+def _idle(plan: Plan, unmatched: Iterable[IgnoreRule]) -> tuple[IgnoreRule, ...]:
+    """Return the rules that match no difference, not even one that counts for an earlier rule."""
+    # The difference may be on a device that was not read or that reverts by itself.
+    if plan.names(DeviceState.UNREACHABLE) or plan.waiting:
+        return ()
+    return tuple(rule for rule in unmatched if not _matches_any(rule, plan))
+
+
+def _matches_any(rule: IgnoreRule, plan: Plan) -> bool:
+    """Tell whether a rule matches a difference, which may count for an earlier rule."""
+    return any(rule.matches(name, change) for name, change in plan.changes())
+
+
+def _remaining_changes(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[IgnoreRule]) -> Mapping[str, Delta]:
+    """Return the changes that no rule ignores; the others are counted in ``matches``."""
+    remaining: dict[str, list[Change]] = {}
+    for name, change in plan.changes():
+        rule = _first(rules, name, change)
         if rule is None:
-            left.append(one)
+            remaining.setdefault(name, []).append(change)
         else:
-            taken[rule] += 1
-    return tuple(left)
+            matches[rule] += 1
+    return {name: Delta(tuple(changes)) for name, changes in remaining.items()}
+
+
+def _remaining(
+    rules: Iterable[IgnoreRule], matches: Counter[IgnoreRule], device: str, unapplied: Iterable[Unapplied]
+) -> tuple[Unapplied, ...]:
+    """Return the values that no rule ignores; the others are counted in ``matches``."""
+    remaining = []
+    for value in unapplied:
+        rule = next((rule for rule in rules if rule.matches_row(device, value.row, value.field)), None)
+        if rule is None:
+            remaining.append(value)
+        else:
+            matches[rule] += 1
+    return tuple(remaining)
 
 
 def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRule | None:
@@ -137,7 +151,9 @@ def _first(rules: Iterable[IgnoreRule], device: str, change: Change) -> IgnoreRu
 
 def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
     """Return ``plan`` with these deltas alone; a device whose every difference is ignored counts as unchanged."""
-    devices = {name: device if name in deltas else _without_changes(device) for name, device in plan.devices.items()}
+    devices = dict(plan.devices)
+    for name in plan.devices.keys() - deltas.keys():
+        devices[name] = _without_changes(devices[name])
     waves = (tuple(name for name in wave if name in deltas) for wave in plan.waves)
     return replace(plan, devices=devices, deltas=deltas, waves=tuple(wave for wave in waves if wave))
 
@@ -145,11 +161,12 @@ def _only(plan: Plan, deltas: Mapping[str, Delta]) -> Plan:
 def _without_changes(device: DevicePlan) -> DevicePlan:
     if device.state is not DeviceState.CHANGED:
         return device
-    return replace(device, state=DeviceState.WAITING if device.pending else DeviceState.UNCHANGED)
+    state = DeviceState.WAITING if device.pending else DeviceState.UNCHANGED
+    return replace(device, state=state)
 
 
 def remarks(drift: Drift) -> tuple[Diagnostic, ...]:
-    """Return what is to be said of the rules: expired ones are errors, idle ones warnings."""
+    """Return the diagnostics for rules: an error for each expired one, a warning for each idle one."""
     expired = (
         error(
             "RW511",
@@ -173,7 +190,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _Rule(_Strict):
+class _RuleDocument(_Strict):
     table: Pattern
     key: Pattern = "*"
     field: Pattern = "*"
@@ -184,12 +201,15 @@ class _Rule(_Strict):
     @field_validator("key", "field", mode="before")
     @classmethod
     def _numbers_are_names_here(cls, value: Any) -> Any:
-        # Keys and fields of maps are often numbers: DSCP_TO_TC_MAP has a field 24.
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        # Keys and fields of maps are often numbers: DSCP_TO_TC_MAP has a field 24. True is an integer to Python.
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return value
 
     @field_validator("until", mode="before")
     @classmethod
     def _a_day(cls, value: Any) -> Any:
+        # pydantic would also take a number, as seconds since 1970.
         if not isinstance(value, str):
             raise ValueError("a day, such as 2026-12-31")
         try:
@@ -199,7 +219,7 @@ class _Rule(_Strict):
 
 
 class _Rules(_Strict):
-    ignore: list[_Rule] = []
+    ignore: list[_RuleDocument] = []
 
 
 def load_rules(path: Path) -> tuple[IgnoreRule, ...]:
@@ -216,21 +236,20 @@ def load_rules(path: Path) -> tuple[IgnoreRule, ...]:
 
 def parse_rules(text: str, file: str) -> tuple[IgnoreRule, ...]:
     """Return the rules that ``text`` of ``file`` holds. Raises RefusedError with every error."""
+    # A file of comments alone is valid: `init` writes one as an example.
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return ()
     document = read_document(text, file, "file of ignore rules", "ignore:")
     try:
         parsed = _Rules.model_validate(document.value)
     except ValidationError as exc:
-        found = [_diagnostic(document, file, each) for each in exc.errors(include_url=False, include_input=False)]
-        raise RefusedError([*document.diagnostics, *found]) from None
+        details = exc.errors(include_url=False, include_input=False)
+        invalid = [_diagnostic(document, file, detail) for detail in details]
+        raise RefusedError([*document.diagnostics, *invalid]) from None
     if document.diagnostics:
         raise RefusedError(document.diagnostics)
     return tuple(
-        IgnoreRule(
-            rule.table, rule.reason, rule.until, rule.key, rule.field, rule.device, _place(document, file, index)
-        )
-        for index, rule in enumerate(parsed.ignore)
+        IgnoreRule(**rule.model_dump(), where=_place(document, file, index)) for index, rule in enumerate(parsed.ignore)
     )
 
 
@@ -240,17 +259,17 @@ def _place(document: Document, file: str, index: int) -> Where:
 
 def _diagnostic(document: Document, file: str, detail: Any) -> Diagnostic:
     parts = tuple(detail["loc"])
+    # An unknown key is shown at the key itself, any other error at the value.
     places = document.keys if detail["type"] == "extra_forbidden" else document.places
     paths = (path_text(parts[:end]) for end in range(len(parts), 0, -1))
     where = next((places[path] for path in paths if path in places), Where(file, 1, 1))
     key = parts[-1] if parts else "the file"
     if detail["type"] == "missing":
-        message, fix = (
-            f"`{key}` is missing in a rule",
-            f"add `{key}:`; every rule has a reason and an end",
-        )
+        message = f"`{key}` is missing in a rule"
+        fix = f"add `{key}:`; every rule has a reason and an end"
     elif detail["type"] == "extra_forbidden":
-        message, fix = f"unknown key `{key}`", f"known here: {', '.join(_Rule.model_fields)}, in a list `ignore:`"
+        message = f"unknown key `{key}`"
+        fix = f"known here: {', '.join(_RuleDocument.model_fields)}, in a list `ignore:`"
     else:
         message = f"{key}: {str(detail['msg']).removeprefix('Value error, ')}"
         fix = "see docs/how-to/drift.md"

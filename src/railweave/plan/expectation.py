@@ -25,23 +25,26 @@ class ExpectedNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSession:
-    """A BGP session with ``device`` over ``peer``: its address, or our interface where the link is unnumbered.
+    """A BGP session that a switch must have."""
 
-    ``port`` is our interface of the link. ``bfd`` tells that BFD watches the session, ``below`` that the far end is in
-    the tier below. ``keepalive_s`` and ``hold_s`` are the timers that both ends are configured with, in seconds.
-    The far end announces ``own_prefixes`` of its own of IPv4; what comes from one ``origin``, a leaf,
-    leaves that share NICs, or a pod, comes from nowhere else below. ``ipv6`` tells that it carries routes of IPv6, too.
-    """
-
+    # The neighbor's address, or our interface if the link is unnumbered.
     peer: str
+    # The neighbor's name.
     device: str
     remote_asn: int
+    # Our interface of the link.
     port: str = ""
+    # BFD watches the session.
     bfd: bool = False
+    # The neighbor is in the tier below.
     below: bool = False
+    # How many IPv4 prefixes the neighbor announces as its own.
     own_prefixes: int = 0
+    # A leaf, leaves that share NICs, or a pod: prefixes from one origin come from nowhere else below.
     origin: str = ""
+    # The session carries IPv6 routes too.
     ipv6: bool = False
+    # The timers that both ends are configured with, in seconds; 0 if unknown.
     keepalive_s: int = 0
     hold_s: int = 0
 
@@ -72,55 +75,57 @@ class ExpectedAddress:
     @property
     def all(self) -> tuple[str, ...]:
         """Return the addresses that it must have."""
-        return tuple(one for one in (self.address, self.ipv6, *self.others) if one)
+        return tuple(address for address in (self.address, self.ipv6, *self.others) if address)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Everything that must be seen on one device, which announces ``own_prefixes`` of its own. ``skipped`` are kinds of
-    checks left out, and why. ``ipv4_to_nodes`` tells that IPv4 leads to nodes, and not only to other switches.
-    ``own_frr``: FRR's lines are of the project's own template, so that timers may be others than the intent's."""
+    """Everything that must be seen on one device."""
 
     device: str
     neighbors: tuple[ExpectedNeighbor, ...]
     sessions: tuple[ExpectedSession, ...]
     ports: tuple[ExpectedPort, ...]
     addresses: tuple[ExpectedAddress, ...]
+    # Kinds of checks that are left out, and why.
     skipped: Mapping[str, str] = field(default_factory=dict)
+    # How many IPv4 prefixes the device announces as its own.
     own_prefixes: int = 0
+    # IPv4 leads to nodes, not only to other switches.
     ipv4_to_nodes: bool = True
+    # FRR's lines come from the project's own template, so timers may differ from the intent's.
     own_frr: bool = False
 
 
 def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
-    """Return what must be seen on ``switch``, of ``links`` alone where they are given."""
-    links = fabric.links_of.get(switch.name, ()) if links is None else links
+    """Return what must be seen on ``switch``, limited to ``links`` if they are given."""
+    if links is None:
+        links = fabric.links_of.get(switch.name, ())
     return Expectation(
         device=switch.name,
         neighbors=tuple(_neighbor(fabric, switch, link) for link in links),
         sessions=tuple(expected_session(fabric, switch, link) for link in links if not link.is_access),
-        ports=tuple(
-            ExpectedPort(
-                _own_port(switch, link).name,
-                fabric.policies.mtu.fabric_bytes,
-                link.far(switch.name),
-                not link.is_access,
-            )
-            for link in links
-        ),
+        ports=tuple(_port(fabric, switch, link) for link in links),
         addresses=_addresses(fabric, switch, links),
         own_prefixes=len(own_prefixes(fabric, switch)),
         ipv4_to_nodes=fabric.policies.addressing.hosts is not None,
     )
 
 
+def _port(fabric: Fabric, switch: Switch, link: Link) -> ExpectedPort:
+    port = _own_port(switch, link).name
+    # A GPU node may be switched off, so its link may be down.
+    return ExpectedPort(port, fabric.policies.mtu.fabric_bytes, link.far(switch.name), not link.is_access)
+
+
 def _addresses(fabric: Fabric, switch: Switch, links: Sequence[Link]) -> tuple[ExpectedAddress, ...]:
-    """Return the addresses of a switch's interfaces; more on its loopback are somebody's."""
+    """Return the addresses of a switch's interfaces."""
     added = overridden_addresses(fabric.policies.overrides, switch)
     ports = (_address(fabric, switch, link) for link in links)
     return (
+        # Operators and SONiC's own features add addresses to the loopback, so further ones there are no error.
         ExpectedAddress("Loopback0", f"{ipv4_text(switch.loopback)}/32", ours=False),
-        *(replace(one, others=added.get(one.port, ())) for one in ports),
+        *(replace(address, others=added.get(address.port, ())) for address in ports),
     )
 
 
@@ -131,7 +136,10 @@ def _own_port(switch: Switch, link: Link) -> SwitchPort:
 def _neighbor(fabric: Fabric, switch: Switch, link: Link) -> ExpectedNeighbor:
     device = link.far(switch.name)
     far = fabric.ports_of[device][link.port_of(device)]
-    names = (far.name, far.alias) if isinstance(far, SwitchPort) else (far.name,)
+    names: tuple[str, ...] = (far.name,)
+    if isinstance(far, SwitchPort):
+        # lldpd announces the alias or the name of a port, depending on the SONiC release.
+        names = (far.name, far.alias)
     return ExpectedNeighbor(_own_port(switch, link).name, device, names, not link.is_access)
 
 
@@ -159,21 +167,29 @@ def expected_session(fabric: Fabric, switch: Switch, link: Link) -> ExpectedSess
 
 def _origin(fabric: Fabric, far: Switch) -> str:
     """Return where the routes of a neighbor come from: leaves that share NICs announce the same ones."""
-    if not far.tier.attaches_nodes:
-        return far.name if far.pod is None else f"pod {far.pod}"
-    block = fabric.nic_blocks.get(far.name)
-    return far.name if block is None else f"NICs of {block}"
+    if far.tier.attaches_nodes:
+        block = fabric.nic_blocks.get(far.name)
+        return far.name if block is None else f"NICs of {block}"
+    # Every spine of a pod announces the same leaves.
+    return far.name if far.pod is None else f"pod {far.pod}"
 
 
 def session_peer(fabric: Fabric, link: Link, far: str, port: str) -> str:
-    """Return by what a switch names its BGP neighbor ``far`` on a link: its address, else our own ``port``."""
-    return ipv4_text(link.address_of(far)) if fabric.is_numbered(link) else port
+    """Return how a switch names its BGP neighbor ``far`` on a link: by its address, or by our own ``port``."""
+    if fabric.is_numbered(link):
+        return ipv4_text(link.address_of(far))
+    # FRR: `neighbor Ethernet0 interface`, for a session over link-local IPv6 addresses (RFC 5549).
+    return port
 
 
 def _address(fabric: Fabric, switch: Switch, link: Link) -> ExpectedAddress:
+    ipv4 = ""
+    if fabric.is_numbered(link):
+        ipv4 = f"{ipv4_text(link.address_of(switch.name))}/31"
+    ipv6 = ""
     network = fabric.ipv6_network(link)
-    ipv6 = "" if network is None else f"{ipv6_text(network)}/{IPV6_LINK_LENGTH}"
-    ipv4 = f"{ipv4_text(link.address_of(switch.name))}/31" if fabric.is_numbered(link) else ""
+    if network is not None:
+        ipv6 = f"{ipv6_text(network)}/{IPV6_LINK_LENGTH}"
     return ExpectedAddress(_own_port(switch, link).name, ipv4, ipv6)
 
 
@@ -202,8 +218,9 @@ def expecting_without(pending: Collection[Link]) -> Expecting:
         if len(present) == len(links):
             return whole
         settled = expect(fabric, switch, present)
-        firm = {port.port for port in settled.ports}
-        ports = tuple(port if port.port in firm else replace(port, required=False) for port in whole.ports)
+        # A port without its cable is still enabled and has its MTU; only its link may be down.
+        loose = {port.port for port in whole.ports} - {port.port for port in settled.ports}
+        ports = tuple(replace(port, required=port.required and port.port not in loose) for port in whole.ports)
         return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
 
     return expected

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railweave.plan.model import DISRUPTION_RANK, Plan
-from railweave.sonic.delta.change import Change, Disruption, Method, Op
+from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.rows import FRR_TABLE, Fields, Value
 from railweave.wording import natural_key
 
@@ -24,31 +24,31 @@ _AS_NUMBER = re.compile(r"^router bgp \d+")
 
 @dataclass(frozen=True, slots=True)
 class ChangeGroup:
-    """Changes that are shown in one line.
-
-    ``keys`` are the rows (for FRR the lines, for CABLE_LENGTH the ports) touched, of all devices together; ``count`` is
-    the number of changes.
-    With ``uniform`` every device gets the same, else values differ; ``samples`` are the first changes. ``context`` is
-    FRR's, with the device's AS number left out.
-    """
+    """Changes that are shown in one line."""
 
     op: Op
     table: str
+    # FRR's context without the device's own AS number; empty for CONFIG_DB.
     context: str
+    # The rows of all devices together; for FRR the lines, for CABLE_LENGTH the ports.
     keys: tuple[str, ...]
     field: str | None
+    # Every device gets the same value.
     uniform: bool
     disruption: Disruption
     method: Method
+    # Empty if the changes have several reasons.
     reason: str
     devices: tuple[str, ...]
+    # The number of changes.
     count: int
+    # The first few changes.
     samples: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """What devices get that are provisioned for the first time: the rows and FRR lines that change, and the tables."""
+    """First provisioning, summed up over devices: how many rows and FRR lines change, in how many tables."""
 
     devices: tuple[str, ...]
     rows: int
@@ -59,25 +59,27 @@ class Provisioning:
 
 
 def first_provisioning(plan: Plan) -> Provisioning | None:
-    """Return all first provisioning of ``plan`` in one value, None where there is none."""
+    """Return all first provisioning of ``plan`` in one value, None if there is none."""
     deltas = {name: delta for name, delta in plan.deltas.items() if plan.devices[name].unprovisioned}
     if not deltas:
         return None
-    # Devices share equal deltas.
-    known = {id(delta): Counter(change.table for change in delta) for delta in deltas.values()}
+    # Devices share equal deltas, so each is counted once: a fabric has thousands of rows on every switch.
+    counts = {id(delta): Counter(change.table for change in delta) for delta in deltas.values()}
     tables: Counter[str] = Counter()
+    disruptions: set[Disruption] = set()
+    methods: set[Method] = set()
     for delta in deltas.values():
-        tables.update(known[id(delta)])
+        tables.update(counts[id(delta)])
+        disruptions.update(delta.disruptions)
+        methods.update(delta.methods)
     lines = tables.pop(FRR_TABLE, 0)
     return Provisioning(
         devices=tuple(deltas),
         rows=tables.total(),
         tables=len(tables),
         lines=lines,
-        disruption=max(
-            (one for delta in deltas.values() for one in delta.disruptions), key=DISRUPTION_RANK.__getitem__
-        ),
-        methods=tuple(sorted({one for delta in deltas.values() for one in delta.methods})),
+        disruption=max(disruptions, key=DISRUPTION_RANK.__getitem__),
+        methods=tuple(sorted(methods)),
     )
 
 
@@ -115,7 +117,9 @@ def group_changes(plan: Plan) -> tuple[ChangeGroup, ...]:
 
 def _row(change: Change) -> str:
     """Return what a change is about within its table: the row's key, FRR's line, or the port that a field is of."""
-    return change.field or "" if change.table == FRR_TABLE or _is_of_a_port(change) else change.key
+    if change.table == FRR_TABLE or _is_of_a_port(change):
+        return change.field or ""
+    return change.key
 
 
 def _is_of_a_port(change: Change) -> bool:
@@ -125,11 +129,15 @@ def _is_of_a_port(change: Change) -> bool:
 
 def context_of(change: Change) -> str:
     """Return the FRR context without the device's own AS number; empty for CONFIG_DB."""
-    return _AS_NUMBER.sub("router bgp", change.key) if change.table == FRR_TABLE else ""
+    if change.table != FRR_TABLE:
+        return ""
+    return _AS_NUMBER.sub("router bgp", change.key)
 
 
 def _field(change: Change) -> str | None:
-    return None if change.table == FRR_TABLE or _is_of_a_port(change) else change.field
+    if change.table == FRR_TABLE or _is_of_a_port(change):
+        return None
+    return change.field
 
 
 def _kind(change: Change) -> tuple[Hashable, ...]:
@@ -143,37 +151,57 @@ def _value(change: Change) -> tuple[Hashable, ...]:
 
 
 def _frozen(value: Value | Fields | None) -> Hashable:
-    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return tuple(sorted(value.items()))
+    return value
 
 
 def _gathered(plan: Plan, names: Container[str]) -> list[_Bucket]:
     """Return the changes of these devices, those that differ in nothing else together, in order; those with secrets as
     they may be shown."""
-    found: dict[Hashable, _Bucket] = {}
-    # Devices share equal deltas and deltas equal changes, so that most of them are looked at once.
-    sorted_out: dict[int, list[tuple[_Bucket, list[Change]]]] = {}
-    known: dict[int, tuple[Change, _Bucket]] = {}
+    gathering = _Gathering()
     for name, delta in plan.deltas.items():
-        if name not in names:
-            continue
-        if id(delta) not in sorted_out:
-            parts: dict[int, tuple[_Bucket, list[Change]]] = {}
-            for change in delta:
-                if id(change) not in known:
-                    shown = change.shown
-                    bucket = found.setdefault(_alike(shown), _Bucket(uniform=True))
-                    bucket.rows[_row(shown)] = None
-                    bucket.reasons.add(shown.reason)
-                    known[id(change)] = (shown, bucket)
-                shown, bucket = known[id(change)]
-                parts.setdefault(id(bucket), (bucket, []))[1].append(shown)
-            sorted_out[id(delta)] = list(parts.values())
-        for bucket, changes in sorted_out[id(delta)]:
+        if name in names:
+            gathering.add(name, delta)
+    return list(gathering.buckets.values())
+
+
+class _Gathering:
+    """Buckets in the making.
+
+    Devices share equal deltas and deltas share equal changes, so each of them is looked at once, by its identity.
+    """
+
+    def __init__(self) -> None:
+        self.buckets: dict[Hashable, _Bucket] = {}
+        self._bucket_of: dict[int, tuple[Change, _Bucket]] = {}
+        self._parts_of: dict[int, list[tuple[_Bucket, list[Change]]]] = {}
+
+    def add(self, device: str, delta: Delta) -> None:
+        """Add the changes of one device."""
+        if id(delta) not in self._parts_of:
+            self._parts_of[id(delta)] = self._parts(delta)
+        for bucket, changes in self._parts_of[id(delta)]:
             bucket.count += len(changes)
-            bucket.devices[name] = None
+            bucket.devices[device] = None
             if len(bucket.samples) < _SAMPLES:
                 bucket.samples += changes[: _SAMPLES - len(bucket.samples)]
-    return list(found.values())
+
+    def _parts(self, delta: Delta) -> list[tuple[_Bucket, list[Change]]]:
+        """Return the changes of a delta by bucket, with secrets marked."""
+        parts: dict[int, tuple[_Bucket, list[Change]]] = {}
+        for change in delta:
+            if id(change) not in self._bucket_of:
+                self._bucket_of[id(change)] = self._sorted_in(change.shown)
+            shown, bucket = self._bucket_of[id(change)]
+            parts.setdefault(id(bucket), (bucket, []))[1].append(shown)
+        return list(parts.values())
+
+    def _sorted_in(self, shown: Change) -> tuple[Change, _Bucket]:
+        bucket = self.buckets.setdefault(_alike(shown), _Bucket(uniform=True))
+        bucket.rows[_row(shown)] = None
+        bucket.reasons.add(shown.reason)
+        return shown, bucket
 
 
 def _alike(change: Change) -> Hashable:

@@ -5,7 +5,8 @@ is counted from the changes of the plan itself.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 
 from railweave.fabric.model import TIER_NAMES
 from railweave.plan.model import DISRUPTION_RANK, DeviceState, Plan
@@ -38,16 +39,20 @@ def disruption_label(change: Change, worst: Disruption) -> str:
 
 def impact(worst: Disruption, changes: Iterable[Change]) -> str:
     """Return what the worst disruption among ``changes`` means to a person."""
-    disturbing = [one for one in changes if one.disruption is worst]
-    if worst is Disruption.SESSION and all(map(lowers_mtu, disturbing)):
-        return "larger packets dropped"
-    if worst is Disruption.SESSION and all(map(is_of_the_cpu, disturbing)):
-        return "packets for the CPU may be dropped"
-    if worst is Disruption.FLAP and all(map(sets_queues_anew, disturbing)):
-        return "queues lose their buffer or scheduler for a moment"
-    if worst is Disruption.FLAP and all(map(effect_is_unknown, disturbing)):
-        return UNKNOWN_WORDS
+    disturbing = [change for change in changes if change.disruption is worst]
+    for disruption, applies, words in _SPECIAL_WORDS:
+        if worst is disruption and all(map(applies, disturbing)):
+            return words
     return WORDS[worst]
+
+
+_SPECIAL_WORDS: Sequence[tuple[Disruption, Callable[[Change], bool], str]] = (
+    (Disruption.SESSION, lowers_mtu, "larger packets dropped"),
+    (Disruption.SESSION, is_of_the_cpu, "packets for the CPU may be dropped"),
+    (Disruption.FLAP, sets_queues_anew, "queues lose their buffer or scheduler for a moment"),
+    (Disruption.FLAP, effect_is_unknown, UNKNOWN_WORDS),
+)
+"""Words for a disruption that all changes of a plan share and that is milder, or less certain, than its name."""
 
 
 _ROLE_OF_TYPE = {SONIC_TYPE[role]: role for role in reversed(TIER_NAMES)}
@@ -56,22 +61,29 @@ _NODE = "Server"
 
 def headline(plan: Plan) -> str:
     """Return one sentence that says what will happen."""
+    clauses = list(_first(_taken_out(plan)))
+    if plan.deltas:
+        clauses = [*_first(_added(plan)), *clauses]
+        running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].unprovisioned]
+        if running:
+            clauses += _of_running(plan, running)
+    else:
+        clauses += _unchanged(plan)
+    return f"{plan.fabric}: {'; '.join([*clauses, *_unread(plan)])}."
+
+
+def _unread(plan: Plan) -> Iterable[str]:
+    """Yield what limits a plan: devices that were not read, that may revert, or whose daemons do not run."""
     assumed = len(plan.assumed_fresh)
     unread = len(plan.names(DeviceState.UNREACHABLE)) - assumed
-    tail = [f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"] if assumed else []
-    tail += [f"{counted(unread, 'device')} could not be read"] if unread else []
-    tail += [f"an unconfirmed commit waits on {compact(plan.waiting)}"] if plan.waiting else []
-    tail += [f"daemons of {compact(plan.broken)} do not run"] if plan.broken else []
-    if not plan.deltas:
-        leaving = _first(_taken_out(plan))
-        return f"{plan.fabric}: {'; '.join([*leaving, *_unchanged(plan), *tail])}."
-    running = [name for name in plan.names(DeviceState.CHANGED) if not plan.devices[name].unprovisioned]
-    clauses = [
-        *_first(_added(plan)),
-        *_first(_taken_out(plan)),
-        *(_of_running(plan, running) if running else ()),
-    ]
-    return f"{plan.fabric}: {'; '.join([*clauses, *tail])}."
+    if assumed:
+        yield f"{counted(assumed, 'switch')} not reachable, planned as factory-fresh"
+    if unread:
+        yield f"{counted(unread, 'device')} could not be read"
+    if plan.waiting:
+        yield f"an unconfirmed commit waits on {compact(plan.waiting)}"
+    if plan.broken:
+        yield f"daemons of {compact(plan.broken)} do not run"
 
 
 def _of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
@@ -82,44 +94,57 @@ def _of_running(plan: Plan, running: Collection[str]) -> Iterable[str]:
 
 
 def _first(clause: str) -> Sequence[str]:
-    return (clause,) if clause else ()
+    if not clause:
+        return ()
+    return (clause,)
 
 
 def _unchanged(plan: Plan) -> Iterable[str]:
-    """Yield that nothing changes, with what is known of the devices: of none that was not read that it is as
-    intended."""
+    """Yield that nothing changes; says nothing about devices that were not read."""
     count = len(plan.names(DeviceState.UNCHANGED))
     if plan.is_offline:
         yield f"no changes: both intents configure {counted(count, 'device')} alike"
     elif count:
-        yield f"no changes, {counted(count, 'device')} {'is' if count == 1 else 'are'} as intended"
+        verb = "is" if count == 1 else "are"
+        yield f"no changes, {counted(count, 'device')} {verb} as intended"
     else:
         yield "nothing is known of what runs"
 
 
 def _added(plan: Plan) -> str:
+    """Return the clause of switches and links that are added, empty if there are none."""
     fresh = [name for name in plan.deltas if plan.devices[name].unprovisioned]
     links, nodes = _links(plan, Op.ADD)
     parts = [*_roles(plan.devices[name].role for name in fresh), *_link_words(links, nodes)]
-    return f"adds {listed(parts)}" if parts else ""
+    if not parts:
+        return ""
+    return f"adds {listed(parts)}"
 
 
 def _taken_out(plan: Plan) -> str:
-    """Return the clause of switches and links that the intent no longer has."""
-    unprovisioned = plan.unprovisioned
-    types = {
-        change.subject.name: _type(change)
-        for name, delta in plan.deltas.items()
-        if name not in unprovisioned
-        for change in delta.about(SubjectKind.NEIGHBOR)
-        if change.op is Op.REMOVE and change.before
-    }
+    """Return the clause of switches and links that the intent no longer has, empty if there are none."""
+    types = _types_of_removed(plan)
     left = [name for name, kind in types.items() if kind != _NODE and name not in plan.devices]
     gone = dict.fromkeys((*plan.gone, *left))
     links, nodes = _links(plan, Op.REMOVE)
     roles = (_ROLE_OF_TYPE.get(types.get(name, ""), "switch") for name in gone)
     parts = [*_roles(roles), *_link_words(links, nodes)]
-    return f"removes {listed(parts)}" if parts else ""
+    if not parts:
+        return ""
+    return f"removes {listed(parts)}"
+
+
+def _types_of_removed(plan: Plan) -> dict[str, str]:
+    """Return the neighbors whose rows are removed, with their types in DEVICE_NEIGHBOR_METADATA."""
+    types = {}
+    for name, delta in plan.deltas.items():
+        # The sample configuration of a factory has neighbors that never existed.
+        if plan.devices[name].unprovisioned:
+            continue
+        for change in delta.about(SubjectKind.NEIGHBOR):
+            if change.op is Op.REMOVE and change.before:
+                types[change.subject.name] = _type(change)
+    return types
 
 
 def _links(plan: Plan, op: Op) -> tuple[int, int]:
@@ -128,54 +153,64 @@ def _links(plan: Plan, op: Op) -> tuple[int, int]:
     A link between switches is counted at one end or at both; several between the same two are as many as an end has.
     """
     ends: Counter[tuple[str, str]] = Counter()
-    switches = {*plan.devices, *plan.gone} | {
-        change.subject.name
-        for delta in plan.deltas.values()
-        for change in delta.about(SubjectKind.NEIGHBOR)
-        if _type(change) in _ROLE_OF_TYPE
-    }
     for name, delta in plan.deltas.items():
         far_of = _far_of_unprovisioned if plan.devices[name].unprovisioned else _far
-        for change in delta.about(SubjectKind.LINK):
-            if far := far_of(change, op):
-                ends[name, far] += 1
-    pairs: dict[frozenset[str], int] = {}
+        ends.update((name, far_of(change, op)) for change in delta.about(SubjectKind.LINK))
+    pairs: Counter[frozenset[str]] = Counter()
     for (device, far), count in ends.items():
-        pair = frozenset((device, far))
-        pairs[pair] = max(pairs.get(pair, 0), count)
+        if far:
+            pair = frozenset((device, far))
+            pairs[pair] = max(pairs[pair], count)
     for pair in _moved_pairs(plan, op):
         # A cable that moves goes from one place and comes to another; it is neither removed nor added.
-        pairs[pair] = max(pairs.get(pair, 0) - 1, 0)
+        pairs[pair] = max(pairs[pair] - 1, 0)
+    switches = {*plan.devices, *plan.gone, *_switches_among_neighbors(plan)}
     links = sum(count for pair, count in pairs.items() if pair <= switches)
-    return links, sum(pairs.values()) - links
+    return links, pairs.total() - links
+
+
+def _switches_among_neighbors(plan: Plan) -> Iterable[str]:
+    """Yield the neighbors of changed rows that are switches by their type."""
+    for delta in plan.deltas.values():
+        for change in delta.about(SubjectKind.NEIGHBOR):
+            if _type(change) in _ROLE_OF_TYPE:
+                yield change.subject.name
 
 
 def _moved_pairs(plan: Plan, op: Op) -> Iterable[frozenset[str]]:
-    """Yield the devices between which each cable that moves is afterwards, of a removal those between which it was."""
+    """Yield the two devices of each cable that moves: for an addition those afterwards, for a removal those before."""
     for cable in moved_cables(plan):
-        near, far = (cable.end_after, cable.after) if op is Op.ADD else ("", cable.before)
-        device = near.rpartition(":")[0] or cable.device
+        device = cable.device
+        far = cable.before
+        if op is Op.ADD:
+            device = cable.end_after.rpartition(":")[0] or device
+            far = cable.after
         yield frozenset((device, far.rpartition(":")[0]))
 
 
 def _type(change: Change) -> str:
-    value = change.after if change.op is Op.ADD else change.before
-    return "" if value is None or isinstance(value, str | tuple) else str(value.get("type", ""))
+    """Return the neighbor's type in a row of DEVICE_NEIGHBOR_METADATA; empty for the change of a single field."""
+    row = change.after if change.op is Op.ADD else change.before
+    if row is None or isinstance(row, str | tuple):
+        return ""
+    return str(row.get("type", ""))
 
 
 def _far(change: Change, op: Op) -> str:
-    return change.subject.name if change.op is op and change.field is None else ""
+    """Return the far end of a link whose row comes or goes as ``op`` says; else empty."""
+    if change.op is not op or change.field is not None:
+        return ""
+    return change.subject.name
 
 
 def _far_of_unprovisioned(change: Change, op: Op) -> str:
-    """Return the far end of a link that a switch gets with its first configuration.
-
-    What it has before is nobody's link: the sample configuration of a factory names neighbors too, on ports whose
-    rows then change in place.
-    """
+    """Return the far end of a link that a switch gets with its first configuration; else empty."""
+    # A factory's sample configuration names neighbors too: its rows are no links, and are changed in place.
     if op is Op.REMOVE or change.op is Op.REMOVE:
         return ""
-    return change.subject.name if change.field is not None else _far(change, op)
+    if change.field is not None:
+        return change.subject.name
+    return _far(change, op)
 
 
 def _link_words(links: int, nodes: int) -> Iterable[str]:
@@ -186,57 +221,71 @@ def _link_words(links: int, nodes: int) -> Iterable[str]:
 
 
 def unprotected(plan: Plan, names: Iterable[str]) -> str:
-    """Return what the removal of lossless markings from switches means to packets that carry these, empty where none
-    is removed. No switch is disrupted by it, so no disruption tells."""
+    """Return what the removal of lossless markings from switches means to packets; empty if none is removed."""
+    # No switch is disrupted by it, so the disruption of a plan does not show it.
     codes = sorted({dscp for name in names for dscp in plan.devices[name].lossless_removed})
-    return f"packets of DSCP {listed([str(one) for one in codes])} may be dropped" if codes else ""
+    if not codes:
+        return ""
+    return f"packets of DSCP {listed(list(map(str, codes)))} may be dropped"
 
 
 def _touched(plan: Plan, running: Collection[str]) -> str:
-    worst = max((one for name in running for one in plan.deltas[name].disruptions), key=DISRUPTION_RANK.__getitem__)
-    disruptive = [name for name in running if plan.devices[name].disruptive]
     what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
+    worst = _worst(plan, running)
     dropped = unprotected(plan, running)
     if worst is Disruption.NONE:
         return f"{what} ({dropped})" if dropped else f"{what} without disruption"
+    disruptive = [name for name in running if plan.devices[name].disruptive]
     if not disruptive:
         return f"{what}, disrupting only links that are {_what_goes(plan)}"
-    meant = impact(worst, (change for name in running for change in plan.deltas[name]))
-    some = "" if len(disruptive) == len(running) else f" on {len(disruptive)}"
-    return f"{what} ({', '.join(one for one in (f'{meant}{some}', dropped) if one)})"
+    effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
+    if len(disruptive) < len(running):
+        effect += f" on {len(disruptive)}"
+    if dropped:
+        effect += f", {dropped}"
+    return f"{what} ({effect})"
+
+
+def _worst(plan: Plan, names: Iterable[str]) -> Disruption:
+    """Return the worst disruption on switches."""
+    disruptions = chain.from_iterable(plan.deltas[name].disruptions for name in names)
+    return max(disruptions, key=DISRUPTION_RANK.__getitem__)
 
 
 def _what_goes(plan: Plan) -> str:
-    """Return what becomes of links whose ports change or close."""
+    """Return what happens to links whose ports change or close."""
     if not moved_cables(plan):
         return "removed"
-    return "removed or moved" if any(_links(plan, Op.REMOVE)) else "moved"
+    if any(_links(plan, Op.REMOVE)):
+        return "removed or moved"
+    return "moved"
 
 
 def _moved(plan: Plan) -> Iterable[str]:
-    """Yield what of identities and cables moves; that no address does is worth saying."""
+    """Yield which cables and identities move; a reviewer wants to read that no address does."""
     cables = moved_cables(plan)
     if cables:
         yield f"moves {counted(len(cables), 'cable')}"
-    found = find_renumbering(plan)
-    addresses = [one for one in found if one.what != "AS number"]
-    if len(addresses) < len(found):
-        yield f"changes {counted(len(found) - len(addresses), 'AS number')}"
-    yield f"moves {counted(len(addresses), 'address')}" if addresses else "moves no address"
+    renumbered = find_renumbering(plan)
+    addresses = [identity for identity in renumbered if identity.what != "AS number"]
+    if len(addresses) < len(renumbered):
+        yield f"changes {counted(len(renumbered) - len(addresses), 'AS number')}"
+    if addresses:
+        yield f"moves {counted(len(addresses), 'address')}"
+    else:
+        yield "moves no address"
 
 
 def _speeds(plan: Plan, running: Collection[str]) -> Iterable[str]:
-    updated = Counter(
-        change.field
-        for name in running
-        for change in plan.deltas[name].about(SubjectKind.PORT)
-        if change.op is Op.UPDATE
-    )
-    speeds, modes = updated["speed"], updated["brkout_mode"]
-    if speeds:
-        yield f"changes the speed of {counted(speeds, 'port')}"
-    if modes:
-        yield f"changes the breakout of {counted(modes, 'port')}"
+    updated: Counter[str | None] = Counter()
+    for name in running:
+        ports = plan.deltas[name].about(SubjectKind.PORT)
+        updated.update(change.field for change in ports if change.op is Op.UPDATE)
+    if updated["speed"]:
+        yield f"changes the speed of {counted(updated['speed'], 'port')}"
+    # Field of BREAKOUT_CFG.
+    if updated["brkout_mode"]:
+        yield f"changes the breakout of {counted(updated['brkout_mode'], 'port')}"
 
 
 def _qos(plan: Plan, running: Collection[str]) -> str:

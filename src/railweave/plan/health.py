@@ -1,11 +1,11 @@
-"""The health that a change must not take away: what held before, and how fast ports lose packets.
+"""The health that a change must preserve: the checks that passed before, and how fast ports lose packets.
 
-While a rollout is on its way the far end of a link may still run its old configuration. What held over such a link
-before the change must hold after it all the same, unless the change is one that both ends have to make: then the link
-is down until the far end follows, and is judged there. A session that stands has to bring as many prefixes as before.
+During a rollout the far end of a link may still run its old configuration. A check that passed over such a link before
+the change must pass after it too, unless both ends have to change: then the link is down until the far end follows, and
+is checked there. An established session must bring as many prefixes as before.
 
-A counter of lost packets alone says nothing: it may have stood where it stands for a year. What counts is how fast it
-rises, so two readings make a rate, and the rate before the change is held against the rate after it.
+A counter of lost packets alone says nothing: its losses may be a year old. What counts is how fast it rises, so two
+readings make a rate, and the rate before the change is compared with the rate after it.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -40,17 +40,17 @@ class LossWatch:
 
     def rates(self, ports: Iterable[str]) -> Rates:
         """Return how fast the counters of ``ports`` rose; a counter that began anew (a reload) did not rise."""
-        found: dict[tuple[CheckKind, str], float] = {}
+        rates: dict[tuple[CheckKind, str], float] = {}
         if self.seconds <= 0:
-            return found
+            return rates
         for port in ports:
             for kind, earlier, later in (
                 (CheckKind.ERRORS, self.earlier.errors, self.later.errors),
                 (CheckKind.DISCARDS, self.earlier.discards, self.later.discards),
             ):
                 if port in earlier and port in later:
-                    found[kind, port] = max(0, later[port] - earlier[port]) / self.seconds
-        return found
+                    rates[kind, port] = max(0, later[port] - earlier[port]) / self.seconds
+        return rates
 
 
 def loss_checks(device: str, before: Rates, now: Rates) -> tuple[VerifyCheck, ...]:
@@ -72,20 +72,22 @@ PREFIXES_OF_A_DEVICE = 2
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A device before its change: what held, the prefixes accepted from each peer, the peers whose sessions
-    lacked routes, and the losses of its ports."""
+    """A device before its change."""
 
+    # The checks that passed.
     held: Health = frozenset()
+    # Accepted prefixes by peer.
     prefixes: Mapping[str, int] = field(default_factory=dict)
+    # Peers whose sessions lacked routes already.
     lacking: frozenset[str] = frozenset()
+    # Lost packets a second.
     losses: Rates = field(default_factory=dict)
 
 
 def health(expectation: Expectation, seen: Observation) -> Health:
-    """Return what of the intended state already holds, whatever the far ends run."""
-    return frozenset(
-        (check.kind, check.subject) for check in check_device(expectation, seen) if check.ok and not check.skipped
-    )
+    """Return which checks pass already, whatever the far ends run."""
+    checks = check_device(expectation, seen)
+    return frozenset((check.kind, check.subject) for check in checks if check.ok and not check.skipped)
 
 
 def gate(
@@ -97,26 +99,27 @@ def gate(
         # The ends of a session agree on timers, so a far end that has its earlier ones decides, too.
         if (check.kind, check.subject) in before and check.kind is not CheckKind.TIMERS:
             required[check.kind, check.subject] = check
-    # What daemons and sessions did not take before a change is not the change's doing; `verify` and `drift` tell of it.
-    return tuple(one for key, one in required.items() if one.kind not in _TAKEN_LATER or key in before)
+    # A value that daemons and sessions had not taken before a change is not its fault; `verify` and `drift` report it.
+    return tuple(check for key, check in required.items() if check.kind not in _TAKEN_LATER or key in before)
 
 
 _TAKEN_LATER = frozenset({CheckKind.APPLIED, CheckKind.TIMERS})
 
 
 def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True) -> dict[str, int]:
-    """Return the prefixes accepted over each session that held, where the device counts them; those of IPv6 apart,
-    where the session is to carry them.
-
-    Where IPv4 is not to lead ``to_nodes`` only half of its prefixes have to stay: whoever announces a host block, which
-    is refused then, announces a loopback as well.
-    """
-    return {
-        subject: count if to_nodes or kind is not CheckKind.BGP else -(-count // PREFIXES_OF_A_DEVICE)
-        for peer, session in seen.bgp.items()
-        for kind, subject, count in _counted_prefixes(peer, session)
-        if (kind, peer) in held and count >= 0
-    }
+    """Return the prefixes accepted over each session that held, if the device counts them; IPv6 prefixes separately,
+    for a session that is to carry them."""
+    accepted = {}
+    for peer, session in seen.bgp.items():
+        for kind, subject, count in _counted_prefixes(peer, session):
+            if (kind, peer) not in held or count < 0:
+                continue
+            accepted[subject] = count
+            if kind is CheckKind.BGP and not to_nodes:
+                # If IPv4 does not lead to nodes, host blocks are refused from now on and loopbacks stay: half, rounded
+                # up.
+                accepted[subject] = -(-count // PREFIXES_OF_A_DEVICE)
+    return accepted
 
 
 def _counted_prefixes(peer: str, session: BgpSession) -> tuple[tuple[CheckKind, str, int], ...]:
@@ -128,8 +131,11 @@ def _counted_prefixes(peer: str, session: BgpSession) -> tuple[tuple[CheckKind, 
 def prefixes_behind(fabric: Fabric, device: str) -> int:
     """Return the most prefixes that others may miss while a switch changes: its own, and those that it alone passes on
     to its group of super-spines."""
-    below = fabric.below(device) if fabric.uplinks_of.get(device) else ()
-    return PREFIXES_OF_A_DEVICE * (1 + len(below))
+    switches = 1
+    # A leaf has no switches below, and a spine of two tiers passes on what other spines announce as well.
+    if fabric.uplinks_of.get(device):
+        switches += len(fabric.below(device))
+    return PREFIXES_OF_A_DEVICE * switches
 
 
 def prefix_checks(
@@ -137,15 +143,19 @@ def prefix_checks(
 ) -> tuple[VerifyCheck, ...]:
     """Return for each of ``peers`` whether it still brings the prefixes that it brought ``before``.
 
-    Up to ``missing`` may be absent: those of other devices that change at the same time, which are judged by
-    themselves.
+    Up to ``missing`` may be absent: those of other devices that change at the same time and have checks of their own.
     """
     checks: list[VerifyCheck] = []
     for peer in peers:
         session = seen.bgp.get(peer)
-        for _, subject, count in () if session is None else _counted_prefixes(peer, session):
+        # A lost session fails its own check.
+        if session is None:
+            continue
+        for _, subject, count in _counted_prefixes(peer, session):
             least = max(0, before.get(subject, 0) - missing)
+            # A session that does not count its prefixes (-1) proves nothing.
             if least and count >= 0:
-                words = f"at least {least} prefixes", f"{count} prefixes"
-                checks.append(VerifyCheck(device, CheckKind.PREFIXES, subject, *words, count >= least))
+                expected = f"at least {least} prefixes"
+                actual = f"{count} prefixes"
+                checks.append(VerifyCheck(device, CheckKind.PREFIXES, subject, expected, actual, count >= least))
     return tuple(checks)

@@ -19,8 +19,8 @@ from railweave.plan.shared_nics import sharing
 from railweave.wording import command_line, first_few
 
 
-class Progress(StrEnum):
-    """How far a step is."""
+class WorkProgress(StrEnum):
+    """Whether a step of work is done."""
 
     DONE = "done"
     NEXT = "next"
@@ -29,23 +29,21 @@ class Progress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """A step of work on a device: a command to type, or hands where ``command`` is empty. ``details`` are its lines."""
+    """A step of work on a device: a command, or manual work if ``command`` is empty. ``details`` are its lines."""
 
     title: str
     command: str
     details: tuple[str, ...]
-    progress: Progress
+    progress: WorkProgress
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What is seen at a device's place. None stands for what could not be read.
+    """The state of the device at one place of the fabric; None is a value that could not be read."""
 
-    ``answers``: something answers at its management address; ``key_known``: with the host key that is recorded;
-    ``drained``: out of traffic.
-    """
-
+    # Something answers at its management address.
     answers: bool
+    # It answers with the host key that is recorded.
     key_known: bool
     provisioned: bool | None = None
     as_intended: bool | None = None
@@ -76,28 +74,33 @@ def _with_progress(drafts: tuple[_Draft, ...]) -> Iterator[WorkStep]:
     """Yield the steps: the first that is not done is next, and nothing after it counts as done."""
     open_before = False
     for draft in drafts:
-        progress = Progress.LATER if open_before else Progress.DONE if draft.done else Progress.NEXT
-        open_before = open_before or not draft.done
+        if open_before:
+            progress = WorkProgress.LATER
+        elif draft.done:
+            progress = WorkProgress.DONE
+        else:
+            progress = WorkProgress.NEXT
+            open_before = True
         yield WorkStep(draft.title, draft.command, draft.details, progress)
 
 
 def _drafts(fabric: Fabric, switch: Switch, seen: Condition, target: str, new_serial: str) -> tuple[_Draft, ...]:
-    there = is_swapped(seen, new_serial)
-    ready = there and bool(seen.provisioned) and bool(seen.as_intended)
+    swapped = is_swapped(seen, new_serial)
+    ready = swapped and bool(seen.provisioned) and bool(seen.as_intended)
     name = switch.name
     return (
-        _out_of_traffic(fabric, switch, seen, target, there=there),
+        _out_of_traffic(fabric, switch, seen, target, swapped=swapped),
         _Draft(
             "put the new switch in its place, every cable into the same port",
             "",
             (*_which_box(seen, new_serial), *_cables(fabric, name)),
-            there,
+            swapped,
         ),
         _Draft(
             "record its host key",
             command_line("trust", name, "--replace", target=target),
             ("compare the fingerprint with the one on its console: until then this may be any machine",),
-            there and seen.key_known,
+            swapped and seen.key_known,
         ),
         _Draft(
             "provision it",
@@ -124,7 +127,7 @@ def is_swapped(seen: Condition, new_serial: str) -> bool:
 
 
 def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
-    """Return what is to say of the box that stands there."""
+    """Return a hint if the switch in place is, or may be, the old one."""
     if new_serial and seen.serial and seen.serial != new_serial:
         return (f"the switch that stands there has serial number {seen.serial}, not {new_serial}",)
     if not new_serial and seen.provisioned:
@@ -132,8 +135,8 @@ def _which_box(seen: Condition, new_serial: str) -> tuple[str, ...]:
     return ()
 
 
-def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, there: bool) -> _Draft:
-    done = there or not seen.answers
+def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str, *, swapped: bool) -> _Draft:
+    done = swapped or not seen.answers
     if not switch.tier.attaches_nodes:
         command = command_line("drain", switch.name, target=target)
         return _Draft("take it out of traffic", command, (), done or bool(seen.drained))
@@ -141,14 +144,13 @@ def _out_of_traffic(fabric: Fabric, switch: Switch, seen: Condition, target: str
     if not nodes:
         return _Draft("take it out of traffic", "", ("no GPU node is attached",), True)
     what = "the fabric" if switch.rail is None else f"rail {switch.rail}"
+    loss = f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that"
     if fabric.nic_blocks:
-        lines: tuple[str, ...] = (
+        loss = (
             f"{', '.join(nodes)} lose one port of each NIC on {what} while it is away: its queue pairs end, what uses"
-            f" the NIC's address moves to {', '.join(sharing(fabric, switch))}",
+            f" the NIC's address moves to {', '.join(sharing(fabric, switch))}"
         )
-    else:
-        lines = (f"{', '.join(nodes)} lose {what} while it is away; no other leaf can carry that",)
-    return _Draft("stop the jobs that use it", "", lines, done)
+    return _Draft("stop the jobs that use it", "", (loss,), done)
 
 
 def _cables(fabric: Fabric, device: str) -> tuple[str, ...]:
@@ -158,16 +160,23 @@ def _cables(fabric: Fabric, device: str) -> tuple[str, ...]:
 
 
 def _cable(row: CableRow, device: str) -> str:
-    own, far = (row.a_port, row.a_alias), (row.b_device, row.b_port, row.b_alias)
+    """Return one cable of a device as ``port (label): far device, far port (label), medium and length``."""
+    own_port = f"{row.a_port} ({row.a_alias})"
+    far_port = f"{row.b_device} {row.b_port}"
+    far_label = row.b_alias
     if row.b_device == device:
-        own, far = (row.b_port, row.b_alias), (row.a_device, row.a_port, row.a_alias)
-    far_label = f" ({far[2]})" if far[2] else ""
-    return f"{own[0]} ({own[1]}): {far[0]} {far[1]}{far_label}, {row.media} {row.length_m} m"
+        own_port = f"{row.b_port} ({row.b_alias})"
+        far_port = f"{row.a_device} {row.a_port}"
+        far_label = row.a_alias
+    # A NIC's port has no label of its own.
+    if far_label:
+        far_port += f" ({far_label})"
+    return f"{own_port}: {far_port}, {row.media} {row.length_m} m"
 
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What ``base`` has and the newer intent has not, and the cables that the newer intent wants elsewhere."""
+    """What a newer intent no longer has, and the cables that it moves."""
 
     switches: tuple[Switch, ...]
     hosts: tuple[str, ...]
@@ -176,20 +185,22 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What was seen of a switch that is to leave. ``busy`` says what still flows, empty where its ports are quiet;
-    ``hosts_up`` names GPU nodes whose links are up; ``far_ends_up`` the neighbors' ports where links to it are up,
-    read only where it does not answer, with the reason in ``error``."""
+    """What was seen of a switch that is to leave."""
 
     drained: bool = False
+    # The traffic that still flows, in words; empty if its ports are quiet.
     busy: str = ""
+    # GPU nodes whose links are up.
     hosts_up: tuple[str, ...] = ()
+    # The neighbors' ports with a link to it, read only if the switch itself does not answer.
     far_ends_up: tuple[str, ...] = ()
+    # Why the switch does not answer.
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One thing that must be so before a switch may leave, and how it is."""
+    """One condition for the removal of a switch, and what was seen."""
 
     device: str
     what: str
@@ -198,7 +209,7 @@ class Proof:
 
     @property
     def ok(self) -> bool:
-        """Tell whether it is so."""
+        """Tell whether the condition is met."""
         return self.expected == self.actual
 
 
@@ -213,7 +224,7 @@ def leaving(base: Fabric, head: Fabric) -> Leaving:
 
 
 def proofs(base: Fabric, gone: Leaving, seen: Mapping[str, Use]) -> tuple[Proof, ...]:
-    """Return what proves of each leaving switch that nothing uses it; ``seen`` has each of them."""
+    """Return for each leaving switch what proves that nothing uses it; ``seen`` has each of them."""
     return tuple(proof for switch in gone.switches for proof in _of_switch(base, gone, switch, seen[switch.name]))
 
 
@@ -226,5 +237,6 @@ def _of_switch(base: Fabric, gone: Leaving, switch: Switch, use: Use) -> Iterato
         yield Proof(switch.name, "GPU nodes of the newer intent on it", "none", first_few(staying) or "none")
         yield Proof(switch.name, "GPU nodes that are up on it", "none", first_few(use.hosts_up) or "none")
     else:
-        yield Proof(switch.name, "out of traffic", "drained", "drained" if use.drained else "not drained")
+        state = "drained" if use.drained else "not drained"
+        yield Proof(switch.name, "out of traffic", "drained", state)
     yield Proof(switch.name, "traffic on its ports", "quiet", use.busy or "quiet")

@@ -20,7 +20,7 @@ _LONGEST = 200
 
 
 class Ancestry(Enum):
-    """Where a commit stands to the one that is checked out."""
+    """How a commit relates to the one that is checked out."""
 
     CONTAINED = "contained"
     NEWER = "newer"
@@ -35,24 +35,28 @@ def _unknown(_: str) -> Ancestry:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The state of a project that is deployed, and how others stand to it.
+    """The state of a project that is deployed, and how other states relate to it.
 
-    ``ancestry`` judges a commit; ``deployed`` returns the digests that this project's journals say it deployed.
+    ``ancestry`` judges a commit; ``deployed`` returns the digests that this project deployed, from its journals.
     """
 
     own: Generation = field(default_factory=Generation)
     ancestry: Callable[[str], Ancestry] = field(default=_unknown, repr=False)
     deployed: Callable[[], Collection[str]] = field(default=frozenset, repr=False)
 
-    def discards(self, found: Generation) -> str:
-        """Return why deploying this state would discard ``found``; empty where it continues it."""
-        if not self.own.digest or not found.digest or found.digest == self.own.digest:
+    def discards(self, running: Generation) -> str:
+        """Return why deploying this state would discard ``running``; empty if it continues it."""
+        # Switches deployed by an older railweave, and plans without a project, have no digest: nothing to compare.
+        if not self.own.digest or not running.digest or running.digest == self.own.digest:
             return ""
-        if found.revision and not found.dirty:
-            return self._discards_commit(found.revision)
-        if found.digest in self.deployed():
+        if running.revision and not running.dirty:
+            return self._discards_commit(running.revision)
+        # Without a commit no git history orders the two states, so only what this project deployed itself is older.
+        if running.digest in self.deployed():
             return ""
-        based = f", based on commit {found.revision[:_SHORT]}," if found.revision else ""
+        based = ""
+        if running.revision:
+            based = f", based on commit {running.revision[:_SHORT]},"
         return f"a state that was never committed{based} and that this project did not deploy"
 
     def _discards_commit(self, revision: str) -> str:
@@ -70,26 +74,29 @@ class History:
 UNKNOWN_HISTORY = History()
 
 
-def generation_of(told: Mapping[str, Any]) -> Generation:
-    """Return the generation that a switch tells; what it may not tell is left out."""
-    number = told.get("number")
+def generation_of(document: Mapping[str, Any]) -> Generation:
+    """Return the generation that a switch reports; values of a wrong type are left out."""
+    number = document.get("number")
     return Generation(
         number=number if isinstance(number, int) else 0,
-        revision=_text(told, "revision"),
-        digest=_text(told, "digest"),
-        dirty=told.get("dirty") is True,
-        by=_text(told, "by"),
+        revision=_text(document, "revision"),
+        digest=_text(document, "digest"),
+        dirty=document.get("dirty") is True,
+        by=_text(document, "by"),
     )
 
 
-def told_generation(generation: Generation) -> dict[str, Any]:
+def generation_document(generation: Generation) -> dict[str, Any]:
     """Return what a switch keeps of a generation; it adds the number, and who confirmed it when."""
     return {"revision": generation.revision, "digest": generation.digest, "dirty": generation.dirty}
 
 
-def _text(told: Mapping[str, Any], name: str) -> str:
-    value = told.get(name)
-    return value[:_LONGEST] if isinstance(value, str) else ""
+def _text(document: Mapping[str, Any], name: str) -> str:
+    value = document.get(name)
+    if not isinstance(value, str):
+        return ""
+    # The text is shown to people, and whoever can write to a switch can write it.
+    return value[:_LONGEST]
 
 
 def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
@@ -98,25 +105,28 @@ def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:
     for name, device in plan.devices.items():
         if device.generation.digest:
             devices.setdefault(device.generation.content, []).append(name)
-    for found, names in devices.items():
-        why = history.discards(found)
-        if not why:
-            continue
-        by = sorted({plan.devices[name].generation.by for name in names} - {""})
-        yield error(
-            "RW526",
-            f"{compact(names)} {'runs' if len(names) == 1 else 'run'} {found.shown}"
-            f"{f' (deployed by {first_few(by, 2)})' if by else ''}: {why}. This is {history.own.shown}; deploying it"
-            " would undo what the other brought",
-            devices=tuple(names),
-            fix=_fix(why),
-        )
+    for generation, names in devices.items():
+        reason = history.discards(generation)
+        if reason:
+            authors = {plan.devices[name].generation.by for name in names}
+            yield _discarding(generation, names, authors - {""}, reason, history.own)
 
 
-def _fix(why: str) -> str:
-    if "shallow" in why:
+def _discarding(
+    running: Generation, names: list[str], authors: Collection[str], reason: str, own: Generation
+) -> Diagnostic:
+    verb = "runs" if len(names) == 1 else "run"
+    message = f"{compact(names)} {verb} {running.shown}"
+    if authors:
+        message += f" (deployed by {first_few(sorted(authors), 2)})"
+    message += f": {reason}. This is {own.shown}; deploying it would undo what the other brought"
+    return error("RW526", message, devices=tuple(names), fix=_fix(reason))
+
+
+def _fix(reason: str) -> str:
+    if "shallow" in reason:
         first = "fetch the whole history (`git fetch --unshallow`; in a pipeline, a clone without a depth)"
-    elif "never committed" in why:
+    elif "never committed" in reason:
         first = "let who deployed it commit it, and merge that"
     else:
         first = "pull, and rebase or merge onto what runs"

@@ -37,24 +37,26 @@ class DrainTarget:
 
 @dataclass(frozen=True, slots=True)
 class DrainResult:
-    """The result of one switch. ``before`` and ``after`` are the drained peers; ``changed`` tells that something was
-    done; ``flows`` says what still flowed at the end of the wait, ``waited`` whether it was looked at; ``error`` why
-    nothing could be done. ``withheld`` says why it carries no traffic though nothing of it is drained, such as TSA;
-    ``held`` are peers that somebody else, ``held_by``, is about to drain; ``unable``: its driver cannot drain.
-    ``ends_in_s``: the switch itself ends the hold, or reverts the commit that withholds it, after so many seconds.
-    """
+    """The result of draining, or undraining, one switch."""
 
     device: str
+    # The drained peers, ``("*",)`` for the whole switch.
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     changed: bool = False
+    # Its traffic was measured at the end of the wait.
     waited: bool = False
+    # The traffic that still flowed then, in words.
     flows: str = ""
     error: str = ""
+    # Why it carries no traffic although nothing of it is drained, such as TSA.
     withheld: str = ""
+    # Its driver cannot drain.
     unable: bool = False
+    # Peers that another session, ``held_by``, is about to drain.
     held: tuple[str, ...] = ()
     held_by: str = ""
+    # The switch itself ends the hold, or reverts the commit that withholds it, after so many seconds.
     ends_in_s: float | None = None
 
     @property
@@ -66,59 +68,71 @@ class DrainResult:
 
     @property
     def ok(self) -> bool:
-        """Tell whether the switch is as asked, and quiet where that was looked at."""
+        """Tell whether the switch is as requested, and quiet if its traffic was measured."""
         return not self.error and not self.flows
 
 
 def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) -> tuple[DrainTarget, ...]:
     """Return what to drain: ``devices`` as a whole, or of a single one the links that ``words`` name.
 
-    A word is a BGP peer, an own port or the switch at the far end. Raises UsageError for names that are not there and
-    RefusedError for a switch that its GPU nodes need.
+    A word is a BGP peer, an own port or the switch at the far end. Raises UsageError for unknown names and RefusedError
+    for a switch that its GPU nodes need.
     """
     names = known_switches(fabric, devices)
     if words and len(names) != 1:
         raise UsageError("--links names links of one switch; drain several switches one by one")
     targets = tuple(_target(fabric, fabric.switch_of[name], words) for name in names)
-    if refused := tuple(found for target in targets for found in _needed_by_nodes(fabric, target)):
-        raise RefusedError(refused)
+    refusals = [refusal for target in targets for refusal in _needed_by_nodes(fabric, target)]
+    if refusals:
+        raise RefusedError(refusals)
     return targets
 
 
 def _target(fabric: Fabric, switch: Switch, words: Collection[str]) -> DrainTarget:
-    sessions = expect(fabric, switch).sessions
+    sessions: Sequence[ExpectedSession] = expect(fabric, switch).sessions
+    peers: tuple[str, ...] = WHOLE
+    if words:
+        sessions = _named(switch, sessions, words)
+        peers = tuple(session.peer for session in sessions)
     uplinks = {switch.panel.ports[link.port_of(switch.name)].name: link for link in fabric.fabric_links_of(switch.name)}
-    chosen = _named(switch, sessions, words) if words else sessions
-    peers = tuple(one.peer for one in chosen) if words else WHOLE
-    ports = tuple(one.port for one in chosen)
+    ports = tuple(session.port for session in sessions)
     return DrainTarget(switch.name, peers, ports, tuple(uplinks[port] for port in ports if port in uplinks))
 
 
 def _named(switch: Switch, sessions: Iterable[ExpectedSession], words: Collection[str]) -> list[ExpectedSession]:
-    found = [one for one in sessions if {one.peer, one.port, one.device} & set(words)]
-    known = {name for one in found for name in (one.peer, one.port, one.device)}
-    if unknown := [word for word in words if word not in known]:
+    chosen: list[ExpectedSession] = []
+    names: set[str] = set()
+    for session in sessions:
+        own_names = {session.peer, session.port, session.device}
+        if not own_names.isdisjoint(words):
+            chosen.append(session)
+            names |= own_names
+    unknown = [word for word in words if word not in names]
+    if unknown:
         raise UsageError(
             f"{switch.name} has no fabric link {', '.join(unknown)}; name a BGP peer, a port of it, or the switch at "
             f"the far end"
         )
-    return found
+    return chosen
 
 
 def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic]:
-    """Yield a refusal where GPU nodes would be left behind a switch without an undrained uplink."""
+    """Yield a refusal if GPU nodes would be left behind a switch without an undrained uplink."""
     nodes = fabric.nodes_on(target.device)
     if not nodes or len(target.links) < len(fabric.fabric_links_of(target.device)):
         return
-    rail = fabric.switch_of[target.device].rail
-    on = f" on rail {rail}" if rail is not None else ""
-    far = next(iter(fabric.above(target.device)), "SWITCH")
-    whose, cut = f"of {len(nodes)} GPU nodes", "cuts them off"
+    whose = f"of {len(nodes)} GPU nodes"
+    cut = "cuts them off"
     if fabric.nic_blocks:
-        whose, cut = f"to one port of each NIC of {len(nodes)} GPU nodes", "ends the queue pairs of these ports"
+        whose = f"to one port of each NIC of {len(nodes)} GPU nodes"
+        cut = "ends the queue pairs of these ports"
+    rail = fabric.switch_of[target.device].rail
+    if rail is not None:
+        whose += f" on rail {rail}"
+    far = next(iter(fabric.above(target.device)), "SWITCH")
     yield error(
         "RW520",
-        f"{target.device} is the only path {whose}{on} ({first_few(nodes)}): their traffic stays on "
+        f"{target.device} is the only path {whose} ({first_few(nodes)}): their traffic stays on "
         f"it however it is drained, and work on it {cut}",
         fix=f"drain single uplinks: `{command_line('drain', target.device, '--links', far)}`; for work on the switch "
         "itself take these nodes out of the scheduler first",
@@ -128,7 +142,9 @@ def _needed_by_nodes(fabric: Fabric, target: DrainTarget) -> Iterator[Diagnostic
 
 def undrained(target_peers: tuple[str, ...], drained: Collection[str]) -> tuple[str, ...]:
     """Return the peers of ``target_peers`` that are not among the ``drained`` ones."""
-    return () if tuple(drained) == WHOLE else tuple(peer for peer in target_peers if peer not in drained)
+    if tuple(drained) == WHOLE:
+        return ()
+    return tuple(peer for peer in target_peers if peer not in drained)
 
 
 def check_drain(
@@ -137,19 +153,18 @@ def check_drain(
 ) -> tuple[Diagnostic, ...]:  # fmt: skip
     """Return why these drains must not be, given what is ``drained`` already and which switches do not answer.
 
-    ``several`` is the consent to more than one switch of a plane; another way for all traffic is needed all the same.
-    ``soon`` are those of the ``drained`` that somebody is only about to drain, with who that is.
+    ``several`` is the consent to more than one switch of a plane; another path for all traffic is still required.
+    ``soon`` are those of the ``drained`` that another session is only about to drain, with its name.
     """
     names = {target.device for target in targets}
     # A leaf that is gone takes no path from others; a spine that is gone does.
     gone = {name for name in silent if not fabric.switch_of[name].tier.attaches_nodes}
     touched = {name for name, peers in drained.items() if peers and name not in names} | (gone - names)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     if not several:
-        found += _second_of_a_plane(fabric, names, touched, silent, soon)
-    left = _left(fabric, targets, drained, silent)
-    if left.least_paths == 0:
-        found.append(
+        diagnostics += _second_of_a_plane(fabric, names, touched, silent, soon)
+    if _left(fabric, targets, drained, silent).least_paths == 0:
+        diagnostics.append(
             error(
                 "RW522",
                 f"with {first_few(sorted(names))} drained some leaves have no other way to each other: their traffic "
@@ -158,7 +173,7 @@ def check_drain(
                 devices=tuple(sorted(names)),
             )
         )
-    return tuple(found)
+    return tuple(diagnostics)
 
 
 def _left(
@@ -191,18 +206,26 @@ def _second_of_a_plane(
 
 
 def _beside(others: Collection[str], silent: Collection[str], soon: Mapping[str, str]) -> str:
+    parts = []
     drained = sorted(set(others) - set(silent) - set(soon))
-    parts = [f"drained already: {first_few(drained)}"] if drained else []
-    parts += [f"{name}: {soon[name]}" for name in sorted(set(others) & set(soon))[:1]]
+    if drained:
+        parts.append(f"drained already: {first_few(drained)}")
+    about_to_be = sorted(set(others) & set(soon))
+    if about_to_be:
+        # One name is enough: all drains of that session end together.
+        parts.append(f"{about_to_be[0]}: {soon[about_to_be[0]]}")
     away = sorted(set(others) & set(silent))
-    parts += [f"without an answer: {first_few(away)}"] if away else []
-    return f" ({'; '.join(parts)})" if parts else ""
+    if away:
+        parts.append(f"without an answer: {first_few(away)}")
+    if not parts:
+        return ""
+    return f" ({'; '.join(parts)})"
 
 
 def neighborhood(fabric: Fabric, targets: Sequence[DrainTarget]) -> tuple[str, ...]:
     """Return the switches whose drains count beside these: all of their planes."""
     planes = {fabric.switch_of[target.device].plane for target in targets}
-    return tuple(one.name for one in fabric.switches if one.plane in planes)
+    return tuple(switch.name for switch in fabric.switches if switch.plane in planes)
 
 
 def uplinks_left_percent(

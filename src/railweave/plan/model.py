@@ -21,12 +21,13 @@ PLAN_VERSION = 3
 
 
 class DeviceState(StrEnum):
-    """How a device stands to the intent. ``WAITING``: it runs what is intended by a commit that is not confirmed yet,
-    which its timer may revert."""
+    """How a device differs from the intent."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
+    # It runs the intent by a commit that awaits confirmation, so its timer may still revert it.
     WAITING = "waiting"
+    # Not readable, or it refuses the change.
     UNREACHABLE = "unreachable"
 
 
@@ -34,7 +35,7 @@ class DeviceState(StrEnum):
 class Conflict:
     """An unmanaged row that conflicts with managed ones; ``port`` is the fabric port it holds.
 
-    For a line of FRR the table is ``frr`` and the port empty unless the line is about one.
+    For a line of FRR the table is ``frr``, and the port is empty unless the line names one.
     """
 
     table: str
@@ -44,13 +45,17 @@ class Conflict:
 
     @property
     def subject(self) -> str:
-        """Return what is in the way, as a person would point at it."""
-        return f"the FRR line `{self.key}`" if self.table == FRR_TABLE else f"{self.table}|{self.key}"
+        """Return the row or line, as a person would name it."""
+        if self.table == FRR_TABLE:
+            return f"the FRR line `{self.key}`"
+        return f"{self.table}|{self.key}"
 
     @property
     def claim(self) -> str:
-        """Return what is in the way, and of what."""
-        return f"{self.subject} is unmanaged and " + (f"holds {self.port}" if self.port else "contradicts the intent")
+        """Return the row or line and what it conflicts with."""
+        if self.port:
+            return f"{self.subject} is unmanaged and holds {self.port}"
+        return f"{self.subject} is unmanaged and contradicts the intent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class LivePort:
 
 @dataclass(frozen=True, slots=True)
 class Unapplied:
-    """What SONiC's daemons apply that differs from CONFIG_DB: ``field`` of ``row``, or the row where it is empty."""
+    """A value of SONiC's daemons that differs from CONFIG_DB: ``field`` of ``row``, or the row if it is empty."""
 
     row: str
     field: str
@@ -77,30 +82,35 @@ class Unapplied:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The state of an intent that a switch runs, or that is deployed.
+    """The state of an intent that a switch runs, or that is deployed. Without a digest nothing is known."""
 
-    ``revision`` is its git commit, empty where the intent is in no git history; ``digest`` is of the intent and the
-    project's templates, ``dirty`` tells that they differ from the commit. ``number`` counts the confirmed deployments
-    and rollbacks of the switch, ``by`` made the last one. Without a digest nothing is known.
-    """
-
+    # Confirmed deployments and rollbacks of the switch so far.
     number: int = 0
+    # The git commit of the intent; empty without a git history.
     revision: str = ""
+    # SHA-256 of the intent and the project's templates.
     digest: str = ""
+    # The files differ from the commit.
     dirty: bool = False
+    # Who confirmed the last deployment.
     by: str = ""
 
     @property
     def content(self) -> "Generation":
-        """Return it without what is the switch's own."""
+        """Return it without the values of the single switch, so that switches with the same state compare equal."""
         return replace(self, number=0, by="")
 
     @property
     def shown(self) -> str:
         """Return it as a person would name it."""
-        if self.revision and not self.dirty:
-            return f"commit {self.revision[:12]}"
-        return f"an uncommitted state {self.digest[:12]}" + (f" of {self.revision[:12]}" if self.revision else "")
+        # 12 digits of a hash are what git shows in large repositories.
+        revision = self.revision[:12]
+        if revision and not self.dirty:
+            return f"commit {revision}"
+        state = f"an uncommitted state {self.digest[:12]}"
+        if revision:
+            state += f" of {revision}"
+        return state
 
 
 NO_GENERATION = Generation()
@@ -108,51 +118,53 @@ NO_GENERATION = Generation()
 
 @dataclass(frozen=True, slots=True)
 class DevicePlan:
-    """One device of a plan.
-
-    ``running_sha256`` is of the rows and FRR lines that we own, as they were read; empty where the device could not be
-    reached, and ``error`` then says why. ``unmanaged`` counts the rows kept by table. ``pending`` tells that a commit
-    still waits for its confirmation, so that the device may go back by itself. ``role`` is the device's in the Clos.
-    ``disruptive`` tells that its changes take it out of service for a while: the one value that the order of the waves,
-    the report and the rollout go by (``drain_planner``). ``out_of_service`` tells that it answers nobody and forwards
-    nothing. ``drain`` are the BGP peers whose traffic is led away before the change: ``("*",)`` is the whole device,
-    nothing is none. ``lossless_removed`` are the code points that are lossless on it and no longer would be.
-    ``drained`` are the peers that somebody drained by hand, written like ``drain``, and ``maintenance`` what SONiC's
-    TSA made of it; a rollout leaves them so. ``live_ports`` are those that close for good although something at their
-    far end still uses them. ``unapplied`` is what its daemons apply that differs from CONFIG_DB, ``applied_unknown``
-    tells that this is not known, ``unseen`` are the fields of ports of which none tells what is in force,
-    ``generation`` is the state of the intent that it runs, ``other_release`` tells that it runs another SONiC release
-    than intended, and ``answered`` that it was reached although it could not be read: none of them is part of the
-    plan's file. ``labels``
-    are those of its ports whose cables change, None where none does. ``broken`` names daemons that an earlier change
-    ended and that do not run, with their last log lines and the command; empty where all run. ``kept`` is what would go
-    and stays in force, because no step removes it.
-    """
+    """One device of a plan."""
 
     state: DeviceState
+    # The tier of the device in the Clos network, such as ``leaf``.
     role: str = ""
+    # Of the rows and FRR lines that railweave owns, as they were read; empty if the device could not be reached.
     running_sha256: str = ""
+    # Rows that railweave leaves untouched, counted by table.
     unmanaged: Mapping[str, int] | None = None
     conflicts: tuple[Conflict, ...] = ()
+    # Why the device must not or would not take the change.
     blockers: tuple[Blocker, ...] = ()
     unprovisioned: bool = False
+    # A commit awaits its confirmation, so the device may revert by itself.
     pending: bool = False
     error: str = ""
+    # Its changes take it out of service for a while: the order of waves, the report and the rollout all use this.
     disruptive: bool = False
+    # It does not answer and forwards nothing.
     out_of_service: bool = False
+    # BGP peers that are drained before the change, ``("*",)`` for the whole device.
     drain: tuple[str, ...] = ()
+    # Code points that are lossless on the device and no longer would be.
     lossless_removed: tuple[int, ...] = ()
+    # Peers that somebody drained by hand, written like ``drain``; a rollout leaves them drained.
     drained: tuple[str, ...] = ()
+    # The state of SONiC's traffic shift away (TSA).
     maintenance: Maintenance = Maintenance.NONE
+    # Ports that close for good although their far end still uses them.
     live_ports: tuple[LivePort, ...] = ()
+    # Values of SONiC's daemons that differ from CONFIG_DB. From here to ``answered``: not part of the plan's file.
     unapplied: tuple[Unapplied, ...] = ()
+    # The device did not report the values of its daemons.
     applied_unknown: bool = False
+    # Port fields for which SONiC does not report the value in force.
     unseen: tuple[str, ...] = ()
+    # The state of the intent that the device runs.
     generation: Generation = NO_GENERATION
+    # It runs another SONiC release than intended.
     other_release: OtherRelease | None = None
+    # It was reached although it could not be read.
     answered: bool = False
+    # Labels of the ports whose cables change, by SONiC's names; None if none changes.
     labels: Mapping[str, str] | None = None
+    # Daemons that an earlier change ended and that do not run, with their last log lines and the command.
     broken: str = ""
+    # Values that should be removed and stay in force, because no step removes them.
     kept: tuple[Kept, ...] = ()
 
 
@@ -172,23 +184,21 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a deployment of ``fabric`` to ``target`` would do.
-
-    ``deltas`` hold what changes on each changed device, in the order of ``devices``; equal changes of several devices
-    are one object. ``waves`` holds every changed device once, in the order of the rollout. ``gone`` names devices of
-    the base that the intent no longer has (offline plans only): nothing is done to them. ``target`` is empty for a plan
-    that compares two intents offline. ``policy`` is what the waves keep to, and ``violations`` is what of it no
-    order can keep: such a plan is shown and never carried out.
-    """
+    """What a deployment of ``fabric`` to ``target`` would do."""
 
     fabric: str
+    # Empty for a plan that compares two intents offline.
     target: str
     intent_sha256: str
     devices: Mapping[str, DevicePlan]
+    # The changes of each changed device, in the order of ``devices``; equal changes of several devices are one object.
     deltas: Mapping[str, Delta]
+    # Every changed device once, in the order of the rollout.
     waves: tuple[tuple[str, ...], ...]
+    # Devices of the base that the intent no longer has (offline plans only): nothing is done to them.
     gone: tuple[str, ...] = ()
     policy: RolloutPolicy = DEFAULT_POLICY
+    # Rules of the policy that no order can keep: such a plan is shown and never carried out.
     violations: tuple[PolicyViolation, ...] = ()
     version: int = PLAN_VERSION
 
@@ -238,7 +248,7 @@ class Plan:
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Return the devices on which a commit waits: they may go back to what they ran before by themselves."""
+        """Return the devices on which a commit awaits confirmation: they may revert by themselves."""
         return tuple(name for name, device in self.devices.items() if device.pending)
 
     @property

@@ -19,13 +19,14 @@ from railweave.sonic.render.ports import LOOPBACK
 
 @dataclass(frozen=True, slots=True)
 class MovedCable:
-    """A cable that goes to another place, by its end nearer to the GPUs, ``device`` and ``port``: ``before`` and
-    ``after`` are the far ends, ``device:port``; ``end_after`` is where the near end goes, empty where it stays."""
+    """A cable that goes to another place, named by its end nearer to the GPUs, ``device`` and ``port``."""
 
     device: str
     port: str
+    # The far ends, ``device:port``.
     before: str
     after: str
+    # Where the near end goes; empty if it stays.
     end_after: str = ""
 
     def __str__(self) -> str:
@@ -36,42 +37,45 @@ class MovedCable:
 
 
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
-    """Return the cables that move, by their lower ends; cables that only come or go are none of them."""
-    # A switch that takes or loses its name comes or goes with all its cables, as one that is provisioned does.
-    new = plan.unprovisioned | {
-        name
-        for name, delta in plan.deltas.items()
-        if any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE))
-    }
+    """Return the cables that move, by their lower ends; cables that are only added or removed do not count."""
+    # A switch that takes or loses its name comes or goes with all its cables, like a provisioned one.
+    new = plan.unprovisioned | {name for name, delta in plan.deltas.items() if _is_renamed(delta)}
     running = [delta for name, delta in plan.deltas.items() if name not in new]
-    if all(change.op is Op.ADD for delta in running for change in delta.about(SubjectKind.LINK)):
+    # Most plans only add cables, and matching the ends of all cables takes long in a large fabric.
+    if all(map(_only_adds_links, running)):
         return ()
-    return tuple(_moved(one, one.moves) for one in changed_cables(plan) if one.moves and not _is_of(new, one.moves))
+    cables = ((cable, cable.moves) for cable in changed_cables(plan) if cable.moves is not None)
+    return tuple(_moved(cable, *ends) for cable, ends in cables if not _is_of(new, ends))
+
+
+def _is_renamed(delta: Delta) -> bool:
+    return any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE))
+
+
+def _only_adds_links(delta: Delta) -> bool:
+    return all(change.op is Op.ADD for change in delta.about(SubjectKind.LINK))
 
 
 def _is_of(new: Collection[str], ends: tuple[Ends, Ends]) -> bool:
-    return any(each.lower.device in new for each in ends)
-
-
-def _moved(cable: CableChange, ends: tuple[Ends, Ends]) -> MovedCable:
     before, after = ends
-    lower, then = before.lower, after.lower
-    return MovedCable(
-        str(lower.device),
-        str(lower.port),
-        cable.before,
-        cable.after,
-        f"{then.device}:{then.port}" if then != lower else "",
-    )
+    return before.lower.device in new or after.lower.device in new
+
+
+def _moved(cable: CableChange, before: Ends, after: Ends) -> MovedCable:
+    near = before.lower
+    end_after = ""
+    if after.lower != near:
+        end_after = f"{after.lower.device}:{after.lower.port}"
+    return MovedCable(str(near.device), str(near.port), cable.before, cable.after, end_after)
 
 
 def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:
     """Return every identity that ``plan`` would change on a provisioned device."""
-    found: list[Renumbered] = []
+    renumbered: list[Renumbered] = []
     for name, delta in plan.deltas.items():
         if not plan.devices[name].unprovisioned:
-            found += _of_device(name, delta)
-    return tuple(found)
+            renumbered += _of_device(name, delta)
+    return tuple(renumbered)
 
 
 def _of_device(device: str, delta: Delta) -> Iterable[Renumbered]:
@@ -80,21 +84,22 @@ def _of_device(device: str, delta: Delta) -> Iterable[Renumbered]:
             yield Renumbered(device, "AS number", str(change.before), str(change.after))
     moved = {change.subject.port for change in delta.about(SubjectKind.LINK)}
     readdressed = _readdressed(delta.about(SubjectKind.ADDRESS))
-    # The switch's own address is more than one of its ports.
-    for port, before, after in sorted(readdressed, key=lambda one: not one[0].startswith(LOOPBACK)):
+    # The loopback is the switch's identity, so it is reported before any port.
+    for port, before, after in sorted(readdressed, key=lambda address: not address[0].startswith(LOOPBACK)):
         if port not in moved:
             yield Renumbered(device, port, before, after)
 
 
-def _readdressed(told: Iterable[Change]) -> Iterable[tuple[str, str, str]]:
-    """Yield (port, address before, address after) of ports that lose one address and get another."""
+def _readdressed(changes: Iterable[Change]) -> Iterable[tuple[str, str, str]]:
+    """Return (port, address before, address after) of ports that lose one address and get another."""
     lost: dict[str, str] = {}
     got: dict[str, str] = {}
-    for change in told:
-        if change.field is None:
-            subject = change.subject
-            if change.op is Op.REMOVE:
-                lost[subject.port] = subject.name
-            elif change.op is Op.ADD:
-                got[subject.port] = subject.name
+    for change in changes:
+        # An address is a row of its own; a field of such a row is a setting beside it.
+        if change.field is not None:
+            continue
+        if change.op is Op.REMOVE:
+            lost[change.subject.port] = change.subject.name
+        elif change.op is Op.ADD:
+            got[change.subject.port] = change.subject.name
     return [(port, before, got[port]) for port, before in lost.items() if port in got]

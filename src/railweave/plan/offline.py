@@ -1,6 +1,6 @@
 """A plan without devices: what the intent ``head`` would change where the intent ``base`` runs everywhere."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
 
 from railweave.design.renumbering import renumbered
@@ -44,16 +44,20 @@ def plan_offline(
     """Return the plan that leads every device from ``base`` to ``head``.
 
     ``templates`` are those of ``head``, ``before`` those of ``base``, by default the same. A device that only ``head``
-    has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``.
-    No digest stands for what runs, since nothing was read: such a plan is for reading, never for deploying.
+    has starts empty, so it is provisioned; one that only ``base`` has is named in ``gone``. Nothing was read, so the
+    plan has no digest of what runs: it is for reading, never for deploying.
     Raises RefusedError when an existing device would be renumbered, unless ``renumber`` allows it.
     """
     same_own = have_the_same_own(base, head)
     if not (renumber or same_own):
         _refuse_renumbering(base, head)
-    sides = Configurator(base, before or templates), Configurator(head, templates)
-    differences = _Differences(*sides, same_own=same_own)
-    readings = {one.name: Reading(differences.of(base.switch_of.get(one.name), one)) for one in head.switches}
+    differences = _Differences(
+        Configurator(base, before or templates), Configurator(head, templates), same_own=same_own
+    )
+    readings = {}
+    for switch in head.switches:
+        old = base.switch_of.get(switch.name)
+        readings[switch.name] = Reading(differences.of(old, switch))
     gone = tuple(switch.name for switch in base.switches if switch.name not in head.switch_of)
     return build_plan(head, readings, target="", intent_sha256="", gone=gone, policy=policy)
 
@@ -62,50 +66,69 @@ class _Differences:
     """The differences of switches between two designs of a fabric.
 
     The values that rendering makes rows and FRR lines of are compared before these are written: most of them are the
-    same, and what shared values and overrides change is the same for many switches, so that it is found once.
+    same, and the effect of shared values and overrides is the same for many switches, so that it is computed once.
     """
 
     def __init__(self, before: Configurator, after: Configurator, *, same_own: bool) -> None:
-        self._before, self._after = before, after
+        self._before = before
+        self._after = after
         self._same_own = same_own
-        self._known: dict[Hashable, DeviceDiff] = {}
+        self._cached: dict[Hashable, DeviceDiff] = {}
         self._stays: dict[tuple[int, int], bool] = {}
         self._share = Sharing()
         self._same_templates = before.templates is after.templates
-        own = [own_frr_template(one.templates) for one in (before, after)]
-        self._shipped_template = own == [None, None]
+        own_templates = [own_frr_template(before.templates), own_frr_template(after.templates)]
+        self._shipped_template = own_templates == [None, None]
 
     def of(self, old: Switch | None, switch: Switch) -> DeviceDiff:
         """Return what turns ``old``, None for an empty device, into ``switch``."""
-        before, after = self._before, self._after
+        before = self._before
+        after = self._after
         if old is None:
             return self._diff(RunningConfig({}, ""), after.device(switch))
         frr = self._frr(old, switch)
-        shared, extra = (before.shared(old), after.shared(switch)), (before.overrides(old), after.overrides(switch))
         if not self._same_own and before.own(old) != after.own(switch):
-            return self._found(old, switch, frr)
-        if self._is_equal(*shared) and extra[0] == extra[1]:
-            # Of rows that stay only the one that says who the switch is has a say in what its FRR lines mean.
-            who = (metadata_row(switch.name, switch.asn, shared[1].settings),)
-            return self._found(old, switch, frr, (who, who)) if frr else _NOTHING
-        if frr:
-            return self._found(old, switch, frr)
-        kind = (id(shared[0]), id(shared[1]), use_of(after.fabric, switch), *map(_hashable, extra))
-        if kind not in self._known:
-            self._known[kind] = self._found(old, switch, None)
-        return self._known[kind]
+            return self._compared(old, switch, frr)
+        shared_before = before.shared(old)
+        shared_after = after.shared(switch)
+        overrides_before = before.overrides(old)
+        overrides_after = after.overrides(switch)
+        if self._is_equal(shared_before, shared_after) and overrides_before == overrides_after:
+            if frr is None:
+                return _NOTHING
+            # Of all rows that stay, only the switch's identity decides what its FRR lines mean.
+            identity = (metadata_row(switch.name, switch.asn, shared_after.settings),)
+            return self._compared(old, switch, frr, (identity, identity))
+        if frr is not None:
+            return self._compared(old, switch, frr)
+        # Switches that share all of this get equal changes. Configurators keep their panel rows, so an identity cannot
+        # come to mean another object.
+        kind = (
+            id(shared_before),
+            id(shared_after),
+            use_of(after.fabric, switch),
+            _hashable(overrides_before),
+            _hashable(overrides_after),
+        )
+        if kind not in self._cached:
+            self._cached[kind] = self._compared(old, switch, None)
+        return self._cached[kind]
 
     def _frr(self, old: Switch, switch: Switch) -> _Texts | None:
         """Return the FRR files, None where they are the same; without sessions that both have, where each has lines of
         its own, as in the template of railweave."""
-        none = () if self._same_own and self._shipped_template else None
-        before, after = bgp_speaker(self._before.fabric, old, none), bgp_speaker(self._after.fabric, switch, none)
+        sessions = () if self._same_own and self._shipped_template else None
+        before = bgp_speaker(self._before.fabric, old, sessions)
+        after = bgp_speaker(self._after.fabric, switch, sessions)
         if before == after and (self._same_templates or self._shipped_template):
             return None
         if self._shipped_template:
             before, after = _of_differing_sessions(before, after)
-        texts = frr_text(before, self._before.templates), frr_text(after, self._after.templates)
-        return None if texts[0] == texts[1] else texts
+        text_before = frr_text(before, self._before.templates)
+        text_after = frr_text(after, self._after.templates)
+        if text_before == text_after:
+            return None
+        return text_before, text_after
 
     def _is_equal(self, before: PanelRows, after: PanelRows) -> bool:
         pair = (id(before), id(after))
@@ -113,25 +136,33 @@ class _Differences:
             self._stays[pair] = before == after
         return self._stays[pair]
 
-    def _found(self, old: Switch, switch: Switch, frr: _Texts | None, rows: _Rows | None = None) -> DeviceDiff:
-        had, has = rows or (self._before.rows(old), self._after.rows(switch))
-        had_text, has_text = frr or ("", "")
-        running = RunningConfig(with_daemon_rows(DeviceConfig(old.name, had, "").config_db()), had_text)
-        return self._diff(running, DeviceConfig(switch.name, has, has_text))
+    def _compared(self, old: Switch, switch: Switch, frr: _Texts | None, rows: _Rows | None = None) -> DeviceDiff:
+        """Return the difference of two devices by the given FRR files and rows, by default no lines and all rows."""
+        rows_before, rows_after = rows or (self._before.rows(old), self._after.rows(switch))
+        text_before, text_after = frr or ("", "")
+        config_db = with_daemon_rows(DeviceConfig(old.name, rows_before, "").config_db())
+        return self._diff(RunningConfig(config_db, text_before), DeviceConfig(switch.name, rows_after, text_after))
 
     def _diff(self, running: RunningConfig, intended: DeviceConfig) -> DeviceDiff:
-        found = diff(intended.device, running, intended)
-        return replace(found, delta=self._share(found.delta))
+        difference = diff(intended.device, running, intended)
+        return replace(difference, delta=self._share(difference.delta))
 
 
 def _of_differing_sessions(before: BgpSpeaker, after: BgpSpeaker) -> tuple[BgpSpeaker, BgpSpeaker]:
-    """Return two speakers without the sessions that are the same in both, as most are. Where the router or a group is
-    another one all stay, since they come and go with it."""
-    if [before.asn, *(one.name for one in before.groups)] != [after.asn, *(one.name for one in after.groups)]:
+    """Return two speakers without the sessions that are the same in both, as most are."""
+    # A session's lines come and go with its router and peer group, so all stay if one of these differs.
+    if _router_and_groups(before) != _router_and_groups(after):
         return before, after
     alike = {*before.sessions} & {*after.sessions}
-    had, has = (tuple(one for one in each.sessions if one not in alike) for each in (before, after))
-    return before._replace(sessions=had), after._replace(sessions=has)
+    return _without_sessions(before, alike), _without_sessions(after, alike)
+
+
+def _router_and_groups(speaker: BgpSpeaker) -> list[object]:
+    return [speaker.asn, *(group.name for group in speaker.groups)]
+
+
+def _without_sessions(speaker: BgpSpeaker, sessions: Collection[object]) -> BgpSpeaker:
+    return speaker._replace(sessions=tuple(session for session in speaker.sessions if session not in sessions))
 
 
 def _hashable(rows: Iterable[Row]) -> Hashable:
@@ -139,14 +170,14 @@ def _hashable(rows: Iterable[Row]) -> Hashable:
 
 
 def _refuse_renumbering(base: Fabric, head: Fabric) -> None:
-    found = renumbered(base, head)
-    if found:
+    identities = renumbered(base, head)
+    if identities:
         raise RefusedError(
             [
                 error(
                     "RW506",
-                    f"the intent renumbers devices that exist: {first_few(found, separator='; ')}",
-                    devices=tuple(dict.fromkeys(one.device for one in found)),
+                    f"the intent renumbers devices that exist: {first_few(identities, separator='; ')}",
+                    devices=tuple(dict.fromkeys(identity.device for identity in identities)),
                     fix="revert the change of pools, AS number bases, reserve or stripes, or say --renumber",
                 )
             ]

@@ -68,7 +68,7 @@ class Result(StrEnum):
 
 
 class CheckKind(StrEnum):
-    """What a check of the verification looks at."""
+    """What a verification check compares."""
 
     REACHABLE = "reachable"
     COMMIT = "commit"
@@ -105,11 +105,12 @@ class VerifyCheck:
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """All checks of a verification; ``advice`` says in sentences what puts failed ones right, ``warnings`` what is no
-    check and still matters, such as another SONiC release."""
+    """All checks of a verification."""
 
     checks: tuple[VerifyCheck, ...]
+    # Sentences with the fixes of failed checks.
     advice: tuple[str, ...] = ()
+    # What no check covers, such as another SONiC release.
     warnings: tuple[str, ...] = ()
 
     @property
@@ -125,43 +126,44 @@ class VerifyResult:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rollout came: so many of its waves were done, and the devices that need a word.
-
-    ``undone``: they held the new configuration and were rolled back with their wave. ``failed``: with an error of their
-    own. ``drained``: still drained by the rollout. ``saved``: they ran the new configuration already and would have
-    booted the old one, by a rollout that was cut off between confirming and saving.
-    """
+    """How far a rollout came, and the devices that need attention."""
 
     waves_done: int = 0
     waves: tuple[tuple[str, ...], ...] = ()
+    # Committed, then rolled back with their wave.
     undone: tuple[str, ...] = ()
+    # With an error of their own.
     failed: tuple[str, ...] = ()
+    # Still drained by the rollout.
     drained: tuple[str, ...] = ()
+    # Confirmed but not saved by a rollout that was cut off: they would have booted the old configuration.
     saved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeployResult:
-    """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence; ``verification`` is of the
-    whole fabric afterwards, None where it was not made; ``journal`` is the file that tells every step, and its stem
-    the rollout's name. ``intent`` is the file that was deployed, empty where it is not known.
-    ``interrupted``: a person stopped it. ``of`` names the rollout that was rolled back, and ``new``
-    is then what a device held before it; empty for a deployment."""
+    """The end of a rollout."""
 
     result: Result
     devices: Mapping[str, DeviceOutcome]
+    # The reason of a stop in one sentence.
     stopped_by: str = ""
+    # Of the whole fabric after the last wave; None if the rollout did not come that far.
     verification: VerifyResult | None = None
+    # The file that records every step; its stem is the rollout's name.
     journal: str = ""
+    # A person stopped it.
     interrupted: bool = False
     target: str = ""
+    # The file that was deployed; empty if unknown.
     intent: str = ""
     progress: Progress = Progress()
+    # The rollout that was rolled back; empty for a deployment. The outcome ``new`` then is the state before it.
     of: str = ""
 
     @property
     def ok(self) -> bool:
-        """Tell whether all went well: nothing stopped, no device failed, and nothing that was verified failed."""
+        """Tell whether nothing stopped the rollout, no device failed, and no check failed."""
         verified = self.verification is None or self.verification.ok
         return self.result is not Result.STOPPED and not self.progress.failed and verified
 
@@ -176,9 +178,10 @@ class DeployResult:
 
 
 class RecoveryOutcome(StrEnum):
-    """How a recovery ended. ``waiting``: a transaction is armed or being applied, and was left alone."""
+    """How a recovery ended."""
 
     HEALTHY = "healthy"
+    # A transaction is armed or being applied; its own timer ends it, so it was left alone.
     WAITING = "waiting"
     RESTORED = "restored"
     ACCEPTED = "accepted"
@@ -189,14 +192,13 @@ class RecoveryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """The result of one switch. ``found`` is the status of its last transaction before, ``transaction`` that in words.
-
-    ``restored`` and ``missing`` are rows as ``TABLE|KEY`` and lines of FRR, without secrets.
-    """
+    """The result of one switch; ``restored`` and ``missing`` are rows ``TABLE|KEY`` and FRR lines, without secrets."""
 
     device: str
     outcome: RecoveryOutcome
+    # The status of its last transaction before the recovery.
     found: str = ""
+    # That status in words.
     transaction: str = ""
     restored: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

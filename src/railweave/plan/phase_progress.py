@@ -1,8 +1,8 @@
-"""How far a fabric has come through the phases of a change, read from what its switches run.
+"""How far a fabric has come through the phases of a change, determined from what its switches run.
 
-Phase 0 is the base. The configuration of a switch may be the same in several phases, so the last phase whose
-configuration it runs is what counts; the fabric has done the phases that every switch has. A deployment takes one
-step after the other from there, up to one that waits for people.
+Phase 0 is the base. The configuration of a switch may be the same in several phases, so the last phase that matches
+counts; the fabric has done the phases that every switch has. A deployment continues from there, one step after the
+other, up to one that waits for people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,13 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """``latest`` is the last phase whose configuration a device runs, None where it runs none of them; ``unreadable``
-    says of a device why it could not be read, and ``waiting`` names those on which a commit waits: what they run is not
-    confirmed, so they are in no phase yet."""
+    """How far each switch has come through the phases of a change."""
 
+    # The last phase whose configuration a device runs; None if it runs none of them.
     latest: Mapping[str, int | None]
+    # Why devices could not be read.
     unreadable: Mapping[str, str]
+    # Devices with a commit that is not confirmed: they may revert, so they are in no phase yet.
     waiting: tuple[str, ...] = ()
 
     @property
@@ -41,20 +42,21 @@ class PhaseProgress:
 
 
 def check_phase(
-    progress: PhaseProgress, base: str, asked: int | None, phases: Sequence[Phase]
+    progress: PhaseProgress, base: str, requested: int | None, phases: Sequence[Phase]
 ) -> tuple[Diagnostic, ...]:
-    """Return why the phase ``asked`` for (None: the next one) cannot begin or be repeated, as far as switches tell.
+    """Return why the ``requested`` phase (None: the next one) cannot begin or be repeated, as the switches show.
 
-    They look alike through those of ``phases`` in which nodes change, and those that take something out of use.
+    Switches look alike through those of ``phases`` in which nodes change, and those that take something out of use.
     """
     begun = progress.done - phases_alike(phases, progress.done)
     unclear = (*_unreadable(progress), *_waiting(progress))
-    return (*unclear, *_unknown(progress, base, asked), *_order(progress, base, asked, begun))
+    return (*unclear, *_unknown(progress, base, requested), *_order(progress, base, requested, begun))
 
 
 def check_reached(progress: PhaseProgress, number: int) -> tuple[Diagnostic, ...]:
     """Return that switches have not done phase ``number``, which is to be verified; nothing where all have."""
-    if unclear := (*_unreadable(progress), *_waiting(progress)):
+    unclear = (*_unreadable(progress), *_waiting(progress))
+    if unclear:
         return unclear
     late = {name: latest for name, latest in progress.latest.items() if latest is None or latest < number}
     if not late:
@@ -75,105 +77,111 @@ def _unreadable(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
     if not progress.unreadable:
         return ()
     names = tuple(progress.unreadable)
-    first = f"{names[0]}: {progress.unreadable[names[0]]}"
-    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
-    fix = "restore access to it, then try again"
-    return (error("RW518", f"the progress of the change is unknown: {first}{more}", devices=names, fix=fix),)
+    text = f"the progress of the change is unknown: {names[0]}: {progress.unreadable[names[0]]}"
+    if len(names) > 1:
+        text += f", and {len(names) - 1} more"
+    return (error("RW518", text, devices=names, fix="restore access to it, then try again"),)
 
 
 def _waiting(progress: PhaseProgress) -> tuple[Diagnostic, ...]:
-    return (awaiting(progress.waiting),) if progress.waiting else ()
-
-
-def _unknown(progress: PhaseProgress, base: str, asked: int | None) -> tuple[Diagnostic, ...]:
-    known = [name for name, number in progress.latest.items() if number is not None]
-    if not progress.unknown or (asked is not None and known):
+    if not progress.waiting:
         return ()
+    return (awaiting(progress.waiting),)
+
+
+def _unknown(progress: PhaseProgress, base: str, requested: int | None) -> tuple[Diagnostic, ...]:
     names = progress.unknown
-    fix = command_line("deploy", "--from", base, "--phase", max(1, progress.done))
-    return (
-        error(
-            "RW518",
-            f"{first_few(names)} run neither {base} nor a phase of the change",
-            devices=names,
-            fix=f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
-            + (f", or repeat the phase that was interrupted: {fix}" if known and progress.done else ""),
-        ),
-    )
-
-
-def _order(progress: PhaseProgress, base: str, asked: int | None, begun: int) -> tuple[Diagnostic, ...]:
-    if asked is None or begun <= asked <= progress.done + 1:
+    some_are_known = len(names) < len(progress.latest)
+    # A phase that is named and repeated brings devices back that were interrupted in the middle of it.
+    if not names or (requested is not None and some_are_known):
         return ()
-    if begun > asked:
-        return (_done_already(begun, asked),)
-    late = tuple(name for name, number in progress.latest.items() if number is not None and number < asked - 1)
+    fix = f"name the revision that runs after --from; if it is {base}, fix them first: deploy it"
+    if some_are_known and progress.done:
+        repeat = command_line("deploy", "--from", base, "--phase", max(1, progress.done))
+        fix += f", or repeat the phase that was interrupted: {repeat}"
+    text = f"{first_few(names)} run neither {base} nor a phase of the change"
+    return (error("RW518", text, devices=names, fix=fix),)
+
+
+def _order(progress: PhaseProgress, base: str, requested: int | None, begun: int) -> tuple[Diagnostic, ...]:
+    if requested is None or begun <= requested <= progress.done + 1:
+        return ()
+    if begun > requested:
+        return (_done_already(begun, requested),)
+    late = tuple(name for name, number in progress.latest.items() if number is not None and number < requested - 1)
     have = "has" if len(late) == 1 else "have"
-    text = f"phase {asked} cannot begin: {first_few(late)} {have} not done phase {asked - 1}"
+    text = f"phase {requested} cannot begin: {first_few(late)} {have} not done phase {requested - 1}"
     fix = command_line("deploy", "--from", base, "--phase", progress.done + 1)
     return (error("RW518", text, devices=late, fix=fix),)
 
 
-def _done_already(done: int, asked: int) -> Diagnostic:
+def _done_already(done: int, requested: int) -> Diagnostic:
     fix = "to go back, reverse the change: the earlier intent, --from the later revision"
-    return error("RW518", f"phase {done} is done already, so phase {asked} cannot be run again", fix=fix)
+    return error("RW518", f"phase {done} is done already, so phase {requested} cannot be run again", fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress:
-    """The last phase of those in which nodes change that each node has, the number before the first one where it has
-    none yet; None where it is as in none of them, such as a node on which a phase failed halfway."""
+    """The last phase of those in which nodes change that each node has.
+
+    A node that has none yet has the number before the first one; a node that matches none of them has None, such as one
+    on which a phase failed halfway.
+    """
 
     latest: Mapping[str, int | None]
 
     def done(self, phases: Sequence[Phase]) -> int:
-        """Return the last of ``phases`` that every node has.
-
-        A node that is as in none of them was on the way to the furthest one, so that is taken again.
-        """
-        known = [number for number in self.latest.values() if number is not None]
+        """Return the last of ``phases`` that every node has."""
+        reached = [number for number in self.latest.values() if number is not None]
         before = phases[0].number - 1
-        if len(known) < len(self.latest):
-            return max(before, max(known, default=before) - 1)
-        return min(known, default=before)
+        if len(reached) < len(self.latest):
+            # A node that matches none was on the way to the furthest phase, so that one is repeated.
+            return max(before, max(reached, default=before) - 1)
+        return min(reached, default=before)
 
     def check(self, phase: Phase, base: str) -> tuple[Diagnostic, ...]:
-        """Return why ``phase`` cannot begin or be repeated, as far as nodes tell.
-
-        One that drops the old values on switches asks all nodes to be as in the phase before.
-        """
-        asked = phase.number
-        ahead = [number for number in self.latest.values() if number is not None and number > asked]
-        if ahead:
-            return (_done_already(max(ahead), asked),)
-        late = tuple(
-            name
-            for name, number in self.latest.items()
-            if (number is None and not phase.is_of_nodes) or (number is not None and number < asked - 1)
-        )
+        """Return why ``phase`` cannot begin or be repeated, as the nodes show."""
+        requested = phase.number
+        furthest = max((number for number in self.latest.values() if number is not None), default=0)
+        if furthest > requested:
+            return (_done_already(furthest, requested),)
+        late = tuple(name for name, number in self.latest.items() if _is_late(number, phase))
         if not late:
             return ()
-        found = f"{compact(late, _MOST_NAMED)} would still change"
-        fix = f"`{command_line('deploy', '--from', base, '--phase', asked - 1)}` changes the nodes"
-        return (error("RW518", f"phase {asked} cannot begin: {found}", devices=late, fix=fix),)
+        text = f"phase {requested} cannot begin: {compact(late, _MOST_NAMED)} would still change"
+        fix = f"`{command_line('deploy', '--from', base, '--phase', requested - 1)}` changes the nodes"
+        return (error("RW518", text, devices=late, fix=fix),)
+
+
+def _is_late(latest: int | None, phase: Phase) -> bool:
+    """Tell whether a node has not done the phase before ``phase``."""
+    if latest is None:
+        # A phase of nodes mends it; one that drops the old values on switches needs every node as in the phase before.
+        return not phase.is_of_nodes
+    return latest < phase.number - 1
 
 
 def check_statement(phase: Phase, phases: Sequence[Phase], base: str, *, managed: bool) -> Diagnostic:
-    """Return that ``phase`` drops what nodes may still send, as long as nobody states that they do not."""
+    """Return that ``phase`` drops values that jobs may still send, until somebody states that none does."""
     before = node_phases(phases, phase.number - 1) or (phase,)
-    numbers = f"phase {before[0].number}" if len(before) == 1 else f"phases {before[0].number} to {before[-1].number}"
-    unseen = "" if managed else f"whether all {len(phase.nodes.hosts)} GPU nodes have done {numbers}, and "
+    numbers = f"phase {before[0].number}"
+    if len(before) > 1:
+        numbers = f"phases {before[0].number} to {before[-1].number}"
+    # railweave sees the files of nodes that it manages; nobody can see the settings inside a running job.
+    nodes_done = ""
+    if not managed:
+        nodes_done = f"whether all {len(phase.nodes.hosts)} GPU nodes have done {numbers}, and "
     return error(
         "RW518",
-        f"phase {phase.number} cannot begin: nobody has stated {unseen}that no job still sends the old"
+        f"phase {phase.number} cannot begin: nobody has stated {nodes_done}that no job still sends the old"
         f" {' and '.join(phase.values)}: a running job keeps what it was started with",
         fix=f"when this is so: `{command_line('deploy', '--from', base, '--phase', phase.number, '--nodes-done')}`",
     )
 
 
 def check_unused(phase: Phase, proofs: Sequence[Proof], base: str) -> tuple[Diagnostic, ...]:
-    """Return that what ``phase`` takes out of use is in use still, so that the phase after it cannot begin."""
-    used = tuple(dict.fromkeys(one.device for one in proofs if not one.ok))
+    """Return that devices which ``phase`` takes out of use are still in use, so that the next phase cannot begin."""
+    used = tuple(dict.fromkeys(proof.device for proof in proofs if not proof.ok))
     if not used:
         return ()
     return (
@@ -188,8 +196,8 @@ def check_unused(phase: Phase, proofs: Sequence[Proof], base: str) -> tuple[Diag
 
 
 def in_use(proofs: Sequence[Proof]) -> str:
-    """Return what shows that something is in use still."""
-    missing = [f"{one.device}: {one.what} {one.actual}" for one in proofs if not one.ok]
+    """Return which proofs are missing, in words."""
+    missing = [f"{proof.device}: {proof.what} {proof.actual}" for proof in proofs if not proof.ok]
     return first_few(missing, _MOST_NAMED, "; ")
 
 
@@ -216,17 +224,19 @@ class PhaseStep:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A phase that waits for people: for ``cables`` to move, for the GPU nodes to change as in ``nodes``, phases from
-    this one on, for what leaves to be unused, of which ``proofs`` are missing, or, if there is none of these, for jobs
-    to end that still send what this phase drops.
+    """A phase that waits for people.
 
-    ``following`` is the phase after the change of the nodes, None if it is the last one.
+    Without cables, nodes or proofs it waits for jobs to end that still send the values that the phase drops.
     """
 
     phase: Phase
+    # To be moved by hand.
     cables: tuple[CableMove, ...] = ()
+    # The phases in which the GPU nodes are to change.
     nodes: tuple[Phase, ...] = ()
+    # The phase after the change of the nodes; None if it is the last one.
     following: Phase | None = None
+    # That what leaves is unused; some of them are missing.
     proofs: tuple[Proof, ...] = ()
 
 
@@ -247,5 +257,7 @@ class PhasedResult:
     @property
     def interrupted(self) -> bool:
         """Tell whether a person stopped the last step."""
-        last = self.steps[-1].result if self.steps else None
-        return isinstance(last, DeployResult) and last.interrupted
+        if not self.steps:
+            return False
+        result = self.steps[-1].result
+        return isinstance(result, DeployResult) and result.interrupted

@@ -16,16 +16,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 
 from railweave.design.renumbering import MovedCable, moved_cables, renumbered
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric, Link, Switch
 from railweave.hosts.values import roce_mtu_bytes
 from railweave.plan.class_change import moved_markings
 from railweave.plan.removal import removal_steps
 from railweave.plan.restriping import Move, joined, restriping_steps, rewired, with_switches, with_tier_above
-from railweave.plan.shared_values import NodeValues, of_switches, shared_change, words
+from railweave.plan.shared_values import NodeValues, SharedChange, of_switches, shared_change, words
 from railweave.plan.speed_change import speed_steps
 from railweave.wording import command_line, counted, first_few, listed
 
@@ -44,13 +45,14 @@ class PhaseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CableEnd:
-    """An end of a cable as SONiC and as the rack call it: ``panel`` is the number at the front, ``subport`` the part of
-    a broken-out cage from 1, 0 for a whole one."""
+    """An end of a cable, as SONiC and as the rack name it."""
 
     device: str
     port: str
     alias: str
+    # The number at the front of the switch.
     panel: int
+    # The part of a broken-out cage, counted from 1; 0 for a whole one.
     subport: int
 
     def __str__(self) -> str:
@@ -60,52 +62,58 @@ class CableEnd:
 
 @dataclass(frozen=True, slots=True)
 class CableMove:
-    """A cable whose ``stays`` end keeps its port while the other goes from ``before`` to ``after``; None for ``after``
-    where it is taken out. Where both ends move ``stays`` is the one nearer to the GPUs, and goes to ``stays_after``."""
+    """A cable of which one end goes to another port, or both ends do."""
 
+    # The end that keeps its port; if both move, the one nearer to the GPUs.
     stays: CableEnd
     before: CableEnd
+    # None if the cable is taken out.
     after: CableEnd | None
     speed_gbps: int
     length_m: int
     media: str
+    # Where ``stays`` goes if both ends move.
     stays_after: CableEnd | None = None
 
     @property
     def ends_after(self) -> tuple[CableEnd, ...]:
         """Return its ends afterwards; none of a cable that is taken out."""
-        return () if self.after is None else (self.stays_after or self.stays, self.after)
+        if self.after is None:
+            return ()
+        return (self.stays_after or self.stays, self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A step of a change, ``number`` from 1.
+    """A step of a change, carried out as a deployment of its own."""
 
-    ``roce_mtu_bytes`` are the RoCE packet sizes of nodes before and after the phase, where it changes them.
-
-    ``fabric`` is the whole intermediate fabric that the switches are to be, ``nodes`` the one that the files of the GPU
-    nodes are made from, except for what they send, which is of ``sends``; ``was`` is what they were before the first
-    such phase. ``why`` says in a sentence what the phase is for. ``pending`` are the links of ``fabric`` whose
-    cables are moved by hand after the configuration. ``values`` names the shared values that change; ``drops`` tells
-    that from now on the old ones are lost, which jobs that were started earlier may still send. ``lowers_mtu`` tells
-    that the switches drop larger packets from now on. ``leaving`` are the GPU nodes or switches that one phase takes
-    out of use (``DRAIN``, no configuration changes), and that the next one takes out of their neighbors' configuration.
-    """
-
+    # Counted from 1.
     number: int
     title: str
     kind: PhaseKind
+    # The purpose of the phase, in a sentence.
     why: str
+    # The whole intermediate fabric that the switches are configured for.
     fabric: Fabric
+    # The fabric that the files of the GPU nodes are made from, except for what they send.
     nodes: Fabric
+    # The fabric that decides what the nodes send; None if it is ``nodes``.
     sends: Fabric | None = None
+    # Cables that people move after the configuration.
     cables: tuple[CableMove, ...] = ()
+    # The links of ``fabric`` over these cables, which are down until then.
     pending: tuple[Link, ...] = ()
+    # What the nodes were made from before the first phase that changes them.
     was: NodeValues | None = None
+    # Names of the shared values that change.
     values: tuple[str, ...] = ()
+    # From now on the old values are lost, which jobs that were started earlier may still send.
     drops: bool = False
+    # From now on the switches drop larger packets.
     lowers_mtu: bool = False
+    # GPU nodes or switches that a ``DRAIN`` phase takes out of use and the next one removes from their neighbors.
     leaving: tuple[str, ...] = ()
+    # RoCE packet sizes of nodes before and after the phase, in bytes, if it changes them.
     roce_mtu_bytes: tuple[int, int] | None = None
 
     @property
@@ -127,32 +135,47 @@ class Phase:
 def phases(base: Fabric, head: Fabric) -> tuple[Phase, ...]:
     """Return the phases that lead from ``base``, which runs, to ``head``; the last one's fabric is ``head``.
 
-    One phase where one step suffices, and where devices would be renumbered: that has no gentle way. Raises
-    RefusedError for a change that disrupts traffic in any order, with the fix; so is one that moves cables of GPU
-    nodes, or renumbers devices and moves cables.
+    One phase if one step suffices, and if devices would be renumbered, which disrupts traffic in any order. Raises
+    RefusedError, with the fix, for a change that no order of steps makes safe, such as moved cables of GPU nodes.
     """
     is_renumbering = bool(renumbered(base, head))
-    moved = [one for one in moved_cables(base, head) if is_renumbering or one.before.lower in base.host_of]
-    if moved:
-        raise _refused_moves(moved, is_renumbering=is_renumbering)
+    refused = [cable for cable in moved_cables(base, head) if is_renumbering or cable.before.lower in base.host_of]
+    if refused:
+        raise _refused_moves(refused, is_renumbering=is_renumbering)
     if is_renumbering:
         return (_whole(head),)
-    removals = tuple(_removals(base, head))
-    kept = removals[-1].fabric if removals else base
-    speeds = tuple(_speeds(kept, head))
-    start = speeds[-1].fabric if speeds else kept
-    found = [*removals, *speeds, *_cables(start, head)]
-    shared = tuple(_shared(base, found[-1].fabric if found else base, head))
-    if found and found[-1].leaving and not shared and of_switches(kept) == of_switches(head):
-        found[-1] = replace(found[-1], fabric=head)
-    elif found and not shared:
-        why = "what had to wait for the cables" if found[-1].cables else "what no link waits for"
-        found.append(Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head))
-    return _numbered(base, [*found, *shared] or [_whole(head)])
+    # From the least to the most that depends on it: ports that close, speeds, cables, then what all members share.
+    removals = list(_removals(base, head))
+    kept = _last_fabric(removals, base)
+    speeds = list(_speeds(kept, head))
+    cables = list(_cables(_last_fabric(speeds, kept), head))
+    steps = [*removals, *speeds, *cables]
+    shared = list(_shared(base, _last_fabric(steps, base), head))
+    if steps and not shared:
+        steps = _ending_with(steps, kept, head)
+    return _numbered(base, [*steps, *shared] or [_whole(head)])
+
+
+def _last_fabric(steps: Sequence[Phase], before: Fabric) -> Fabric:
+    """Return what the switches are after ``steps``; ``before`` if there are none."""
+    if not steps:
+        return before
+    return steps[-1].fabric
+
+
+def _ending_with(steps: Sequence[Phase], kept: Fabric, head: Fabric) -> list[Phase]:
+    """Return ``steps`` with the rest of the change; ``kept`` is the base without what leaves."""
+    last = steps[-1]
+    if last.leaving and of_switches(kept) == of_switches(head):
+        # Nothing else changes on switches, so the last removal is the end already.
+        return [*steps[:-1], replace(last, fabric=head)]
+    why = "what had to wait for the cables" if last.cables else "what no link waits for"
+    return [*steps, Phase(0, "the rest of the change", PhaseKind.CLEANUP, why, head, head)]
 
 
 def _refused_moves(moved: Sequence[MovedCable], *, is_renumbering: bool) -> RefusedError:
-    shown, count = first_few(map(str, moved), 1, "; "), counted(len(moved), "cable")
+    shown = first_few(map(str, moved), 1, "; ")
+    count = counted(len(moved), "cable")
     if is_renumbering:
         message = f"the change renumbers devices and moves {count}: {shown}"
         fix = "make two changes of it"
@@ -164,34 +187,35 @@ def _refused_moves(moved: Sequence[MovedCable], *, is_renumbering: bool) -> Refu
             error(
                 "RW519",
                 f"{message}; no order of steps keeps their links",
-                devices=tuple(dict.fromkeys(one.before.lower for one in moved)),
+                devices=tuple(dict.fromkeys(cable.before.lower for cable in moved)),
                 fix=f"{fix}; or move them in a maintenance window with `{command_line('deploy', '--single-step')}`",
             )
         ]
     )
 
 
-def phases_alike(found: Sequence[Phase], number: int) -> int:
+def phases_alike(steps: Sequence[Phase], number: int) -> int:
     """Return how many phases up to ``number`` leave the switches as they are."""
-    return next(
-        (count for count, one in enumerate(reversed(found[:number])) if not (one.is_of_nodes or one.is_drain)), number
-    )
+    first = number
+    while first and (steps[first - 1].is_of_nodes or steps[first - 1].is_drain):
+        first -= 1
+    return number - first
 
 
-def node_phases(found: Sequence[Phase], number: int) -> tuple[Phase, ...]:
+def node_phases(steps: Sequence[Phase], number: int) -> tuple[Phase, ...]:
     """Return the phases of nodes that end with phase ``number``: the switches are alike in all of them."""
     first = number
-    while first and found[first - 1].is_of_nodes:
+    while first and steps[first - 1].is_of_nodes:
         first -= 1
-    return tuple(found[first:number])
+    return tuple(steps[first:number])
 
 
-def _numbered(base: Fabric, found: Sequence[Phase]) -> tuple[Phase, ...]:
+def _numbered(base: Fabric, steps: Sequence[Phase]) -> tuple[Phase, ...]:
     """Return the phases with their numbers, and which of them lower the MTU."""
-    sizes = [fabric.policies.mtu.fabric_bytes for fabric in (base, *(phase.fabric for phase in found))]
+    sizes = [fabric.policies.mtu.fabric_bytes for fabric in (base, *(phase.fabric for phase in steps))]
     return tuple(
         replace(phase, number=number, lowers_mtu=sizes[number] < sizes[number - 1])
-        for number, phase in enumerate(found, start=1)
+        for number, phase in enumerate(steps, start=1)
     )
 
 
@@ -203,14 +227,13 @@ def _removals(base: Fabric, head: Fabric) -> Iterator[Phase]:
     """Yield two phases for all that leaves together: out of use, then out of its neighbors' configuration."""
     before = base
     for step in removal_steps(base, head):
-        of_nodes = step.leaving[0] in base.host_of
-        why = (
-            "jobs are moved away and the nodes shut down before a port closes"
-            if of_nodes
-            else "traffic takes other paths before a link goes down"
-        )
+        if step.leaving[0] in base.host_of:
+            why = "jobs are moved away and the nodes shut down before a port closes"
+            title = f"close the ports of {step.what}"
+        else:
+            why = "traffic takes other paths before a link goes down"
+            title = f"remove {step.what} from the other switches"
         yield Phase(0, f"take {step.what} out of use", PhaseKind.DRAIN, why, before, base, leaving=step.leaving)
-        title = f"close the ports of {step.what}" if of_nodes else f"remove {step.what} from the other switches"
         why = "nothing uses these ports any more"
         yield Phase(0, title, PhaseKind.SWITCHES, why, step.fabric, base, leaving=step.leaving)
         before = step.fabric
@@ -231,26 +254,42 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
     steps = restriping_steps(base, head)
     if not steps:
         return
-    added = tuple(one for one in head.switches if not one.tier.attaches_nodes and one.name not in base.switch_of)
+    added = tuple(
+        switch for switch in head.switches if not switch.tier.attaches_nodes and switch.name not in base.switch_of
+    )
+    has_new_tier = len(head.tiers) > len(base.tiers)
     fabric = with_switches(base, added)
-    third = len(head.tiers) > len(base.tiers)
-    fabric = with_tier_above(fabric, head) if third else fabric
+    if has_new_tier:
+        fabric = with_tier_above(fabric, head)
     if added:
-        counts = Counter(one.tier for one in added)
-        title = f"provision {listed([tier.counted(count) for tier, count in counts.items()])}"
-        why = "new switches come up without a link, so that nothing depends on them yet"
-        yield Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
-    pairs = listed(sorted({_pair_words(base, move.before) for step in steps for move in step}))
-    why = f"configure both ends, then move the cables: no {pairs} pair loses more than one link at a time"
-    # A leaf that moves to another pod loses its way to the others with its last old spine, unless pods are joined.
+        yield _provisioning(added, fabric, base)
+    pairs = {_pair_words(base, move.before) for move in chain.from_iterable(steps)}
+    why = (
+        f"configure both ends, then move the cables: no {listed(sorted(pairs))} pair loses more than one link at a time"
+    )
     for number, step in enumerate(steps, start=1):
-        if third and fabric is not (fabric := joined(fabric, head)):
-            yield _join(fabric, base)
+        # A leaf that moves to another pod loses its way to the others with its last old spine, unless pods are joined.
+        if has_new_tier:
+            before = fabric
+            fabric = joined(fabric, head)
+            if fabric is not before:
+                yield _join(fabric, base)
         fabric = rewired(fabric, step)
         title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
-        cables = tuple(_cable(fabric, move) for move in step)
-        pending = tuple(move.after for move in step if move.after is not None)
-        yield Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
+        yield _cable_phase(fabric, step, title, why, base)
+
+
+def _provisioning(added: Sequence[Switch], fabric: Fabric, base: Fabric) -> Phase:
+    counts = Counter(switch.tier for switch in added)
+    title = f"provision {listed([tier.counted(count) for tier, count in counts.items()])}"
+    why = "new switches come up without a link, so that nothing depends on them yet"
+    return Phase(0, title, PhaseKind.PROVISION, why, fabric, base)
+
+
+def _cable_phase(fabric: Fabric, step: Sequence[Move], title: str, why: str, base: Fabric) -> Phase:
+    cables = tuple(_cable(fabric, move) for move in step)
+    pending = tuple(move.after for move in step if move.after is not None)
+    return Phase(0, title, PhaseKind.CABLES, why, fabric, base, cables=cables, pending=pending)
 
 
 def _join(fabric: Fabric, base: Fabric) -> Phase:
@@ -272,35 +311,52 @@ def _shared(base: Fabric, before: Fabric, head: Fabric) -> Iterator[Phase]:
     change = shared_change(base, head)
     if change is None:
         return
-    values = tuple(one.name for one in change.values)
+    values = tuple(value.name for value in change.values)
     if of_switches(change.switches) != of_switches(before):
         title, why = _words_of_accepting(base, head, values)
         yield Phase(0, title, PhaseKind.SWITCHES, why, change.switches, base, values=values)
+    yield from _node_phases(change, values)
+    if change.switches is not head:
+        title = "switches drop the old marking" if "marking" in values else "switches lower their MTU"
+        why = _nobody_sends(words(change.values, "old"))
+        yield Phase(0, title, PhaseKind.CLEANUP, why, head, head, values=values, drops=True)
+
+
+def _node_phases(change: SharedChange, values: tuple[str, ...]) -> Iterator[Phase]:
+    """Yield the phases in which nodes accept both values, send the new, and drop the old; those that change nothing are
+    left out."""
+    both = words(change.values, "both")
+    old = words(change.values, "old")
+    new = words(change.values, "new")
     last = change.before
-    both, old, new = (words(change.values, how) for how in ("both", "old", "new"))
-    for nodes, does, why, drops in (
-        (change.accepting, f"accept {both}", "every node receives the new before one sends it", False),
-        (change.sending, f"send {new}", f"every switch and every node accepts {both} by now", False),
-        (change.after, f"drop {old}", f"no node sends {old} any more", True),
+    for nodes, action, why in (
+        (change.accepting, f"accept {both}", "every node receives the new before one sends it"),
+        (change.sending, f"send {new}", f"every switch and every node accepts {both} by now"),
+        (change.after, f"drop {old}", _nobody_sends(old)),
     ):
         if nodes.shared != last.shared:
-            was, now = (roce_mtu_bytes(one.accepts.policies.mtu.hosts_bytes) for one in (last, nodes))
+            sizes = _roce_mtu_bytes(last), _roce_mtu_bytes(nodes)
             yield Phase(
                 0,
-                f"GPU nodes {does}",
+                f"GPU nodes {action}",
                 PhaseKind.HOSTS,
                 why,
                 change.switches,
                 *nodes,
                 was=change.before,
                 values=values,
-                drops=drops,
-                roce_mtu_bytes=(was, now) if was != now else None,
+                drops=nodes is change.after,
+                roce_mtu_bytes=sizes if sizes[0] != sizes[1] else None,
             )
         last = nodes
-    if change.switches is not head:
-        title = "switches drop the old marking" if "marking" in values else "switches lower their MTU"
-        yield Phase(0, title, PhaseKind.CLEANUP, f"no node sends {old} any more", head, head, values=values, drops=True)
+
+
+def _nobody_sends(old: str) -> str:
+    return f"no node sends {old} any more"
+
+
+def _roce_mtu_bytes(nodes: NodeValues) -> int:
+    return roce_mtu_bytes(nodes.accepts.policies.mtu.hosts_bytes)
 
 
 def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> tuple[str, str]:
@@ -315,20 +371,23 @@ def _words_of_accepting(base: Fabric, head: Fabric, values: Collection[str]) -> 
 
 
 def _cable(fabric: Fabric, move: Move) -> CableMove:
-    link = move.after or move.before
     lower, upper = _ends(fabric, move.before)
-    lower_after, upper_after = (lower, None) if move.after is None else _ends(fabric, move.after)
-    stays, before, after, stays_after = lower, upper, upper_after, None
-    if lower_after != lower:
-        if upper_after == upper:
-            stays, before, after = upper, lower, lower_after
-        else:
-            stays_after = lower_after
-    return CableMove(stays, before, after, link.speed_gbps, link.length_m, link.media, stays_after)
+    if move.after is None:
+        link = move.before
+        return CableMove(lower, upper, None, link.speed_gbps, link.length_m, link.media)
+    link = move.after
+    lower_after, upper_after = _ends(fabric, link)
+    if lower_after == lower:
+        return CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media)
+    if upper_after == upper:
+        return CableMove(upper, lower, lower_after, link.speed_gbps, link.length_m, link.media)
+    return CableMove(lower, upper, upper_after, link.speed_gbps, link.length_m, link.media, lower_after)
 
 
 def _ends(fabric: Fabric, link: Link) -> tuple[CableEnd, CableEnd]:
-    return _end(fabric, link.lower, link.lower_port), _end(fabric, link.upper, link.upper_port)
+    lower = _end(fabric, link.lower, link.lower_port)
+    upper = _end(fabric, link.upper, link.upper_port)
+    return lower, upper
 
 
 def _end(fabric: Fabric, device: str, index: int) -> CableEnd:

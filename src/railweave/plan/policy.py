@@ -31,7 +31,9 @@ class Share:
 
     def __str__(self) -> str:
         """Return the share as the inventory states it: ``1`` or ``25%``."""
-        return str(self.count) if self.count is not None else f"{self.percent:g}%"
+        if self.count is not None:
+            return str(self.count)
+        return f"{self.percent:g}%"
 
 
 ONE = Share(count=1)
@@ -39,41 +41,47 @@ ONE = Share(count=1)
 
 @dataclass(frozen=True, slots=True)
 class RolloutPolicy:
-    """What may be out of service at once while a change is rolled out.
+    """What may be out of service at once while a change is rolled out."""
 
-    ``spines``: disturbed spines of one plane; in three tiers those of its pods that join one group of super-spines
-    count as one, since the same paths lead over all of them, and so does one super-spine of that group. ``leaves``:
-    disturbed leaves of one stripe in a rail-optimized plane (never more than one, whatever is said), of the whole
-    plane in a rack-aligned one. ``wave_size``: devices of a wave, disturbed or not. ``uplink_floor_percent``: the
-    least uplink bandwidth of a switch in service, in percent of what it has in the intent; None leaves it to
-    ``spines``. ``path_floor``: the least spines that join any two leaves in service, or super-spines where they are
-    of two pods. ``places`` says where the inventory states a key such as ``floor.uplinks``, under the empty key
-    where it states the policy at all.
-    """
-
+    # Disturbed spines of one plane. In three tiers the spines of all pods that join one group of super-spines count as
+    # one, since the same paths lead over all of them, and so does one super-spine of that group.
     spines: Share = ONE
+    # Disturbed leaves: of one stripe in a rail-optimized plane, where more than one is never allowed because each is a
+    # rail of the same nodes; of the whole plane in a rack-aligned one.
     leaves: Share = ONE
+    # Devices of a wave, disturbed or not.
     wave_size: int = 50
+    # The least uplink bandwidth of a switch in service, in percent of its bandwidth in the intent; None for no floor.
     uplink_floor_percent: float | None = None
+    # The fewest spines that join any two leaves in service, or super-spines if they are of two pods.
     path_floor: int = 1
+    # Where the inventory states a key such as ``floor.uplinks``; the empty key is the policy as a whole.
     places: Mapping[str, Where] = field(default_factory=dict, compare=False, repr=False)
 
     def share(self, tier: Tier) -> Share:
         """Return the part of a tier that may be disturbed: ``spines`` holds for every tier above the leaves."""
-        return self.leaves if tier.attaches_nodes else self.spines
+        if tier.attaches_nodes:
+            return self.leaves
+        return self.spines
 
     @staticmethod
     def share_key(tier: Tier) -> str:
         """Return the inventory's key of ``share``."""
-        return f"max_unavailable.{'leaves' if tier.attaches_nodes else 'spines'}"
+        if tier.attaches_nodes:
+            return "max_unavailable.leaves"
+        return "max_unavailable.spines"
 
     def __str__(self) -> str:
         """Return the policy in a phrase."""
-        floors = [] if self.uplink_floor_percent is None else [f"{self.uplink_floor_percent:g}% of its uplinks"]
+        floors = []
+        if self.uplink_floor_percent is not None:
+            floors.append(f"{self.uplink_floor_percent:g}% of its uplinks")
         if self.path_floor:
             floors.append(f"{counted(self.path_floor, 'path')} to any other")
-        kept = f"; every leaf in service keeps {' and '.join(floors)}" if floors else ""
-        return f"disturbed at once: spines of a plane {self.spines}, leaves of a stripe {self.leaves}{kept}"
+        text = f"disturbed at once: spines of a plane {self.spines}, leaves of a stripe {self.leaves}"
+        if floors:
+            text += f"; every leaf in service keeps {' and '.join(floors)}"
+        return text
 
 
 DEFAULT_POLICY = RolloutPolicy()
@@ -85,22 +93,21 @@ own drain first, and keeps a path for all traffic (RW522)."""
 
 @dataclass(frozen=True, slots=True)
 class PolicyViolation:
-    """A rule of the policy that would be broken: its key in the inventory's ``rollout``, why, and the fix.
+    """A rule of the policy that would be broken."""
 
-    ``key`` is empty where the rule is none of the policy's keys. ``devices`` are those that cannot keep the rule. With
-    ``two_sided`` it is a floor that is crossed while links wait for their second end. ``beside`` are the devices that
-    are out of service already, whatever the rollout does.
-    """
-
+    # The rule's key in the inventory's ``rollout``; empty if the rule is none of its keys.
     key: str
     message: str
     fix: str
+    # The devices that cannot keep the rule.
     devices: tuple[str, ...] = ()
+    # A floor that is crossed while links wait for their second end.
     two_sided: bool = False
+    # Devices that are out of service already, whatever the rollout does.
     beside: tuple[str, ...] = ()
 
 
-class Limits:
+class PolicyLimits:
     """A policy applied to one fabric; ``unprovisioned`` are the devices that carry no traffic yet."""
 
     def __init__(self, fabric: Fabric, policy: RolloutPolicy, unprovisioned: Collection[str] = ()) -> None:
@@ -110,8 +117,9 @@ class Limits:
         self._unprovisioned = frozenset(unprovisioned)
         self._service = Service(fabric, self._unprovisioned)
         running = [switch for switch in fabric.switches if switch.name not in self._unprovisioned]
-        self._sizes = Counter(map(_group, running))
-        self._columns = Counter(plane for plane, _ in {_column(one) for one in running if not one.tier.attaches_nodes})
+        self._sizes = Counter(map(_limit_group, running))
+        columns = {_column(switch) for switch in running if not switch.tier.attaches_nodes}
+        self._columns = Counter(plane for plane, _ in columns)
 
     def runs(self, name: str) -> bool:
         """Tell whether a device carries traffic unless it is out of service."""
@@ -134,50 +142,56 @@ class Limits:
             return None
         return PolicyViolation(
             "",
-            f"planes {' and '.join(str(plane) for plane in planes)} would be disturbed at once",
+            f"planes {' and '.join(map(str, planes))} would be disturbed at once",
             "restore what is out of service first",
         )
 
     def _shares(self, devices: Iterable[Switch]) -> PolicyViolation | None:
-        counts = Counter(_group(switch) for switch in devices)
+        counts = Counter(map(_limit_group, devices))
         for group, count in counts.items():
             allowed = self._allowed(group)
             if count > allowed:
-                return _over(group, count, allowed, self._sizes[group], self._policy.share(group[0]))
+                return _over(group, count, allowed, self._sizes[group], self._policy.share(group.tier))
         return None
 
-    def _allowed(self, group: "_Group") -> int:
+    def _allowed(self, group: "_LimitGroup") -> int:
         if group.of == "group":
             return 1
         allowed = self._policy.share(group.tier).of(self._sizes[group])
-        # Two leaves of a stripe are two rails of every node below them.
-        return min(1, allowed) if group.of == "stripe" else allowed
+        if group.of == "stripe":
+            # Two leaves of a stripe are two rails of every node below them.
+            return min(1, allowed)
+        return allowed
 
     def _groups(self, devices: Iterable[Switch]) -> PolicyViolation | None:
         """Return the violation where paths of too many groups of super-spines would be disturbed at once."""
-        found: dict[int, dict[int, Tier]] = {}
+        groups_of: dict[int, dict[int, Tier]] = {}
         for switch in devices:
             if switch.group is not None:
-                found.setdefault(switch.plane, {})[switch.group] = switch.tier
-        for plane, groups in found.items():
-            tier, total = next(iter(groups.values())), self._columns[plane]
+                groups_of.setdefault(switch.plane, {})[switch.group] = switch.tier
+        for plane, groups in groups_of.items():
+            tier = next(iter(groups.values()))
+            total = self._columns[plane]
             allowed = self._policy.share(tier).of(total)
             if len(groups) > allowed:
+                key = RolloutPolicy.share_key(tier)
                 return PolicyViolation(
-                    RolloutPolicy.share_key(tier),
+                    key,
                     f"the paths of {len(groups)} of the {total} groups of super-spines of plane {plane} would be"
                     f" disturbed at once, and those of {allowed} may be",
-                    f"restore what is out of service first, or raise `{RolloutPolicy.share_key(tier)}`",
+                    f"restore what is out of service first, or raise `{key}`",
                 )
         return None
 
     def _nics(self, devices: Iterable[Switch]) -> PolicyViolation | None:
-        """Return the violation where leaves that share NICs would be disturbed at once: where racks are aligned, leaves
-        of the plane have one limit, and only this one tells those of a rack apart."""
+        """Return the violation where leaves that share NICs would be disturbed at once."""
         if not self._share_nics:
             return None
-        leaves = [one for one in devices if one.stripe is not None]
-        for (_, stripe, _), count in Counter((one.plane, one.stripe, one.rail) for one in leaves).items():
+        # In rack-aligned planes all leaves share one limit, which may allow several: only this rule keeps those of a
+        # rack apart.
+        leaves = [switch for switch in devices if switch.stripe is not None]
+        counts = Counter((leaf.plane, leaf.stripe, leaf.rail) for leaf in leaves)
+        for (_, stripe, _), count in counts.items():
             if count > 1:
                 return PolicyViolation(
                     "",
@@ -188,35 +202,45 @@ class Limits:
 
     def bears_lost_links(self, out: Collection[str], down: Collection[Link] = ()) -> bool:
         """Tell whether no floor is crossed though `SPARE_LINKS` further links of a switch below carry nothing."""
+        # A floor of bandwidth may be crossed by a single link.
+        if self._policy.uplink_floor_percent is not None:
+            return False
         paths = self._service.least_paths(out, down)
-        is_free = self._policy.uplink_floor_percent is None
-        return is_free and (paths is None or paths - SPARE_LINKS >= self._policy.path_floor)
+        return paths is None or paths - SPARE_LINKS >= self._policy.path_floor
 
     def floors(self, out: Collection[str], down: Collection[Link] = ()) -> PolicyViolation | None:
         """Return the floor that is crossed with these devices and links out of service; None where none is."""
+        return self._uplink_floor(out, down) or self._path_floor(out, down)
+
+    def _uplink_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
         floor = self._policy.uplink_floor_percent
-        if floor is not None:
-            left, worst = self._service.least_uplinks(out, down)
-            # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
-            if left < floor - 1e-9:
-                return PolicyViolation(
-                    "floor.uplinks",
-                    f"a {self._switch_of[worst].tier.name} keeps {left:.4g}% of its uplink bandwidth, and the floor is"
-                    f" {floor:g}%",
-                    f"lower `floor.uplinks` to {_floor_percent(left)}%",
-                )
+        if floor is None:
+            return None
+        left, worst = self._service.least_uplinks(out, down)
+        # Shares of bandwidth are ratios of whole numbers; a floor that is met exactly is met.
+        if left >= floor - 1e-9:
+            return None
+        return PolicyViolation(
+            "floor.uplinks",
+            f"a {self._switch_of[worst].tier.name} keeps {left:.4g}% of its uplink bandwidth, and the floor is"
+            f" {floor:g}%",
+            f"lower `floor.uplinks` to {_floor_percent(left)}%",
+        )
+
+    def _path_floor(self, out: Collection[str], down: Collection[Link]) -> PolicyViolation | None:
+        floor = self._policy.path_floor
         paths = self._service.least_paths(out, down)
-        if paths is not None and paths < self._policy.path_floor:
-            return PolicyViolation(
-                "floor.paths",
-                f"two leaves keep {counted(paths, 'path') if paths else 'no path'} between them, and the floor is"
-                f" {self._policy.path_floor}",
-                f"lower `floor.paths` to {paths}" + (", which accepts that leaves are cut off" if not paths else ""),
-            )
-        return None
+        if paths is None or paths >= floor:
+            return None
+        kept = counted(paths, "path")
+        fix = f"lower `floor.paths` to {paths}"
+        if not paths:
+            kept = "no path"
+            fix += ", which accepts that leaves are cut off"
+        return PolicyViolation("floor.paths", f"two leaves keep {kept} between them, and the floor is {floor}", fix)
 
 
-class _Group(NamedTuple):
+class _LimitGroup(NamedTuple):
     """Devices that share a limit: those of a tier and plane, or ``of`` one stripe of leaves with rails, one pod of
     spines or one group of super-spines there."""
 
@@ -226,34 +250,41 @@ class _Group(NamedTuple):
     number: int | None = None
 
 
-def _group(switch: Switch) -> _Group:
+def _limit_group(switch: Switch) -> _LimitGroup:
     if switch.rail is not None and switch.stripe is not None:
-        return _Group(switch.tier, switch.plane, "stripe", switch.stripe)
+        return _LimitGroup(switch.tier, switch.plane, "stripe", switch.stripe)
     if switch.group is None:
-        return _Group(switch.tier, switch.plane)
-    of, number = ("group", switch.group) if switch.pod is None else ("pod", switch.pod)
-    return _Group(switch.tier, switch.plane, of, number)
+        return _LimitGroup(switch.tier, switch.plane)
+    if switch.pod is None:
+        return _LimitGroup(switch.tier, switch.plane, "group", switch.group)
+    return _LimitGroup(switch.tier, switch.plane, "pod", switch.pod)
 
 
 def _column(switch: Switch) -> tuple[int, int]:
     """Return the plane of a switch above the leaves and what it shares its paths with: its group of super-spines."""
-    return switch.plane, switch.place if switch.group is None else switch.group
+    if switch.group is None:
+        return switch.plane, switch.place
+    return switch.plane, switch.group
 
 
-def _over(group: _Group, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
-    tier, plane, of, _ = group
-    key, devices = RolloutPolicy.share_key(tier), tier.counted(total)
-    where = f"one {of} of plane {plane}" if of else f"plane {plane}"
+def _over(group: _LimitGroup, count: int, allowed: int, total: int, share: Share) -> PolicyViolation:
+    key = RolloutPolicy.share_key(group.tier)
+    devices = group.tier.counted(total)
+    where = f"plane {group.plane}"
+    if group.of:
+        where = f"one {group.of} of plane {group.plane}"
     if not allowed:
         return PolicyViolation(
             key,
             f"{share} of the {devices} of {where} is not a whole device, so none may ever be disturbed",
             f"raise `{key}` to 1 or to {_ceil_percent(total)}%",
         )
+    fix = "restore what is out of service first"
+    # Stripes of leaves with rails and groups of super-spines have a limit of 1 that no key raises.
+    if group.of not in ("stripe", "group"):
+        fix += f", or raise `{key}`"
     return PolicyViolation(
-        key,
-        f"{count} of the {devices} of {where} would be out of service, and {allowed} may be",
-        "restore what is out of service first" + ("" if of in ("stripe", "group") else f", or raise `{key}`"),
+        key, f"{count} of the {devices} of {where} would be out of service, and {allowed} may be", fix
     )
 
 

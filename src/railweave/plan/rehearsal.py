@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from railweave.diagnostics import Diagnostic
 from railweave.errors import UsageError
-from railweave.fabric.model import Fabric
-from railweave.plan.model import Plan
+from railweave.fabric.model import Fabric, Switch
+from railweave.plan.model import DevicePlan, Plan
 from railweave.plan.outcome import DeployResult
 from railweave.wording import compact, counted, listed
 
@@ -25,18 +25,22 @@ _FAULT = re.compile(r"(?P<device>[^:=@]+)(:(?P<port>[^=@]+))?=(?P<kind>[a-z-]+)(
 
 
 class InjectedFault(NamedTuple):
-    """A fault of a simulated switch: its kind as `sonic_sim.faults` names it, a port where it is of one, and the wave,
-    counted from 1, at whose beginning it is injected. ``missed`` says why it had no effect, empty where it had one."""
+    """A fault of a simulated switch."""
 
     device: str
+    # As `sonic_sim.faults` names it.
     kind: str
+    # Empty for a fault of the whole switch.
     port: str = ""
+    # The wave at whose beginning it is injected, counted from 1.
     wave: int = 1
+    # Why it had no effect; empty if it had one.
     missed: str = ""
 
     def __str__(self) -> str:
         """Return it as ``--fault`` takes it."""
-        return f"{self.device}{':' if self.port else ''}{self.port}={self.kind}@{self.wave}"
+        place = f"{self.device}:{self.port}" if self.port else self.device
+        return f"{place}={self.kind}@{self.wave}"
 
 
 def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> InjectedFault:
@@ -44,45 +48,55 @@ def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> Injecte
 
     ``kinds`` are those that there are, and whether each can be of one port.
     """
-    found = _FAULT.fullmatch(text)
-    if found is None:
+    match = _FAULT.fullmatch(text)
+    if match is None:
         raise UsageError(f"--fault {text}: write DEVICE=KIND, DEVICE:PORT=KIND or either with @WAVE")
-    device, port, kind, wave = found["device"], found["port"] or "", found["kind"], int(found["wave"] or 0)
-    switch = fabric.switch_of.get(device)
+    fault = InjectedFault(match["device"], match["kind"], match["port"] or "", int(match["wave"] or 0))
+    switch = fabric.switch_of.get(fault.device)
     if switch is None:
-        raise UsageError(f"--fault {text}: no switch {device!r}; the fabric has {compact(fabric.switch_of)}")
-    if kind not in kinds:
-        raise UsageError(f"--fault {text}: no fault {kind!r} in a rehearsal; there are {listed(kinds)}")
-    if port and not kinds[kind]:
-        raise UsageError(f"--fault {text}: {kind} is a fault of the whole switch; write {device}={kind}")
-    if port and port not in {one.name for one in switch.panel.ports}:
-        raise UsageError(f"--fault {text}: {device} has no port {port}")
-    if port and port not in _cabled(device, fabric):
-        raise UsageError(f"--fault {text}: {device} has no cable at {port}")
-    if found["wave"] and not wave:
+        raise UsageError(f"--fault {text}: no switch {fault.device!r}; the fabric has {compact(fabric.switch_of)}")
+    if fault.kind not in kinds:
+        raise UsageError(f"--fault {text}: no fault {fault.kind!r} in a rehearsal; there are {listed(kinds)}")
+    if fault.port:
+        reason = _port_refusal(fault, switch, fabric, kinds)
+        if reason:
+            raise UsageError(f"--fault {text}: {reason}")
+    if match["wave"] and not fault.wave:
         raise UsageError(f"--fault {text}: waves are counted from 1")
-    return InjectedFault(device, kind, port, wave)
+    return fault
 
 
-def _cabled(device: str, fabric: Fabric) -> Iterator[str]:
+def _port_refusal(fault: InjectedFault, switch: Switch, fabric: Fabric, kinds: Mapping[str, bool]) -> str:
+    """Return why the fault cannot be one of its port; empty if it can."""
+    if not kinds[fault.kind]:
+        return f"{fault.kind} is a fault of the whole switch; write {fault.device}={fault.kind}"
+    if all(port.name != fault.port for port in switch.panel.ports):
+        return f"{fault.device} has no port {fault.port}"
+    if fault.port not in _cabled(switch, fabric):
+        return f"{fault.device} has no cable at {fault.port}"
+    return ""
+
+
+def _cabled(switch: Switch, fabric: Fabric) -> Iterator[str]:
     """Yield the ports of a switch that have a cable."""
-    ports = fabric.switch_of[device].panel.ports
-    for link in fabric.links_of[device]:
-        yield ports[link.lower_port if link.lower == device else link.upper_port].name
+    for link in fabric.links_of[switch.name]:
+        yield switch.panel.ports[link.port_of(switch.name)].name
 
 
-class Left(NamedTuple):
-    """What the fabric has left at its worst moments: percent of the uplinks of the worst switch in service, paths
-    between the worst two leaves (None where no two share a network), rails that the worst GPU node lacks."""
+class CapacityLeft(NamedTuple):
+    """The capacity of a fabric at its worst moments."""
 
+    # Of the switch in service with the least uplink bandwidth.
     uplink_percent: float
+    # Between the worst two leaves; None if no two share a network.
     paths: int | None
+    # Rails that the worst GPU node lacks.
     rails_out: int
 
-    def worst(self, other: "Left") -> "Left":
+    def worst(self, other: "CapacityLeft") -> "CapacityLeft":
         """Return the worse of each number."""
-        paths = [one for one in (self.paths, other.paths) if one is not None]
-        return Left(
+        paths = [count for count in (self.paths, other.paths) if count is not None]
+        return CapacityLeft(
             min(self.uplink_percent, other.uplink_percent),
             min(paths, default=None),
             max(self.rails_out, other.rails_out),
@@ -91,48 +105,48 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RehearsedWave:
-    """One wave: its devices, the seconds that it took here, and those that the slowest of its switches was busy by its
-    own clock, with as many switches in parallel as the target allows. ``violations`` are rules of the rollout policy
-    that were broken meanwhile."""
+    """One wave of a rehearsal."""
 
     devices: tuple[str, ...]
+    # Wall-clock time on this machine.
     elapsed_s: float
+    # Time by the simulated switches' own clocks until all are done, with the target's number of parallel workers.
     switch_s: float
-    left: Left
+    left: CapacityLeft
+    # Rules of the rollout policy that were broken meanwhile.
     violations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a deployment of a plan met on simulated switches.
-
-    ``plan_digest`` is of the plan's document, to which the rehearsal is bound; ``source`` says where the state of the
-    switches is from. ``at`` is the UTC time of its end in ISO form, ``elapsed_s`` counts all of it. ``refused`` says
-    why the deployment would be refused; ``result`` is then None. ``before`` is what the fabric had left when it began,
-    ``notes`` are what the simulated switches do not have of the real ones.
-    """
+    """The result of a plan on simulated switches."""
 
     fabric: str
     target: str
+    # Of the plan's document, to which the rehearsal is bound.
     plan_digest: str
+    # UTC time of its end, in ISO form.
     at: str
+    # Where the state of the switches is from.
     source: str
     switches: int
     elapsed_s: float
     changes: int
     faults: tuple[InjectedFault, ...] = ()
+    # Why the deployment would be refused; ``result`` is then None.
     refused: tuple[Diagnostic, ...] = ()
     result: DeployResult | None = None
-    before: Left | None = None
+    # The capacity when the rehearsal began.
+    before: CapacityLeft | None = None
     waves: tuple[RehearsedWave, ...] = ()
+    # What the simulated switches lack of the real ones.
     notes: tuple[str, ...] = ()
 
     @property
     def violations(self) -> tuple[str, ...]:
         """Return the rules of the rollout policy that were broken, each with its wave."""
-        return tuple(
-            f"wave {number}: {one}" for number, wave in enumerate(self.waves, start=1) for one in wave.violations
-        )
+        numbered = enumerate(self.waves, start=1)
+        return tuple(f"wave {number}: {violation}" for number, wave in numbered for violation in wave.violations)
 
     @property
     def ok(self) -> bool:
@@ -142,48 +156,51 @@ class Rehearsal:
     @property
     def line(self) -> str:
         """Return the rehearsal in one line, as for a pull request."""
-        where = f"rehearsed on {counted(self.switches, 'simulated switch')} in {self.elapsed_s:.0f} s"
-        with_faults = f" with {counted(len(self.faults), 'fault')}" if self.faults else ""
-        if missed := sum(1 for one in self.faults if one.missed):
-            with_faults += f" ({missed} without effect)"
-        return f"{where}{with_faults}: {self._ending}"
+        text = f"rehearsed on {counted(self.switches, 'simulated switch')} in {self.elapsed_s:.0f} s"
+        if self.faults:
+            text += f" with {counted(len(self.faults), 'fault')}"
+        missed = sum(1 for fault in self.faults if fault.missed)
+        if missed:
+            text += f" ({missed} without effect)"
+        return f"{text}: {self._ending}"
 
     @property
     def _ending(self) -> str:
         result = self.result
         if result is None:
-            codes = ", ".join(dict.fromkeys(one.code for one in self.refused))
+            codes = ", ".join(dict.fromkeys(diagnostic.code for diagnostic in self.refused))
             return f"the deployment would be refused ({codes})"
-        gates = counted(len(self.violations), "gate") + " violated" if self.violations else "no gate violated"
-        done, count = result.progress.waves_done, len(result.progress.waves)
+        gates = "no gate violated"
+        if self.violations:
+            gates = f"{counted(len(self.violations), 'gate')} violated"
+        progress = result.progress
+        waves = counted(len(progress.waves), "wave")
         if result.stopped_by:
-            return f"stopped after {done} of {counted(count, 'wave')}, {gates}"
-        failed = len(result.verification.failed) if result.verification else 0
-        checks = f", {counted(failed, 'check')} failed" if failed else ""
-        lost = f", {counted(len(result.progress.failed), 'device')} failed" if result.progress.failed else ""
-        return f"{counted(count, 'wave') if count else 'no changes'}, {gates}{lost}{checks}"
+            return f"stopped after {progress.waves_done} of {waves}, {gates}"
+        ending = f"{waves if progress.waves else 'no changes'}, {gates}"
+        if progress.failed:
+            ending += f", {counted(len(progress.failed), 'device')} failed"
+        if result.verification is not None and result.verification.failed:
+            ending += f", {counted(len(result.verification.failed), 'check')} failed"
+        return ending
 
 
 def unlike(plan: Plan, twin: Plan) -> Iterator[str]:
-    """Yield the devices of which the plan made on simulated switches is another one than ``plan``.
-
-    A switch that does not answer has no state to compare.
-    """
+    """Yield the devices for which the plan made on simulated switches differs from ``plan``."""
     for name, device in plan.devices.items():
         other = twin.devices[name]
+        # A switch that does not answer has no state to compare.
         if device.error and other.error and not device.running_sha256:
             continue
-        same = (device.running_sha256, device.state, device.conflicts, device.generation) == (
-            other.running_sha256,
-            other.state,
-            other.conflicts,
-            other.generation,
-        )
-        if not same or plan.deltas.get(name) != twin.deltas.get(name):
+        if _compared(device) != _compared(other) or plan.deltas.get(name) != twin.deltas.get(name):
             yield name
 
 
+def _compared(device: DevicePlan) -> tuple[object, ...]:
+    return device.running_sha256, device.state, device.conflicts, device.generation
+
+
 def default_waves(faults: Iterable[InjectedFault], waves: Sequence[Collection[str]]) -> tuple[InjectedFault, ...]:
-    """Return ``faults`` of which those without a wave (0) have that of their device, the first where it has none."""
-    of_device = {name: number for number, wave in enumerate(waves, start=1) for name in wave}
-    return tuple(one if one.wave else one._replace(wave=of_device.get(one.device, 1)) for one in faults)
+    """Return ``faults``; one without a wave (0) gets that of its device, or the first if the device is in none."""
+    wave_of = {name: number for number, wave in enumerate(waves, start=1) for name in wave}
+    return tuple(fault._replace(wave=fault.wave or wave_of.get(fault.device, 1)) for fault in faults)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from railweave.fabric.model import Fabric, Link
 from railweave.plan.capacity import Service, rails_out
 from railweave.plan.model import Plan
-from railweave.plan.policy import Limits
-from railweave.plan.rehearsal import Left, RehearsedWave
+from railweave.plan.policy import PolicyLimits
+from railweave.plan.rehearsal import CapacityLeft, RehearsedWave
 from railweave.plan.rollout_step import Step
 
-Cable = tuple[str, str]
+CableEnds = tuple[str, str]
 """The two ends ``DEVICE:PORT`` of a cable in the order of text."""
 
 
@@ -34,8 +34,8 @@ class LinkMoment(NamedTuple):
     at_s: float
     device: str
     busy_s: float
-    up: tuple[Cable, ...] = ()
-    down: tuple[Cable, ...] = ()
+    up: tuple[CableEnds, ...] = ()
+    down: tuple[CableEnds, ...] = ()
 
 
 _BEGINS = frozenset({Step.DRAINING, Step.APPLYING, Step.ROLLING_BACK})
@@ -46,28 +46,31 @@ _ENDS = frozenset({Step.CONFIRMED, Step.ROLLED_BACK, Step.OUTCOME})
 class _Wave:
     began_s: float
     ended_s: float
-    left: Left | None = None
+    left: CapacityLeft | None = None
+    # A dictionary as an ordered set: a rule that is broken several times in a wave is reported once.
     violations: dict[str, None] = field(default_factory=dict)
+    # By switch, in seconds of its own clock.
     busy_s: dict[str, float] = field(default_factory=dict)
 
 
 class Judge:
     """Follows both records of a rehearsal, and says what was left and what was broken in each wave."""
 
-    def __init__(self, fabric: Fabric, plan: Plan, carrying: Iterable[Cable]) -> None:
+    def __init__(self, fabric: Fabric, plan: Plan, carrying: Iterable[CableEnds]) -> None:
         """``carrying`` are the cables that carried BGP when the rollout began: others cannot be lost."""
-        self._fabric, self._plan = fabric, plan
-        self._limits = Limits(fabric, plan.policy, plan.unprovisioned)
+        self._fabric = fabric
+        self._plan = plan
+        self._limits = PolicyLimits(fabric, plan.policy, plan.unprovisioned)
         self._service = Service(fabric, plan.unprovisioned)
         self._disruptive = plan.disruptive - plan.unprovisioned
         carried = set(carrying)
         links = {cable_of(fabric, link): link for link in fabric.fabric_links}
-        known = [link for link in links.values() if not {link.lower, link.upper} & plan.unprovisioned]
         self._links = {cable: link for cable, link in links.items() if cable in carried}
-        self._without = frozenset(known) - frozenset(self._links.values())
+        in_service = [link for link in links.values() if not {link.lower, link.upper} & plan.unprovisioned]
+        self._without = frozenset(in_service) - frozenset(self._links.values())
         self._out: set[str] = set(plan.out_of_service)
         self._down: set[Link] = set()
-        self._known: dict[tuple[frozenset[str], frozenset[Link]], tuple[Left, str]] = {}
+        self._judgments: dict[tuple[frozenset[str], frozenset[Link]], tuple[CapacityLeft, str]] = {}
         self.before, broken = self._judged()
         self._broken_before = {broken}
 
@@ -75,36 +78,46 @@ class Judge:
         self, rollout: Sequence[RolloutMoment], links: Sequence[LinkMoment], workers: int
     ) -> tuple[RehearsedWave, ...]:
         """Return the waves that were begun; ``workers`` is how many switches are worked on at once."""
-        found: list[_Wave] = []
+        begun: list[_Wave] = []
         busy_s: dict[str, float] = {}
-        both: list[RolloutMoment | LinkMoment] = sorted((*rollout, *links), key=lambda one: one.at_s)
-        for moment in both:
+        moments: list[RolloutMoment | LinkMoment] = sorted((*rollout, *links), key=lambda moment: moment.at_s)
+        for moment in moments:
             if isinstance(moment, LinkMoment):
+                changed = self._follow_links(moment)
                 grown = moment.busy_s - busy_s.get(moment.device, 0.0)
                 busy_s[moment.device] = moment.busy_s
-                if found:
-                    found[-1].busy_s[moment.device] = found[-1].busy_s.get(moment.device, 0.0) + grown
-                changed = self._follow_links(moment)
+                if begun:
+                    wave_busy_s = begun[-1].busy_s
+                    wave_busy_s[moment.device] = wave_busy_s.get(moment.device, 0.0) + grown
             else:
-                if moment.step is Step.WAVE:
-                    found.append(_Wave(moment.at_s, moment.at_s))
-                elif found and moment.step in _ENDS:
-                    found[-1].ended_s = moment.at_s  # what follows the last wave is the verification of everything
-                changed = self._follow_step(moment) or moment.step is Step.WAVE
-            if found and changed:
-                self._note(found[-1])
-        return tuple(
-            RehearsedWave(
-                devices,
-                wave.ended_s - wave.began_s,
-                _together(wave.busy_s, workers),
-                wave.left or self.before,
-                tuple(wave.violations),
-            )
-            for devices, wave in zip(self._plan.waves, found, strict=False)
+                changed = self._follow_rollout(moment, begun)
+            if begun and changed:
+                self._note(begun[-1])
+        pairs = zip(self._plan.waves, begun, strict=False)
+        return tuple(self._rehearsed(devices, wave, workers) for devices, wave in pairs)
+
+    def _rehearsed(self, devices: tuple[str, ...], wave: _Wave, workers: int) -> RehearsedWave:
+        return RehearsedWave(
+            devices,
+            wave.ended_s - wave.began_s,
+            _together(wave.busy_s, workers),
+            wave.left or self.before,
+            tuple(wave.violations),
         )
 
+    def _follow_rollout(self, moment: RolloutMoment, begun: list[_Wave]) -> bool:
+        """Follow a step of the rollout; tell whether less may be in service from now on."""
+        if moment.step is Step.WAVE:
+            begun.append(_Wave(moment.at_s, moment.at_s))
+            self._follow_step(moment)
+            return True
+        if begun and moment.step in _ENDS:
+            # Not the last moment of all: after the last wave comes the verification of the whole fabric.
+            begun[-1].ended_s = moment.at_s
+        return self._follow_step(moment)
+
     def _follow_links(self, moment: LinkMoment) -> bool:
+        """Follow links that go down and come up; tell whether more were down for a while."""
         before = len(self._down)
         self._down |= {self._links[cable] for cable in moment.down if cable in self._links}
         grown = len(self._down) != before
@@ -124,32 +137,38 @@ class Judge:
     def _note(self, wave: _Wave) -> None:
         left, broken = self._judged()
         wave.left = left if wave.left is None else wave.left.worst(left)
+        # What was broken before the rollout is not its fault.
         if broken not in self._broken_before:
             wave.violations[broken] = None
 
-    def _judged(self) -> tuple[Left, str]:
-        out, down = frozenset(self._out), frozenset(self._down) | self._without
-        if (out, down) not in self._known:
+    def _judged(self) -> tuple[CapacityLeft, str]:
+        """Return what is left now, and the rule that is broken, empty if none is."""
+        out = frozenset(self._out)
+        down = frozenset(self._down) | self._without
+        # A rollout comes back to the same state after each device, and judging a large fabric takes long.
+        if (out, down) not in self._judgments:
             violation = self._limits.violation(out, down)
-            left = Left(
+            left = CapacityLeft(
                 round(self._service.least_uplinks(out, down)[0], 3),
                 self._service.least_paths(out, down),
                 rails_out(self._fabric, out, unprovisioned=self._plan.unprovisioned, down=down),
             )
-            self._known[out, down] = left, "" if violation is None else violation.message
-        return self._known[out, down]
+            message = "" if violation is None else violation.message
+            self._judgments[out, down] = left, message
+        return self._judgments[out, down]
 
 
 def _together(busy_s: Mapping[str, float], workers: int) -> float:
-    """Return how long switches take that are busy for so long each, with so many workers, the longest first."""
+    """Return how long switches take that are busy for so long each, with so many workers."""
     ends = [0.0] * max(1, min(workers, len(busy_s)))
+    # The longest first to the worker that is free first: at most 4/3 of the best schedule (Graham 1969).
     for seconds in sorted(busy_s.values(), reverse=True):
         first = min(range(len(ends)), key=ends.__getitem__)
         ends[first] += seconds
     return max(ends)
 
 
-def cable_of(fabric: Fabric, link: Link) -> Cable:
+def cable_of(fabric: Fabric, link: Link) -> CableEnds:
     """Return a link between two switches by its ends."""
     lower = f"{link.lower}:{fabric.switch_of[link.lower].panel.ports[link.lower_port].name}"
     upper = f"{link.upper}:{fabric.switch_of[link.upper].panel.ports[link.upper_port].name}"

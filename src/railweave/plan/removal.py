@@ -5,13 +5,15 @@ ports towards it close. A spine whose cables go to other switches leaves with th
 staying nodes use has no such way.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from railweave.fabric.model import Fabric
+from railweave.fabric.model import Fabric, Switch
 from railweave.plan.restriping import cables_change_switches
 from railweave.wording import counted
+
+_Block = TypeVar("_Block")
 
 
 class RemovalStep(NamedTuple):
@@ -25,39 +27,50 @@ class RemovalStep(NamedTuple):
 def removal_steps(base: Fabric, head: Fabric) -> Iterator[RemovalStep]:
     """Yield what leaves on the way from ``base`` to ``head``, from the GPU nodes upwards."""
     fabric = base
-    if nodes := _closing_nodes(base, head):
+    nodes = _closing_nodes(base, head)
+    if nodes:
         fabric = _without(fabric, nodes)
         yield RemovalStep(nodes, counted(len(nodes), "GPU node"), fabric)
     for tier in base.tiers:
         names = tuple(
-            one.name
-            for one in fabric.switches
-            if one.tier == tier and one.name not in head.switch_of and not fabric.nodes_on(one.name)
+            switch.name for switch in fabric.switches if switch.tier == tier and _leaves(switch, fabric, head)
         )
+        # Spines whose cables go to other switches leave with them, see ``restriping``.
         if names and (tier.attaches_nodes or not cables_change_switches(fabric, head)):
             fabric = _without(fabric, names)
             yield RemovalStep(names, tier.counted(len(names)), fabric)
 
 
+def _leaves(switch: Switch, fabric: Fabric, head: Fabric) -> bool:
+    """Tell whether a switch leaves and no node of ``fabric`` is on it."""
+    return switch.name not in head.switch_of and not fabric.nodes_on(switch.name)
+
+
 def _closing_nodes(base: Fabric, head: Fabric) -> tuple[str, ...]:
     """Return the nodes that leave and whose ports nobody takes over, as a node with another name does."""
     taken = {(link.upper, link.upper_port) for link in head.links}
-    return tuple(
-        host.name
-        for host in base.hosts
-        if host.name not in head.host_of
-        and any((link.upper, link.upper_port) not in taken for link in base.links_of[host.name])
-    )
+    leaving = (host.name for host in base.hosts if host.name not in head.host_of)
+    return tuple(name for name in leaving if not taken.issuperset(_leaf_ports(base, name)))
+
+
+def _leaf_ports(fabric: Fabric, host: str) -> Iterator[tuple[str, int]]:
+    for link in fabric.links_of[host]:
+        yield link.upper, link.upper_port
 
 
 def _without(fabric: Fabric, names: Collection[str]) -> Fabric:
-    gone = frozenset(names)
+    """Return ``fabric`` without these nodes or switches."""
+    removed = frozenset(names)
     return replace(
         fabric,
-        switches=tuple(one for one in fabric.switches if one.name not in gone),
-        hosts=tuple(one for one in fabric.hosts if one.name not in gone),
-        links=tuple(one for one in fabric.links if one.lower not in gone and one.upper not in gone),
-        host_blocks={name: block for name, block in fabric.host_blocks.items() if name not in gone},
-        ipv6_blocks={name: block for name, block in fabric.ipv6_blocks.items() if name not in gone},
-        nic_blocks={name: block for name, block in fabric.nic_blocks.items() if name not in gone},
+        switches=tuple(switch for switch in fabric.switches if switch.name not in removed),
+        hosts=tuple(host for host in fabric.hosts if host.name not in removed),
+        links=tuple(link for link in fabric.links if removed.isdisjoint((link.lower, link.upper))),
+        host_blocks=_kept(fabric.host_blocks, removed),
+        ipv6_blocks=_kept(fabric.ipv6_blocks, removed),
+        nic_blocks=_kept(fabric.nic_blocks, removed),
     )
+
+
+def _kept(blocks: Mapping[str, _Block], removed: Collection[str]) -> dict[str, _Block]:
+    return {name: block for name, block in blocks.items() if name not in removed}

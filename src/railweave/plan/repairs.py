@@ -1,7 +1,7 @@
-"""Commands that make a switch follow what it is configured with, where it runs something else.
+"""Commands that make a switch apply its configuration where it runs something else.
 
-A deployment changes rows and lines that differ. Where they are as intended and what runs is not, a plan is empty and
-would not help: an interface was changed behind CONFIG_DB, or the session of BGP has not opened since.
+A deployment changes rows and lines that differ. If they are as intended and the running state is not, a plan is empty
+and would not help: an interface was changed behind CONFIG_DB, or a BGP session has not opened since.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from railweave.wording import counted
 
 
 def repairs_of(checks: Iterable[VerifyCheck]) -> tuple[str, ...]:
-    """Return in sentences what makes interfaces and sessions follow their configuration, for failed checks."""
+    """Return sentences with the commands that make interfaces and sessions apply their configuration."""
     failed = [check for check in checks if not check.ok]
     return (*_of_timers(failed), *_of_bfd(failed), *_of_mtu(failed), *_of_addresses(failed))
 
@@ -23,7 +23,9 @@ def _of_timers(failed: Iterable[VerifyCheck]) -> Iterator[str]:
         if check.kind is CheckKind.TIMERS and check.actual.startswith("keepalive"):
             peers.setdefault(check.device, []).append(check.subject)
     for device, subjects in peers.items():
-        more = f", and so on for {counted(len(subjects) - 1, 'session')} more" if len(subjects) > 1 else ""
+        more = ""
+        if len(subjects) > 1:
+            more = f", and so on for {counted(len(subjects) - 1, 'session')} more"
         yield (
             f"FRR takes BGP timers when a session opens: on {device}, `sudo vtysh -c 'clear bgp {subjects[0]}'` opens"
             f" it again (about 2 s without it){more}, one after the other; where the neighbor is configured with a"
@@ -55,7 +57,8 @@ def _of_addresses(failed: Iterable[VerifyCheck]) -> Iterator[str]:
     for check in failed:
         if check.kind is not CheckKind.ADDRESS:
             continue
-        intended, held = set(check.expected.split(", ")), set(check.actual.split(", "))
+        intended = set(check.expected.split(", "))
+        held = set(check.actual.split(", "))
         for address in sorted(held - intended - {"none"}):
             yield (
                 f"on {check.device}, {check.subject} has the further address {address}: `sudo ip addr del {address} dev"

@@ -23,6 +23,8 @@ from railweave.fabric.moves import End, Ends
 from railweave.fabric.moves import moves as cable_moves
 from railweave.wording import command_line, first_few
 
+_Port = tuple[str, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -53,32 +55,38 @@ def with_switches(fabric: Fabric, added: Sequence[Switch]) -> Fabric:
     """Return ``fabric`` with more switches that have no link yet."""
     if not added:
         return fabric
-    switches = sorted((*fabric.switches, *added), key=lambda one: (one.tier.level, one.number))
+    switches = sorted((*fabric.switches, *added), key=lambda switch: (switch.tier.level, switch.number))
     return replace(fabric, switches=tuple(switches))
 
 
 def with_tier_above(fabric: Fabric, head: Fabric) -> Fabric:
     """Return ``fabric`` as one of the tiers of ``head``, which has one more, still without a link to it.
 
-    What the switches of both are in ``head`` says to which pod they belong. Until the last cable has moved, a spine may
-    announce the leaves of today, more than those of its pod: the limit of prefixes that is taken from it has to fit.
+    Pod membership is taken from ``head``.
     """
-    switches = (head.switch_of.get(one.name, one) for one in fabric.switches)
+    switches = (head.switch_of.get(switch.name, switch) for switch in fabric.switches)
     lowest, *above = head.tiers
+    # Until the last cable has moved, a spine may still announce all of today's leaves, so keep the larger prefix limit.
     lowest = replace(lowest, group_reserve=max(lowest.group_reserve, fabric.lowest.count))
     return replace(fabric, tiers=(lowest, *above), switches=tuple(switches))
 
 
 def joined(fabric: Fabric, head: Fabric) -> Fabric:
-    """Return ``fabric`` with those links of ``head`` above its spines for which both ports are free."""
-    used = {end for link in fabric.links for end in (_lower(link), _upper(link))}
-    names, top = fabric.switch_of.keys(), len(fabric.tiers) - 1
-    added = tuple(
+    """Return ``fabric`` with those links of ``head`` above its spines for which both ports are free.
+
+    Returns ``fabric`` itself if there are none.
+    """
+    used = {end for link in fabric.links for end in _end_ports(link)}
+    top = len(fabric.tiers) - 1
+    candidates = (
         link
         for link in head.fabric_links
-        if link.level == top and {link.lower, link.upper} <= names and used.isdisjoint({_lower(link), _upper(link)})
+        if link.level == top and link.lower in fabric.switch_of and link.upper in fabric.switch_of
     )
-    return replace(fabric, links=(*fabric.links, *added)) if added else fabric
+    added = tuple(link for link in candidates if used.isdisjoint(_end_ports(link)))
+    if not added:
+        return fabric
+    return replace(fabric, links=(*fabric.links, *added))
 
 
 def rewired(fabric: Fabric, moves: Iterable[Move]) -> Fabric:
@@ -88,12 +96,11 @@ def rewired(fabric: Fabric, moves: Iterable[Move]) -> Fabric:
     return replace(fabric, links=tuple(link for link in after if link is not None))
 
 
-def _after(link: Link, moved: dict[tuple[str, int], Move]) -> Link | None:
+def _after(link: Link, moved: dict[_Port, Move]) -> Link | None:
     move = moved.get(_lower(link))
-    return link if move is None else move.after
-
-
-_Port = tuple[str, int]
+    if move is None:
+        return link
+    return move.after
 
 
 def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]:
@@ -111,20 +118,21 @@ def restriping_steps(base: Fabric, head: Fabric) -> tuple[tuple[Move, ...], ...]
 
 def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
     """Return the uplinks that move, and those that go away and hold a port that another one needs."""
-    before, after = _by_ends(base, head), _by_ends(head, base)
-    found = cable_moves(before, after)
-    moved = [Move(before[ends], after[now]) for ends, now in found.items()]
+    before = _by_ends(base, head)
+    after = _by_ends(head, base)
+    new_ends = cable_moves(before, after)
+    moved = [Move(before[ends], after[new_ends[ends]]) for ends in new_ends]
+    removed = [Move(before[ends], None) for ends in before if ends not in after and ends not in new_ends]
     needed = {port for move in moved for port in move.taken}
-    gone = (Move(link, None) for ends, link in before.items() if ends not in after and ends not in found)
-    held = [move for move in gone if not needed.isdisjoint(move.given)]
-    place = {switch.name: switch.number for switch in base.switches}
-    return tuple(sorted((*moved, *held), key=lambda move: (move.before.lower_port, place[move.before.lower])))
+    blocking = [move for move in removed if not needed.isdisjoint(move.given)]
+    number = {switch.name: switch.number for switch in base.switches}
+    return tuple(sorted((*moved, *blocking), key=lambda move: (move.before.lower_port, number[move.before.lower])))
 
 
 def cables_change_switches(base: Fabric, head: Fabric) -> bool:
     """Tell whether a cable of ``base`` goes to another switch above in ``head``, whatever ports it has there."""
-    found = cable_moves(_by_ends(base, head), _by_ends(head, base))
-    return any(before.upper.device != after.upper.device for before, after in found.items())
+    new_ends = cable_moves(_by_ends(base, head), _by_ends(head, base))
+    return any(before.upper.device != after.upper.device for before, after in new_ends.items())
 
 
 def _by_ends(fabric: Fabric, other: Fabric) -> dict[Ends, Link]:
@@ -141,12 +149,16 @@ def _upper(link: Link) -> _Port:
     return link.upper, link.upper_port
 
 
+def _end_ports(link: Link) -> tuple[_Port, _Port]:
+    return _lower(link), _upper(link)
+
+
 def _refuse_other_ports(base: Fabric, head: Fabric) -> None:
-    changed = [
-        switch.name
-        for switch in base.switches
-        if (now := head.switch_of.get(switch.name)) is not None and now.panel.ports != switch.panel.ports
-    ]
+    changed = []
+    for switch in base.switches:
+        new = head.switch_of.get(switch.name)
+        if new is not None and new.panel.ports != switch.panel.ports:
+            changed.append(switch.name)
     if changed:
         raise RefusedError(
             [
@@ -168,13 +180,15 @@ class _Schedule:
     def __init__(self, base: Fabric, moves: Iterable[Move]) -> None:
         self._left = {move.lower_end: move for move in moves}
         self._holder = {port: move for move in self._left.values() for port in move.given}
-        uplinks = {name: own for name, own in base.uplinks_of.items() if own}
-        self._most = {name: max(1, len(own) // len(base.above(name))) for name, own in uplinks.items()}
+        # 1/M of a leaf's uplinks, M its spines: no more than the failure of one spine takes away.
+        self._most = {
+            name: max(1, len(uplinks) // len(base.above(name))) for name, uplinks in base.uplinks_of.items() if uplinks
+        }
 
     def steps(self) -> Iterator[tuple[Move, ...]]:
         """Yield the steps until nothing is left."""
         while self._left:
-            step = _Step(self._most)
+            step = _MoveStep(self._most)
             self._fill(step)
             if not step.moves:
                 step.add(*self._ring(step))
@@ -184,7 +198,8 @@ class _Schedule:
                     del self._holder[port]
             yield tuple(step.moves)
 
-    def _fill(self, step: "_Step") -> None:
+    def _fill(self, step: "_MoveStep") -> None:
+        """Add all moves that fit; each one added may free a port for another, so try again until none is added."""
         waiting = list(self._left.values())
         while True:
             later = []
@@ -197,14 +212,16 @@ class _Schedule:
                 return
             waiting = later
 
-    def _is_free(self, move: Move, step: "_Step") -> bool:
+    def _is_free(self, move: Move, step: "_MoveStep") -> bool:
+        """Tell whether the ports that ``move`` needs are free by then."""
         return all(holder.lower_end in step.ports for holder in self._holders(move))
 
     def _holders(self, move: Move) -> list[Move]:
         """Return the moves whose cables have the ports that ``move`` needs."""
-        return [holder for port in move.taken if (holder := self._holder.get(port)) is not None]
+        return [self._holder[port] for port in move.taken if port in self._holder]
 
-    def _ring(self, step: "_Step") -> tuple[Move, ...]:
+    def _ring(self, step: "_MoveStep") -> tuple[Move, ...]:
+        """Return cables that exchange their ports in a ring and fit into an empty step; raises RefusedError."""
         for move in self._left.values():
             ring = self._ring_of(move)
             if step.fits(*ring):
@@ -225,17 +242,17 @@ class _Schedule:
 
     def _ring_of(self, first: Move) -> tuple[Move, ...]:
         """Return ``first`` and every cable that it waits for, in the order in which they can be moved."""
-        found: dict[tuple[str, int], Move] = {}
+        ring: dict[_Port, Move] = {}
         waiting = [first]
         while waiting:
             move = waiting.pop()
-            if move.lower_end not in found:
-                found[move.lower_end] = move
+            if move.lower_end not in ring:
+                ring[move.lower_end] = move
                 waiting += self._holders(move)
-        return tuple(reversed(found.values()))
+        return tuple(reversed(ring.values()))
 
 
-class _Step:
+class _MoveStep:
     """The moves of one step, and what they take from each leaf and pair."""
 
     def __init__(self, most: Mapping[str, int]) -> None:

@@ -1,7 +1,7 @@
-"""Reviewed plans and unfinished rollouts: whether they may still be carried out, and what of them is left.
+"""Reviewed plans and unfinished rollouts: whether they may still be carried out, and what is left to do.
 
-A plan file binds the intent, the devices' running configuration and the changes. A deployment reads the devices anew
-and continues only where all three still hold.
+A plan file binds the intent, the devices' running configuration and the changes. A deployment reads the devices again
+and continues only if all three still match.
 
 A resumed rollout does what was planned and reviewed, nothing else: the intent is the same file, and every device that
 still holds its old configuration gets exactly the changes that the journal has the digest of, in the journal's order.
@@ -22,15 +22,19 @@ from railweave.sonic.neutral import WITHOUT_ROW
 from railweave.wording import command_line, counted, first_few
 
 _SEEN_BY_THE_DEVICE = ("op", "table", "key", "field", "before", "after", "method")
-"""What makes two changes the same one; reasons and grades of disruption are words about it."""
+"""The keys that identify a change: a newer railweave may word the reason, or grade the disruption, differently."""
 
 _SHOWN = 8
 
 
 def changes_sha256(changes: Iterable[Change]) -> str:
     """Return the digest of a device's changes, in their order; secrets are no part of it."""
-    shown = [{name: told[name] for name in _SEEN_BY_THE_DEVICE} for told in (change_json("", one) for one in changes)]
-    return hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    seen_by_device = []
+    for change in changes:
+        document = change_json("", change)
+        seen_by_device.append({name: document[name] for name in _SEEN_BY_THE_DEVICE})
+    text = json.dumps(seen_by_device, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def nothing_to_resume(fabric: str, target: str) -> Diagnostic:
@@ -42,34 +46,36 @@ def of_other_version(rollout: Rollout) -> tuple[Diagnostic, ...]:
     """Return that the journal of ``rollout`` has a format that this railweave must not act upon; nothing where not."""
     if rollout.version == FORMAT_VERSION:
         return ()
-    newer = rollout.version > FORMAT_VERSION
+    which = "newer" if rollout.version > FORMAT_VERSION else "older"
     return (
         error(
             "RW531",
             f"the journal of rollout {rollout.name} has format version {rollout.version}, this railweave reads "
             f"version {FORMAT_VERSION}",
             Where(str(rollout.path)),
-            fix=f"use the {'newer' if newer else 'older'} railweave that wrote it, or {_afresh()} and "
+            fix=f"use the {which} railweave that wrote it, or {_afresh()} and "
             f"`{command_line('rollback', '--last')}` rolls back without the journal",
         ),
     )
 
 
 def check_resume(rollout: Rollout, fabric: str, target: str, intent_sha256: str) -> tuple[Diagnostic, ...]:
-    """Return why ``rollout`` cannot be carried on with this fabric, target and intent; nothing where it can."""
-    where = Where(str(rollout.path))
-    if refused := of_other_version(rollout):
+    """Return why ``rollout`` cannot be resumed with this fabric, target and intent; nothing if it can."""
+    refused = of_other_version(rollout)
+    if refused:
         return refused
     if rollout.alive:
         return (still_running(rollout),)
+    reason = ""
     if rollout.finished:
-        return (error("RW532", f"nothing to resume: rollout {rollout.name} is {rollout.state}", where, fix=_afresh()),)
-    if rollout.never_started:
-        told = f"nothing to resume: rollout {rollout.name} stopped before any device was started"
-        return (error("RW532", told, where, fix=_afresh()),)
-    if not rollout.devices:
-        told = f"nothing to resume: the journal of rollout {rollout.name} does not say what was planned"
-        return (error("RW532", told, where, fix=_afresh()),)
+        reason = f"rollout {rollout.name} is {rollout.state}"
+    elif rollout.never_started:
+        reason = f"rollout {rollout.name} stopped before any device was started"
+    elif not rollout.devices:
+        reason = f"the journal of rollout {rollout.name} does not say what was planned"
+    if reason:
+        where = Where(str(rollout.path))
+        return (error("RW532", f"nothing to resume: {reason}", where, fix=_afresh()),)
     return of_another(rollout, fabric, target, intent_sha256, "deploy --resume")
 
 
@@ -87,13 +93,15 @@ def of_another(rollout: Rollout, fabric: str, target: str, intent_sha256: str, c
     """Return that ``rollout`` is of another fabric, target or intent than those at hand."""
     where = Where(str(rollout.path))
     if (rollout.fabric, rollout.target) != (fabric, target):
-        named = f" --intent {rollout.intent}" if rollout.intent else ""
+        right = f"railweave {command} {rollout.name}"
+        if rollout.intent:
+            right += f" --intent {rollout.intent}"
         return (
             error(
                 "RW533",
                 f"rollout {rollout.name} is of {rollout.fabric} on {rollout.target}, not of {fabric} on {target}",
                 where,
-                fix=f"`railweave {command} {rollout.name}{named} --target {rollout.target}`",
+                fix=f"`{right} --target {rollout.target}`",
             ),
         )
     if rollout.intent_sha256 != intent_sha256:
@@ -121,17 +129,17 @@ def came_after(rollout: Rollout, newer: Rollout) -> Diagnostic:
 
 
 def differing(rollout: Rollout, plan: Plan) -> tuple[Diagnostic, ...]:
-    """Return that devices would get other changes now than the rollout planned; nothing where all is as it was."""
-    moved = tuple(name for name, delta in plan.deltas.items() if _differs(rollout, name, delta))
-    if not moved:
+    """Return the error for devices that would get other changes now than the rollout planned."""
+    changed = tuple(name for name, delta in plan.deltas.items() if _differs(rollout, name, delta))
+    if not changed:
         return ()
     return (
         error(
             "RW535",
-            f"{first_few(moved, _SHOWN)}: the changes that are left are other ones than rollout {rollout.name} "
+            f"{first_few(changed, _SHOWN)}: the changes that are left are other ones than rollout {rollout.name} "
             "planned; the configuration or this version of railweave changed since",
             Where(str(rollout.path)),
-            devices=moved,
+            devices=changed,
             fix=_afresh(),
         ),
     )
@@ -143,17 +151,19 @@ def _differs(rollout: Rollout, name: str, delta: Delta) -> bool:
 
 
 def unlike_plan(rollout: Rollout, plan: Plan) -> tuple[str, ...]:
-    """Return what the journal of a deployment tells otherwise than ``plan``: fabric, target, intent, or devices.
+    """Return where the journal of a deployment disagrees with ``plan``: fabric, target, intent, or devices.
 
     It may have fewer devices: those that did not answer were left out.
     """
-    about = {
-        "fabric": (rollout.fabric, plan.fabric),
-        "target": (rollout.target, plan.target),
-        "intent": (rollout.intent_sha256, plan.intent_sha256),
-    }
-    differing = [name for name, (one, other) in about.items() if one != other]
-    return (*differing, *(name for name in rollout.devices if _differs(rollout, name, plan.deltas.get(name, Delta()))))
+    differences = []
+    if rollout.fabric != plan.fabric:
+        differences.append("fabric")
+    if rollout.target != plan.target:
+        differences.append("target")
+    if rollout.intent_sha256 != plan.intent_sha256:
+        differences.append("intent")
+    devices = (name for name in rollout.devices if _differs(rollout, name, plan.deltas.get(name, Delta())))
+    return (*differences, *devices)
 
 
 def in_journaled_order(fabric: Fabric, rollout: Rollout, plan: Plan) -> Plan:
@@ -169,7 +179,7 @@ def left_of(waves: Iterable[Iterable[str]], names: Iterable[str]) -> tuple[tuple
 
 
 def found_done(rollout: Rollout, states: Mapping[str, DeviceState]) -> tuple[str, ...]:
-    """Return the devices in the middle of which the rollout was cut off and that turn out to be done."""
+    """Return the devices that were being changed when the rollout was cut off and that have the intended state now."""
     return tuple(
         name
         for name, record in rollout.devices.items()
@@ -184,96 +194,80 @@ def check_binding(reviewed: Plan, fresh: Plan, file: str) -> tuple[Diagnostic, .
     """
     where = Where(file, 1, 1)
     again = f"make the plan again with `{command_line('plan', '-o', file)}`, review it, and deploy that"
-    found: list[Diagnostic] = []
-    for name, planned, now in (
-        ("fabric", reviewed.fabric, fresh.fabric),
-        ("target", reviewed.target, fresh.target),
-        ("intent", reviewed.intent_sha256, fresh.intent_sha256),
-    ):
-        if planned != now:
-            found.append(error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=again))
-    if reviewed.policy != fresh.policy:
-        message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
-        found.append(error("RW502", message, where, fix=again))
-    if found:
-        return tuple(found)
-    if assumed := reviewed.assumed_fresh:
-        found.append(
-            error(
-                "RW529",
-                f"this plan takes {first_few(assumed)} for factory-fresh: nobody has read what runs there",
-                where,
-                devices=assumed,
-                fix="plan again without --skip-unreachable once these switches answer, review that plan, and deploy it",
-            )
-        )
-        return tuple(found)
+    of_another_intent = _of_another_intent(reviewed, fresh, where, again)
+    if of_another_intent:
+        return of_another_intent
+    # From here on one reason is enough: the first explains the others.
+    if reviewed.assumed_fresh:
+        names = reviewed.assumed_fresh
+        message = f"this plan takes {first_few(names)} for factory-fresh: nobody has read what runs there"
+        fix = "plan again without --skip-unreachable once these switches answer, review that plan, and deploy it"
+        return (error("RW529", message, where, devices=names, fix=fix),)
     moved = _moved(reviewed, fresh)
     if moved:
-        found.append(
-            error(
-                "RW503",
-                f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}",
-                where,
-                devices=moved,
-                fix=again,
-            )
-        )
-        return tuple(found)
+        message = f"{counted(len(moved), 'device')} changed since this plan was made: {', '.join(moved)}"
+        return (error("RW503", message, where, devices=moved, fix=again),)
     differing = _differing(reviewed, fresh)
     if differing:
-        found.append(
-            error(
-                "RW504",
-                f"this version of railweave would make other changes on {', '.join(differing)}",
-                where,
-                devices=differing,
-                fix=again,
-            )
+        message = f"this version of railweave would make other changes on {', '.join(differing)}"
+        return (error("RW504", message, where, devices=differing, fix=again),)
+    return ()
+
+
+def _of_another_intent(reviewed: Plan, fresh: Plan, where: Where, fix: str) -> tuple[Diagnostic, ...]:
+    """Return the errors for a plan of another fabric, target, intent or policy."""
+    diagnostics = [
+        error("RW502", f"this plan is of the {name} {planned}, not {now}", where, fix=fix)
+        for name, planned, now in (
+            ("fabric", reviewed.fabric, fresh.fabric),
+            ("target", reviewed.target, fresh.target),
+            ("intent", reviewed.intent_sha256, fresh.intent_sha256),
         )
-    return tuple(found)
+        if planned != now
+    ]
+    if reviewed.policy != fresh.policy:
+        message = f"this plan is of another rollout policy ({reviewed.policy}) than the target's ({fresh.policy})"
+        diagnostics.append(error("RW502", message, where, fix=fix))
+    return tuple(diagnostics)
 
 
 def _moved(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
-    """Return the devices whose running configuration is another than when the plan was made.
-
-    A device that can not be reached now is left to the rule for unreachable devices; one that could not be reached
-    then and can now was never reviewed.
-    """
+    """Return the devices whose running configuration changed since the plan was made."""
     names = dict.fromkeys((*reviewed.devices, *fresh.devices))
     return tuple(name for name in names if _has_moved(reviewed, fresh, name))
 
 
 def _has_moved(reviewed: Plan, fresh: Plan, name: str) -> bool:
-    then, now = reviewed.devices.get(name), fresh.devices.get(name)
+    then = reviewed.devices.get(name)
+    now = fresh.devices.get(name)
     if then is None or now is None:
         return True
+    # The rule for unreachable devices decides, whatever ran on them.
     if now.state is DeviceState.UNREACHABLE:
         return False
+    # What a device runs that could not be read then was never reviewed.
     if then.state is DeviceState.UNREACHABLE or then.running_sha256 != now.running_sha256:
         return True
     return _left_by_rollbacks(reviewed, name) != _left_by_rollbacks(fresh, name)
 
 
 def _left_by_rollbacks(plan: Plan, name: str) -> list[tuple[str | None, object]]:
-    """Return what runs in the rows that the digest leaves out as rollbacks do, as far as the plan changes it.
+    """Return the values before the change in rows that ``running_sha256`` leaves out.
 
-    Plans of one intent change them otherwise only where something else runs there.
+    Rollbacks leave such rows behind. Plans of one intent change them differently only if something else runs there.
     """
-    edits = [one for one in plan.deltas.get(name, ()) if (one.table, one.key) in WITHOUT_ROW]
+    edits = [edit for edit in plan.deltas.get(name, ()) if (edit.table, edit.key) in WITHOUT_ROW]
     return [(edit.field, change_json(name, edit)["before"]) for edit in edits]
 
 
 def _differing(reviewed: Plan, fresh: Plan) -> tuple[str, ...]:
     """Return the devices for which the same start leads to other changes: another version of templates or rules."""
-    planned, now = reviewed.deltas, fresh.deltas
-    return tuple(
-        name
-        for name, device in fresh.devices.items()
-        if device.state is not DeviceState.UNREACHABLE
-        and [change_json(name, one) for one in planned.get(name, ())]
-        != [change_json(name, one) for one in now.get(name, ())]
-    )
+    readable = (name for name, device in fresh.devices.items() if device.state is not DeviceState.UNREACHABLE)
+    return tuple(name for name in readable if _changes_json(reviewed, name) != _changes_json(fresh, name))
+
+
+def _changes_json(plan: Plan, name: str) -> list[dict[str, object]]:
+    return [change_json(name, change) for change in plan.deltas.get(name, ())]
 
 
 def _afresh() -> str:

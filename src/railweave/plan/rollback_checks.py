@@ -1,6 +1,6 @@
 """Whether an earlier rollout can be rolled back, device by device, from what each device says of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from railweave.diagnostics import Blocker, Diagnostic, Where, error
@@ -16,24 +16,26 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class DeviceReading:
-    """What a device says of a rollout.
+    """What a device reports about a rollout."""
 
-        ``running`` is what it runs, None where ``error`` says why it could not be read, ``sha256`` its digest.
-    ``pending``: a commit waits on it, which the plan refuses. ``commit_id`` is the commit of the rollout that it
-    holds, ``snapshot`` what it held before, as its rollback document says; where that is None, ``gone`` says why.
-    ``number`` is that of its generation, and ``earlier`` the generation before the commit. ``blockers`` say why the
-    switch would refuse the reload that the snapshot takes.
-    """
-
+    # What it runs; None if ``error`` says why it could not be read.
     running: RunningConfig | None = field(default=None, repr=False)
+    # The digest of ``running``.
     sha256: str = ""
+    # A commit awaits confirmation on it, which refuses the rollback.
     pending: bool = False
+    # The commit of the rollout that the device holds.
     commit_id: str = ""
+    # What it held before, from its rollback document.
     snapshot: Snapshot | None = None
+    # Why there is no snapshot.
     gone: str = ""
     error: str = ""
+    # The number of its generation.
     number: int = 0
+    # The generation before the commit.
     earlier: Generation = NO_GENERATION
+    # Why it would refuse the reload that the snapshot takes.
     blockers: tuple[Blocker, ...] = ()
 
 
@@ -62,14 +64,16 @@ def changed_nothing(rollout: Rollout) -> Diagnostic:
 
 
 def config_state(record: DeviceRecord, reading: DeviceReading) -> ConfigState:
-    """Return what a device holds of the rollout that ``record`` is of; one that cannot be worked on is partial."""
+    """Return which configuration of the rollout a device holds; one that cannot be worked on is partial."""
     if reading.running is None or reading.pending:
         return ConfigState.PARTIAL
     if reading.sha256 == record.before_sha256:
         return ConfigState.BEFORE
-    # Where its journal was cut before it could tell, what the switch knows of its last commit has to do.
-    after = reading.sha256 == record.after_sha256 if record.after_sha256 else bool(reading.commit_id)
-    return ConfigState.AFTER if after else ConfigState.PARTIAL
+    holds_after = reading.sha256 == record.after_sha256
+    if not record.after_sha256:
+        # The journal was cut off before the digest was known: use the switch's record of its last commit.
+        holds_after = bool(reading.commit_id)
+    return ConfigState.AFTER if holds_after else ConfigState.PARTIAL
 
 
 def rollback_refusals(
@@ -79,35 +83,49 @@ def rollback_refusals(
 
     ``newer`` are the rollouts of the same fabric and target that came after it, newest first.
     """
-    newer = tuple(newer)
-    read = {name: one for name, one in readings.items() if one.running is not None and not one.pending}
-    states = {name: config_state(rollout.devices[name], one) for name, one in read.items()}
-    moved = [name for name, state in states.items() if state is ConfigState.PARTIAL]
-    touched = {name: by for name in moved if (by := _touched_by(name, newer))}
-    found: list[Diagnostic] = []
-    for by in dict.fromkeys(touched.values()):
-        names = [name for name, one in touched.items() if one == by]
+    partial: list[str] = []
+    committed: dict[str, DeviceReading] = {}
+    for name, reading in readings.items():
+        if reading.running is None or reading.pending:
+            continue
+        state = config_state(rollout.devices[name], reading)
+        if state is ConfigState.PARTIAL:
+            partial.append(name)
+        elif state is ConfigState.AFTER:
+            committed[name] = reading
+    return (*_changed_since(rollout, partial, tuple(newer)), *_cannot_restore(rollout, committed))
+
+
+def _changed_since(rollout: Rollout, names: Iterable[str], newer: Sequence[Rollout]) -> Iterator[Diagnostic]:
+    """Yield that devices changed since the rollout: by newer rollouts, each with its devices, or otherwise."""
+    changed_by: dict[str, list[str]] = {}
+    drifted = []
+    for name in names:
+        by = _touched_by(name, newer)
+        if by:
+            changed_by.setdefault(by, []).append(name)
+        else:
+            drifted.append(name)
+    for by, changed in changed_by.items():
         fix = f"roll that back first: `{command_line('rollback', by)}`"
-        found.append(_refused(rollout, "RW535", names, f"changed by a newer rollout, {by}", fix))
-    drifted = [name for name in moved if name not in touched]
+        yield _refused(rollout, "RW535", changed, f"changed by a newer rollout, {by}", fix)
     if drifted:
-        found.append(_refused(rollout, "RW537", drifted, f"changed since rollout {rollout.name}", deploy_earlier()))
-    found += [
-        _refused(rollout, "RW539", [name], why, deploy_earlier())
-        for name, state in states.items()
-        if state is ConfigState.AFTER and (why := _no_snapshot(rollout, read[name]))
-    ]
-    found += [
-        _refused(rollout, one.code, [name], one.message, one.fix)
-        for name, state in states.items()
-        if state is ConfigState.AFTER
-        for one in read[name].blockers
-    ]
-    return tuple(found)
+        yield _refused(rollout, "RW537", drifted, f"changed since rollout {rollout.name}", deploy_earlier())
+
+
+def _cannot_restore(rollout: Rollout, committed: Mapping[str, DeviceReading]) -> Iterator[Diagnostic]:
+    """Yield why devices that hold the rollout's configuration cannot restore the one before it."""
+    for name, reading in committed.items():
+        reason = _no_snapshot(rollout, reading)
+        if reason:
+            yield _refused(rollout, "RW539", [name], reason, deploy_earlier())
+    for name, reading in committed.items():
+        for blocker in reading.blockers:
+            yield _refused(rollout, blocker.code, [name], blocker.message, blocker.fix)
 
 
 def _no_snapshot(rollout: Rollout, reading: DeviceReading) -> str:
-    """Return why what is kept on a device does not restore what it held before, empty where it does."""
+    """Return why a device's rollback document does not restore what it held before; empty if it does."""
     if reading.snapshot is None:
         return f"its rollback document is gone: {reading.gone}"
     if reading.running is not None and not reading.snapshot.is_reached_from(reading.running):

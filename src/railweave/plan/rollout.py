@@ -1,11 +1,11 @@
-"""A rollout, read back from its journal: which device ended how, and what is left to do.
+"""A rollout, read back from its journal: the outcome of each device, and what is left to do.
 
-Nothing here raises for what a file holds. A line that a kill cut short, steps that a newer version writes and lines of
-anything else are counted and told, so that whoever acts upon the value can see how much of it is known.
+Nothing here raises for the content of a file. A line that a kill cut short, steps that a newer version writes and
+foreign lines are counted, so that whoever acts upon the rollout can see how much of it is known.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,19 +20,20 @@ FORMAT_VERSION = 1
 
 _HEAD = frozenset({"at", "step", "device", "text"})
 _STEPS = frozenset(step.value for step in Step)
+_OPENINGS = frozenset({Step.STARTED, Step.RESUMED})
 NAME = re.compile(r"^[0-9]{8}T[0-9]{6}Z-(?P<fabric>.+)-[0-9a-f]{6}$")
 
 
-class Kind(StrEnum):
-    """What a rollout does: bring devices to the intent, or bring back what an earlier rollout changed."""
+class RolloutKind(StrEnum):
+    """Whether a rollout deploys the intent or restores what an earlier rollout changed."""
 
     DEPLOY = "deploy"
     ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line: ``at`` is UTC in ISO form, ``device`` empty where the whole rollout is meant, ``details`` the rest."""
+class JournalLine:
+    """One line: ``at`` is UTC in ISO form, ``device`` empty for the whole rollout, ``details`` the other values."""
 
     at: str
     step: str
@@ -43,27 +44,30 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRecord:
-    """What the journal knows of one device.
+    """What the journal knows of one device; a value that no line has is empty."""
 
-    ``wave`` counts from 1 and is 0 for a device that no wave has. ``before_sha256``, ``after_sha256`` and
-    ``changes_sha256`` are digests of what ran, of what is kept and of the planned changes, empty where no line tells.
-    ``commit_ids`` are all commits made for the rollout and ``commit_id`` the one that was kept. ``held`` is kind and
-    subject of the checks that held right before the change. ``step`` is the last step told. ``outcome`` is ``new``,
-    ``old``, ``unreachable``, ``not-attempted``, or empty where the rollout was cut off in the middle of the device or
-    of its soak: then only the device knows. ``drained``: the rollout drained it, and no line says that this ended.
-    """
-
+    # Counted from 1; 0 for a device that is in no wave.
     wave: int = 0
+    # Digest of the configuration before the change.
     before_sha256: str = ""
+    # Digest of the planned changes.
     changes_sha256: str = ""
     drain: tuple[str, ...] = ()
+    # Digest of the configuration that was confirmed.
     after_sha256: str = ""
+    # The commit that was confirmed.
     commit_id: str = ""
+    # All commits that were made for the rollout.
     commit_ids: tuple[str, ...] = ()
+    # Kind and subject of the checks that passed right before the change.
     held: frozenset[tuple[str, str]] = frozenset()
+    # The last step in the journal.
     step: str = ""
+    # ``new``, ``old``, ``unreachable``, ``not-attempted``; empty if the rollout was cut off while it changed the device
+    # or during its soak: then only the device knows.
     outcome: str = "not-attempted"
     error: str = ""
+    # The rollout drained it, and no line says that it undrained it.
     drained: bool = False
 
     @property
@@ -74,57 +78,74 @@ class DeviceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One rollout as its journal tells it.
+    """One rollout as its journal records it.
 
-    ``sources_sha256`` is of the intent and the project's templates. ``signed`` is the plan, or the order to roll
-    back, that somebody signed; whether that counts only the target's allowed signers say.
-    ``phase`` is that of a change in phases from ``base``, 0 where the rollout is of a whole intent.
-    ``finished``: it came to its planned end. ``stopped``: it ended before that, by a failure or by a person, and
-    ``stopped_by`` says why. Neither: it runs (``alive``), or its process was lost. ``torn``: the last line is cut.
-    ``unread`` counts the other lines that are no journal's, ``unknown`` names steps of a newer version. ``version`` is
-    that of the journal's format, 0 for one that names none.
+    It is ``finished``, ``stopped`` or ``alive``; if it is none of these, its process was lost.
     """
 
+    # The journal's file without its suffix.
     name: str
     path: Path
     fabric: str = ""
     target: str = ""
+    # The intent's file.
     intent: str = ""
     intent_sha256: str = ""
+    # Of the intent and the project's templates together.
     sources_sha256: str = ""
+    # Of the plan's document.
     plan_digest: str = ""
-    kind: Kind = Kind.DEPLOY
+    kind: RolloutKind = RolloutKind.DEPLOY
+    # The rollout that is rolled back.
     of: str = ""
+    # Conflicting unmanaged rows are removed.
     remove_conflicting: bool = False
+    # The revision that a change in phases begins from.
     base: str = ""
+    # The phase of such a change, from 1; 0 for a whole intent.
     phase: int = 0
+    # The signed plan, or order to roll back; only the target's allowed signers decide whether the signature counts.
     signed: Signed | None = field(default=None, repr=False)
+    # The process that runs or last resumed it: host, user and process number.
     by: str = ""
+    # UTC, ISO form.
     begun_at: str = ""
     last_at: str = ""
     waves: tuple[tuple[str, ...], ...] = ()
     devices: Mapping[str, DeviceRecord] = field(default_factory=dict)
     result: str = ""
+    # The reason of a stop.
     stopped_by: str = ""
+    # It came to its planned end.
     finished: bool = False
+    # It ended before that, by a failure or by a person.
     stopped: bool = False
     paused: bool = False
+    # Its process runs.
     alive: bool = False
+    # The last line is cut, as by a kill.
     torn: bool = False
+    # Other lines that are not a journal's.
     unread: int = 0
+    # Steps that only a newer version writes.
     unknown: tuple[str, ...] = ()
+    # Of the journal's format; 0 for a journal that names none.
     version: int = FORMAT_VERSION
-    entries: tuple[Entry, ...] = field(default=(), repr=False)
+    entries: tuple[JournalLine, ...] = field(default=(), repr=False)
 
     @property
     def state(self) -> str:
         """Return ``running``, ``paused``, ``interrupted``, ``stopped``, or the result of a finished rollout."""
         if self.alive:
             return "paused" if self.paused else "running"
-        if self.finished:
-            # A rollout that was carried on and found all its devices done changed them all the same.
-            return "done" if self.changed else self.result or "done"
-        return "stopped" if self.stopped else "interrupted"
+        if self.stopped and not self.finished:
+            return "stopped"
+        if not self.finished:
+            return "interrupted"
+        # A rollout that was resumed and found all its devices done has the result `unchanged`, but it changed them.
+        if self.changed or not self.result:
+            return "done"
+        return self.result
 
     @property
     def changed(self) -> bool:
@@ -133,7 +154,7 @@ class Rollout:
 
     @property
     def never_started(self) -> bool:
-        """Tell whether it stopped before any device was started, so that nothing of it is left to carry on."""
+        """Tell whether it stopped before any device was started, so that there is nothing to resume."""
         begun = {record.step for record in self.devices.values()} - {"", Step.OUTCOME.value}
         held = {record.outcome for record in self.devices.values()} & {"new", "old"}
         return self.stopped and not begun and not held
@@ -149,27 +170,30 @@ class Rollout:
 
 
 def parse_rollout(path: Path, data: bytes, *, alive: bool = False) -> Rollout:
-    """Return the rollout that the bytes of a journal tell; never raises for what they hold."""
-    lines = data.split(b"\n")
-    tail = lines.pop()
-    entries, unread = [], 0
+    """Return the rollout that the bytes of a journal record; never raises for their content."""
+    # Whatever follows the last line end may be cut: journals are appended to line by line.
+    *lines, tail = data.split(b"\n")
+    entries = []
+    unread = 0
     for line in lines:
-        entry = _entry(line)
+        entry = _journal_line(line)
         if entry is not None:
             entries.append(entry)
         elif line.strip():
             unread += 1
-    last = _entry(tail)
-    # A line that lacks nothing but its end is whole: no beginning of a JSON object is one.
-    entries += [last] if last is not None else []
-    return _told(path, entries, alive=alive, torn=last is None and bool(tail.strip()), unread=unread)
+    last = _journal_line(tail)
+    if last is not None:
+        # It lacks nothing but its line end: no beginning of a JSON object is an object itself.
+        entries.append(last)
+    torn = last is None and bool(tail.strip())
+    return replace(_rollout(path, tuple(entries)), alive=alive, torn=torn, unread=unread)
 
 
-def _entry(line: bytes) -> Entry | None:
+def _journal_line(line: bytes) -> JournalLine | None:
     record = object_of(line)
     if not isinstance(record.get("step"), str):
         return None
-    return Entry(
+    return JournalLine(
         _text(record, "at"),
         _text(record, "step"),
         _text(record, "device"),
@@ -178,61 +202,84 @@ def _entry(line: bytes) -> Entry | None:
     )
 
 
-def _told(path: Path, entries: Iterable[Entry], *, alive: bool, torn: bool, unread: int) -> Rollout:
-    entries = tuple(entries)
-    openings = [entry for entry in entries if entry.step in (Step.STARTED, Step.RESUMED)]
-    opening = openings[0].details if openings else {}
-    named = NAME.match(path.stem)
-    closing = _closing(entries)
-    kind = _text(opening, "kind")
-    versions = [_number(one.details, "version") for one in openings]
-    return Rollout(
+def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
+    """Return the rollout of a journal's lines."""
+    rollout = Rollout(
         name=path.stem,
         path=path,
-        fabric=_text(opening, "fabric") or (named["fabric"] if named else ""),
+        fabric=_fabric_of(path.stem),
+        devices=_devices(entries),
+        paused=_paused(entries),
+        unknown=tuple(dict.fromkeys(entry.step for entry in entries if entry.step not in _STEPS)),
+        entries=entries,
+    )
+    if entries:
+        rollout = replace(rollout, begun_at=entries[0].at, last_at=entries[-1].at)
+    openings = [entry.details for entry in entries if entry.step in _OPENINGS]
+    if openings:
+        rollout = _opened(rollout, openings)
+    closing = _closing(entries)
+    if closing is None:
+        return rollout
+    result = _text(closing.details, "result")
+    stopped = closing.step == Step.STOPPED
+    return replace(
+        rollout,
+        result=result,
+        stopped_by=closing.text if stopped else "",
+        finished=not stopped and result != "stopped",
+        stopped=stopped or result == "stopped",
+    )
+
+
+def _fabric_of(name: str) -> str:
+    """Return the fabric in a rollout's name: a journal whose first line is unreadable still has one."""
+    match = NAME.match(name)
+    if match is None:
+        return ""
+    return match["fabric"]
+
+
+def _opened(rollout: Rollout, openings: Sequence[Mapping[str, Any]]) -> Rollout:
+    """Return ``rollout`` with the values of its opening lines, the first of which says what was planned."""
+    opening = openings[0]
+    versions = [_number(details, "version") for details in openings]
+    is_rollback = _text(opening, "kind") == RolloutKind.ROLLBACK
+    return replace(
+        rollout,
+        fabric=_text(opening, "fabric") or rollout.fabric,
         target=_text(opening, "target"),
         intent=_text(opening, "intent"),
         intent_sha256=_text(opening, "intent_sha256"),
         sources_sha256=_text(opening, "sources_sha256"),
         plan_digest=_text(opening, "plan_digest"),
-        kind=Kind.ROLLBACK if kind == Kind.ROLLBACK else Kind.DEPLOY,
+        kind=RolloutKind.ROLLBACK if is_rollback else RolloutKind.DEPLOY,
         of=_text(opening, "of"),
         remove_conflicting=opening.get("remove_conflicting") is True,
         base=_text(opening, "base"),
         phase=_number(opening, "phase"),
         signed=parse_signed(opening.get("signed")),
-        by=_text(openings[-1].details, "by") if openings else "",
-        begun_at=entries[0].at if entries else "",
-        last_at=entries[-1].at if entries else "",
+        # Another process may have resumed it.
+        by=_text(openings[-1], "by"),
         waves=tuple(_texts(wave) for wave in _list(opening.get("waves"))),
-        devices=_devices(entries),
-        result=_text(closing.details, "result") if closing else "",
-        stopped_by=closing.text if closing and closing.step == Step.STOPPED else "",
-        finished=closing is not None and closing.step == Step.ENDED and _text(closing.details, "result") != "stopped",
-        stopped=closing is not None and (closing.step == Step.STOPPED or closing.details.get("result") == "stopped"),
-        paused=_paused(entries),
-        alive=alive,
-        torn=torn,
-        unread=unread,
-        unknown=tuple(dict.fromkeys(entry.step for entry in entries if entry.step not in _STEPS)),
-        version=next((v for v in versions if v != FORMAT_VERSION), FORMAT_VERSION),
-        entries=entries,
+        # One line of another version is enough: this railweave must not act upon the journal.
+        version=next((version for version in versions if version != FORMAT_VERSION), FORMAT_VERSION),
     )
 
 
-def _closing(entries: tuple[Entry, ...]) -> Entry | None:
-    """Return the line that ended the rollout; none where it was carried on afterwards or never ended."""
-    found: Entry | None = None
+def _closing(entries: tuple[JournalLine, ...]) -> JournalLine | None:
+    """Return the line that ended the rollout; None if it was resumed afterwards or never ended."""
+    closing: JournalLine | None = None
     for entry in entries:
-        if entry.step in (Step.STOPPED, Step.ENDED):
-            # A rollout that stops may say both; the reason stands in the first.
-            found = found if found is not None and found.step == Step.STOPPED else entry
-        elif entry.step in (Step.STARTED, Step.RESUMED):
-            found = None
-    return found
+        if entry.step in _OPENINGS:
+            closing = None
+        # A stopped rollout logs both steps; the first has the reason.
+        elif entry.step in (Step.STOPPED, Step.ENDED) and (closing is None or closing.step != Step.STOPPED):
+            closing = entry
+    return closing
 
 
-def _paused(entries: Iterable[Entry]) -> bool:
+def _paused(entries: Iterable[JournalLine]) -> bool:
     paused = False
     for entry in entries:
         if entry.step == Step.PAUSED:
@@ -242,21 +289,19 @@ def _paused(entries: Iterable[Entry]) -> bool:
     return paused
 
 
-def _devices(entries: Iterable[Entry]) -> dict[str, DeviceRecord]:
+def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
+    # Fields of each device's record so far; a device without a line has the defaults.
     drafts: dict[str, dict[str, Any]] = {}
     for entry in entries:
-        if entry.step in (Step.STARTED, Step.RESUMED):
+        if entry.step in _OPENINGS:
             _open(drafts, entry.details)
         elif entry.step == Step.CONFIRMING:
-            for name, told in _mapping(entry.details.get("devices")).items():
+            # One line for a wave: its devices are confirmed together.
+            for name, details in _mapping(entry.details.get("devices")).items():
                 if name in drafts:
-                    _advance(drafts[name], replace(entry, device=name, details=_mapping(told)))
+                    _advance(drafts[name], replace(entry, device=name, details=_mapping(details)))
         elif entry.step in (Step.SOAKING, Step.SOAKED):
-            # A fault of the soak rolls the wave back, and a journal that fails meanwhile does not tell it.
-            told = {Step.SOAKING: ("new", ""), Step.SOAKED: ("", "new")}[Step(entry.step)]
-            for name in _texts(entry.details.get("devices")):
-                if name in drafts and drafts[name].get("outcome") == told[0]:
-                    drafts[name]["outcome"] = told[1]
+            _soak(drafts, entry)
         elif entry.device in drafts:
             _advance(drafts[entry.device], entry)
     ordered = sorted(drafts.items(), key=lambda item: item[1]["wave"])
@@ -264,9 +309,9 @@ def _devices(entries: Iterable[Entry]) -> dict[str, DeviceRecord]:
 
 
 def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None:
-    """Take the devices of an opening; what an earlier one says of a device holds: it is of the whole rollout."""
-    for name, told in _mapping(details.get("devices")).items():
-        part = _mapping(told)
+    """Add the devices of an opening line; an earlier opening has precedence, since it planned the whole rollout."""
+    for name, document in _mapping(details.get("devices")).items():
+        part = _mapping(document)
         drafts.setdefault(
             name,
             {
@@ -278,58 +323,86 @@ def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None
         )
 
 
+def _soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
+    """Take the outcome of devices back while they soak, and restore it afterwards."""
+    # A fault during the soak rolls the wave back, and a journal that fails meanwhile does not record that.
+    outcome, next_outcome = ("new", "") if entry.step == Step.SOAKING else ("", "new")
+    for name in _texts(entry.details.get("devices")):
+        if name in drafts and drafts[name].get("outcome") == outcome:
+            drafts[name]["outcome"] = next_outcome
+
+
 _WORKING = frozenset(
     step.value
     for step in (Step.DRAINING, Step.APPLYING, Step.APPLIED, Step.ROLLING_BACK, Step.CONFIRMING, Step.CONFIRMED)
 )
 
 
-def _advance(draft: dict[str, Any], entry: Entry) -> None:
-    step, details = entry.step, entry.details
-    if step in _WORKING or not draft.get("outcome"):
-        # Once a device has ended, only the verification of the whole fabric reports on it.
-        draft["step"] = step
-    if step in _WORKING:
-        draft["outcome"] = draft["error"] = ""
-    commit = _text(details, "commit_id")
+def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
+    """Add what one more line records of a device."""
+    _note_outcome(draft, entry)
+    commit = _text(entry.details, "commit_id")
     if commit and commit not in draft.get("commit_ids", ()):
         draft["commit_ids"] = (*draft.get("commit_ids", ()), commit)
-    if step == Step.DRAINING:
-        draft["drained"] = True
-    elif step in (Step.UNDRAINED, Step.ROLLED_BACK):
-        draft["drained"] = False
-    if step == Step.APPLYING:
-        draft["held"] = _held(details.get("held"))
-    if step == Step.CONFIRMED:
-        draft["commit_id"] = commit or draft.get("commit_id", "")
-    if step in (Step.CONFIRMING, Step.CONFIRMED):
-        draft["after_sha256"] = _text(details, "after_sha256")
-    elif step == Step.OUTCOME:
-        draft["outcome"] = _text(details, "outcome")
-        draft["error"] = _text(details, "error") or entry.text
+    match entry.step:
+        case Step.DRAINING:
+            draft["drained"] = True
+        case Step.UNDRAINED | Step.ROLLED_BACK:
+            draft["drained"] = False
+        case Step.APPLYING:
+            draft["held"] = _held(entry.details.get("held"))
+        case Step.CONFIRMING:
+            draft["after_sha256"] = _text(entry.details, "after_sha256")
+        case Step.CONFIRMED:
+            draft["after_sha256"] = _text(entry.details, "after_sha256")
+            if commit:
+                draft["commit_id"] = commit
 
 
-def _held(told: Any) -> frozenset[tuple[str, str]]:
-    pairs = (_texts(pair) for pair in _list(told))
+def _note_outcome(draft: dict[str, Any], entry: JournalLine) -> None:
+    """Add the last step and the outcome after one more line."""
+    if entry.step in _WORKING:
+        draft["step"] = entry.step
+        draft["outcome"] = ""
+        draft["error"] = ""
+    elif not draft.get("outcome"):
+        # Once a device has an outcome, only the verification of the whole fabric reports on it.
+        draft["step"] = entry.step
+    if entry.step == Step.OUTCOME:
+        draft["outcome"] = _text(entry.details, "outcome")
+        draft["error"] = _text(entry.details, "error") or entry.text
+
+
+def _held(value: Any) -> frozenset[tuple[str, str]]:
+    pairs = (_texts(pair) for pair in _list(value))
     return frozenset((pair[0], pair[1]) for pair in pairs if len(pair) == 2)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _number(record: Mapping[str, Any], name: str) -> int:
     value = record.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    # True is an integer to Python.
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return 0
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ missing, though all sessions are up.
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from railweave.plan.expectation import Expectation
+from railweave.plan.expectation import Expectation, ExpectedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import EVERYONE, Observation
+from railweave.plan.verification import EVERYONE, BgpSession, Observation
 from railweave.wording import counted
 
 WAIT_S = 30.0
@@ -21,11 +21,12 @@ an operator isolated by TSA announces its loopback alone for as long as that las
 
 @dataclass(frozen=True, slots=True)
 class SessionRoutes:
-    """How many IPv4 prefixes the session of ``device`` with ``neighbor`` over ``peer`` carries one way, and must."""
+    """How many IPv4 prefixes a BGP session carries in one direction, and how many it must."""
 
     device: str
     neighbor: str
     peer: str
+    # From ``device`` to ``neighbor``; else those that ``device`` accepted.
     announced: bool
     least: int
     actual: int
@@ -44,11 +45,15 @@ class SessionRoutes:
 
     def __str__(self) -> str:
         """Return in a sentence what is missing, and what to look at."""
-        way = "announces {} to" if self.announced else "accepts {} from"
-        counts = way.format(counted(self.actual, "prefix"))
-        source = self.device if self.announced else self.neighbor
+        count = counted(self.actual, "prefix")
+        if self.announced:
+            source = self.device
+            carries = f"announces {count} to"
+        else:
+            source = self.neighbor
+            carries = f"accepts {count} from"
         return (
-            f"{self.device} {counts} {self.neighbor}, expected at least {self.least}: routes of {source} are not"
+            f"{self.device} {carries} {self.neighbor}, expected at least {self.least}: routes of {source} are not"
             " installed (`vtysh -c 'show bgp ipv4 unicast PREFIX json'` says fibPending), or TSA isolates it; if it"
             " does not, restart bgp there (`systemctl restart bgp`)"
         )
@@ -59,47 +64,56 @@ def session_routes(
 ) -> tuple[SessionRoutes, ...]:
     """Return for each established session to a ``settled`` switch what it carries either way, and must at least.
 
-    At least what the far end announces as its own is accepted. At least its own prefixes and those that it accepted
-    of other switches are announced: to a switch above those from below, to one below those from above as well. Both
-    are lower bounds: what several neighbors bring, which may be the same, counts once. What a session does not count
-    (-1) is left out.
+    A session must accept at least what the far end announces as its own. It must announce at least its own prefixes and
+    those that it accepted from other switches: to a switch above those from below, to one below those from above as
+    well. Both are lower bounds: what several neighbors bring, which may be the same, counts once.
     """
-    up = [
-        (one, seen.bgp[one.peer])
-        for one in expectation.sessions
-        if one.device in settled and one.peer in seen.bgp and seen.bgp[one.peer].established
+    established = [
+        (session, seen.bgp[session.peer])
+        for session in expectation.sessions
+        if session.device in settled and session.peer in seen.bgp and seen.bgp[session.peer].established
     ]
-    below: dict[str, int] = {}
-    above = 0
-    for session, state in up:
+    below, above = _accepted(established)
+    from_below = sum(below.values())
+    routes: list[SessionRoutes] = []
+    for session, state in established:
+        passed_on = from_below
         if session.below:
-            below[session.origin] = max(below.get(session.origin, 0), state.ipv4_accepted)
-        else:
-            # Switches above bring much the same routes.
-            above = max(above, state.ipv4_accepted)
-    total = sum(below.values())
-    found: list[SessionRoutes] = []
-    for session, state in up:
-        passed_on = total - below[session.origin] + above if session.below else total
+            # The neighbor has the prefixes of its own origin itself, so the lower bound leaves them out.
+            passed_on = from_below - below[session.origin] + above
         for announced, least, actual in (
             (False, session.own_prefixes, state.ipv4_accepted),
             (True, expectation.own_prefixes + passed_on, state.ipv4_announced),
         ):
+            # -1: the switch does not count them.
             if actual >= 0:
-                found.append(SessionRoutes(expectation.device, session.device, session.peer, announced, least, actual))
-    return tuple(found)
+                routes.append(SessionRoutes(expectation.device, session.device, session.peer, announced, least, actual))
+    return tuple(routes)
 
 
-def missing_routes(found: Iterable[SessionRoutes]) -> tuple[str, ...]:
-    """Return a sentence for every switch that withholds routes, by the first session that lacks them, and for one that
-    does not accept what another announces."""
-    lacking = [one for one in found if not one.ok]
-    said: dict[str, SessionRoutes] = {}
-    for one in lacking:
-        if one.announced:
-            said.setdefault(one.device, one)
-    withheld = set(said)
-    for one in lacking:
-        if not one.announced and one.neighbor not in withheld:
-            said.setdefault(one.device, one)
-    return tuple(str(one) for one in said.values())
+def _accepted(established: Iterable[tuple[ExpectedSession, BgpSession]]) -> tuple[dict[str, int], int]:
+    """Return the prefixes accepted from below by origin, and those from above."""
+    below: dict[str, int] = {}
+    above = 0
+    for session, state in established:
+        if session.below:
+            below[session.origin] = max(below.get(session.origin, 0), state.ipv4_accepted)
+        else:
+            # Switches above bring much the same routes, so they do not add up.
+            above = max(above, state.ipv4_accepted)
+    return below, above
+
+
+def missing_routes(routes: Iterable[SessionRoutes]) -> tuple[str, ...]:
+    """Return a sentence for each switch that withholds routes, and for each that does not accept announced ones."""
+    lacking = [session for session in routes if not session.ok]
+    first: dict[str, SessionRoutes] = {}
+    for session in lacking:
+        if session.announced:
+            first.setdefault(session.device, session)
+    # The neighbors of a switch that announces too little lack routes because of it: the switch itself is reported.
+    withholding = set(first)
+    for session in lacking:
+        if not session.announced and session.neighbor not in withholding:
+            first.setdefault(session.device, session)
+    return tuple(map(str, first.values()))

@@ -17,7 +17,7 @@ Digests = Mapping[str, Sequence[str]]
 """Digests of the ASIC's objects by SAI's name of their type, and of what the watchdog watches as ``PFC_WD``."""
 
 
-class Verdict(StrEnum):
+class TrialVerdict(StrEnum):
     """What a trial proved of its claim; ``UNKNOWN`` where the switch does not show it."""
 
     CONFIRMED = "confirmed"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PortState:
+class LinkState:
     """Whether a port has a link, and how often that changed; None where SONiC does not count it."""
 
     is_up: bool
@@ -44,7 +44,7 @@ class Probe:
 
     at_s: float
     asic: Digests | None = None
-    ports: Mapping[str, PortState] = field(default_factory=dict)
+    ports: Mapping[str, LinkState] = field(default_factory=dict)
     processes: Mapping[str, str] = field(default_factory=dict)
     unapplied: frozenset[str] | None = None
     config_digest: str = ""
@@ -55,7 +55,7 @@ class TrialResult:
     """What a trial proved: its verdict with every reason, and how long the change and its revert took, in seconds."""
 
     name: str
-    verdict: Verdict
+    verdict: TrialVerdict
     reasons: tuple[str, ...] = ()
     method: str = ""
     disruption: str = ""
@@ -71,26 +71,29 @@ def untried(trials: Sequence[Trial]) -> Iterator[TrialResult]:
         reason = "no row of the switch has what it is about, or SONiC would not give the row back as it was"
         if rule.disruption is Disruption.RELOAD:
             reason = "its changes reload the switch"
-        place = f"{', '.join(rule.tables)} {', '.join(filter(None, rule.fields))}".strip()
+        fields = ", ".join(filter(None, rule.fields))
+        place = f"{', '.join(rule.tables)} {fields}".strip()
         yield TrialResult(
-            place, Verdict.NOT_TRIED, (reason,), rule.method.value, rule.disruption.value, place, rule.source
+            place, TrialVerdict.NOT_TRIED, (reason,), rule.method.value, rule.disruption.value, place, rule.source
         )
 
 
-def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[Verdict, tuple[str, ...]]:
+def judge(trial: Trial, before: Probe, under: Probe, after: Probe) -> tuple[TrialVerdict, tuple[str, ...]]:
     """Return what three probes prove of a trial: before it, while it was applied, and after its revert."""
     contradicted = [*_disturbed(trial, before, under), *_not_back(before, after)]
     unknown: list[str] = []
-    effect = _effect(trial, before, under)
-    if effect is False:
-        contradicted.append(f"the switch shows the same {' and '.join(trial.objects)} as before")
-    elif effect is None:
+    took_effect = _effect(trial, before, under)
+    if took_effect is None:
         unknown.append("the switch does not show whether its daemons took the change")
+    elif not took_effect:
+        contradicted.append(f"the switch shows the same {' and '.join(trial.objects)} as before")
     if trial.disruption is Disruption.FLAP and not _flapped(before, under):
         unknown.append("no link changed its state: the trial's port has no link, or the change does not need one")
     if contradicted:
-        return Verdict.CONTRADICTED, (*contradicted, *unknown)
-    return (Verdict.UNKNOWN, tuple(unknown)) if unknown else (Verdict.CONFIRMED, ())
+        return TrialVerdict.CONTRADICTED, (*contradicted, *unknown)
+    if unknown:
+        return TrialVerdict.UNKNOWN, tuple(unknown)
+    return TrialVerdict.CONFIRMED, ()
 
 
 def _disturbed(trial: Trial, before: Probe, under: Probe) -> Iterator[str]:
@@ -110,27 +113,32 @@ def _flapped(before: Probe, under: Probe) -> list[str]:
 
 
 def _effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
-    """Tell whether the switch took the change: by the ASIC's objects, else by what its daemons hold."""
+    """Tell whether the switch took the change: by the ASIC's objects, else by the values that its daemons hold."""
     if not trial.objects:
         return True
-    held = [name for name in trial.objects if before.asic and before.asic.get(name)]
-    if held and before.asic is not None and under.asic is not None:
-        return any(Counter(before.asic[name]) != Counter(under.asic.get(name, ())) for name in held)
+    if before.asic is not None and under.asic is not None:
+        # Simulated and some virtual switches have no objects of a type at all: their absence proves nothing.
+        held = [name for name in trial.objects if before.asic.get(name)]
+        if held:
+            return any(_differ(before.asic, under.asic, name) for name in held)
     changed = {(change.table, change.field) for change in trial.delta}
     if under.unapplied is None or not changed <= SHOWN_BY_DAEMONS:
         return None
     return under.unapplied.isdisjoint(table for table, _ in changed)
 
 
+def _differ(first: Digests, second: Digests, name: str) -> bool:
+    """Tell whether two readings have other objects of a type; syncd gives them no order."""
+    return Counter(first.get(name, ())) != Counter(second.get(name, ()))
+
+
 def _not_back(before: Probe, after: Probe) -> Iterator[str]:
-    """Yield what is otherwise after the revert than it was before the change."""
+    """Yield what differs after the revert from before the change."""
     if before.config_digest != after.config_digest:
         yield "CONFIG_DB or FRR did not go back to what they were"
     if before.asic is not None and after.asic is not None:
-        kinds = before.asic.keys() | after.asic.keys()
-        changed = [
-            name for name in sorted(kinds) if Counter(before.asic.get(name, ())) != Counter(after.asic.get(name, ()))
-        ]
+        names = sorted(before.asic.keys() | after.asic.keys())
+        changed = [name for name in names if _differ(before.asic, after.asic, name)]
         if changed:
             yield f"the ASIC or its counters did not go back: {', '.join(changed)} differ"
 
@@ -161,23 +169,22 @@ def uses(reading: Mapping[str, bool], neighbors: Mapping[str, str], sessions: Se
 
 @dataclass(frozen=True, slots=True)
 class SelftestReport:
-    """What a self-test found: the switch without its name, each trial, and whether the switch is as it was before.
-
-    ``counters`` are what COUNTERS_DB counts, by ports, queues and groups; ``uses`` says why an unspared switch was
-    refused; ``error`` is what ended the test early.
-    """
+    """The result of a self-test: the switch without its name, each trial, and whether the switch is as before."""
 
     port: str = ""
     image: Mapping[str, str] = field(default_factory=dict)
     platform: Mapping[str, str] = field(default_factory=dict)
+    # The counters in COUNTERS_DB, by ports, queues and priority groups.
     counters: Mapping[str, object] = field(default_factory=dict)
     results: tuple[TrialResult, ...] = ()
     is_back: bool = True
+    # Why a switch that is in use was refused.
     uses: tuple[str, ...] = ()
+    # Why the test ended early.
     error: str = ""
 
     @property
     def ok(self) -> bool:
         """Tell whether nothing contradicts a claim, and the switch is as it was before."""
         verdicts = {result.verdict for result in self.results}
-        return self.is_back and not (self.error or self.uses) and Verdict.CONTRADICTED not in verdicts
+        return self.is_back and not (self.error or self.uses) and TrialVerdict.CONTRADICTED not in verdicts

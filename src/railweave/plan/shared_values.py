@@ -25,14 +25,15 @@ from railweave.plan.class_change import Classes, accept_both, gives_up, lossless
 
 
 class SharedValue(NamedTuple):
-    """A shared value. ``changes`` tells whether members with the policies before and after lose packets of each other;
-    ``serving_both`` returns the second policies with a value that serves both. The words are for titles.
-    """
+    """A value that both ends of a path share."""
 
     name: str
+    # Words for titles: both values, and one of them.
     both: str
-    one: str
+    single: str
+    # Whether members with the policies before and after lose packets of each other.
     changes: Callable[[Policies, Policies], bool]
+    # Returns the last policies with a value that serves the first and the second.
     serving_both: Callable[[Policies, Policies, Policies], Policies]
 
 
@@ -43,14 +44,15 @@ def _marking_changes(base: Policies, head: Policies) -> bool:
 def _takes_rdma_of(accepting: Classes, sending: Classes) -> bool:
     """Tell whether members with the classes ``accepting`` treat RDMA and notifications as those of ``sending`` do."""
     sent = marking(sending)
-    return sent is None or (
-        (sent.priority not in sent.lossless or lossless_dscp(accepting).get(sent.dscp) == sent.priority)
-        and (sent.cnp_dscp is None or sent.cnp_dscp in notifying(accepting))
-    )
+    if sent is None:
+        return True
+    if sent.priority in sent.lossless and lossless_dscp(accepting).get(sent.dscp) != sent.priority:
+        return False
+    return sent.cnp_dscp is None or sent.cnp_dscp in notifying(accepting)
 
 
-def _both_markings(base: Policies, head: Policies, found: Policies) -> Policies:
-    return found._replace(classes=accept_both(base.classes, head.classes) or head.classes)
+def _both_markings(base: Policies, head: Policies, policies: Policies) -> Policies:
+    return policies._replace(classes=accept_both(base.classes, head.classes) or head.classes)
 
 
 def _mtu_changes(base: Policies, head: Policies) -> bool:
@@ -58,8 +60,8 @@ def _mtu_changes(base: Policies, head: Policies) -> bool:
     return base.mtu.hosts_bytes != head.mtu.hosts_bytes
 
 
-def _both_sizes(base: Policies, head: Policies, found: Policies) -> Policies:
-    return found._replace(mtu=Mtu(*map(max, base.mtu, head.mtu)))
+def _both_sizes(base: Policies, head: Policies, policies: Policies) -> Policies:
+    return policies._replace(mtu=Mtu(*map(max, base.mtu, head.mtu)))
 
 
 SHARED_VALUES = (
@@ -77,7 +79,8 @@ class NodeValues(NamedTuple):
     @property
     def shared(self) -> tuple[object, ...]:
         """Return all that decides about shared values on a node."""
-        accepts, sends = self.accepts.policies, self.sends.policies
+        accepts = self.accepts.policies
+        sends = self.sends.policies
         return frozenset(accepts.classes), accepts.mtu.hosts_bytes, frozenset(sends.classes), sends.mtu.hosts_bytes
 
 
@@ -101,31 +104,36 @@ def shared_change(base: Fabric, head: Fabric) -> SharedChange | None:
 
     Raises RefusedError where no member can accept both.
     """
-    changing = tuple(one for one in SHARED_VALUES if one.changes(base.policies, head.policies))
+    changing = tuple(value for value in SHARED_VALUES if value.changes(base.policies, head.policies))
     if not changing:
         return None
     policies = head.policies
-    for one in changing:
-        policies = one.serving_both(base.policies, head.policies, policies)
+    for value in changing:
+        policies = value.serving_both(base.policies, head.policies, policies)
     both = replace(head, policies=policies)
+    # A larger MTU, for instance, serves both as it is: then the switches have no phase of their own at the end.
+    switches = head if of_switches(both) == of_switches(head) else both
     was = replace(head, policies=head.policies._replace(classes=base.policies.classes, mtu=base.policies.mtu))
     return SharedChange(
         changing,
-        head if of_switches(both) == of_switches(head) else both,
-        NodeValues(was, was),
-        NodeValues(both, was),
-        NodeValues(both, head),
-        NodeValues(head, head),
+        switches,
+        before=NodeValues(was, was),
+        accepting=NodeValues(both, was),
+        sending=NodeValues(both, head),
+        after=NodeValues(head, head),
     )
 
 
 def of_switches(fabric: Fabric) -> tuple[object, ...]:
-    """Return what the configuration of the switches is made from: all but the sizes that nobody configures."""
-    classes = tuple(sorted(fabric.policies.classes, key=lambda one: one.name))
+    """Return what the configuration of the switches is made from."""
+    # Switches have the fabric's MTU alone, and their rows do not depend on the order of classes.
+    classes = tuple(sorted(fabric.policies.classes, key=lambda traffic_class: traffic_class.name))
     policies = fabric.policies._replace(mtu=fabric.policies.mtu._replace(hosts_bytes=0), classes=classes)
     return policies, fabric.switches, fabric.links, fabric.host_blocks
 
 
 def words(values: Sequence[SharedValue], how: str) -> str:
     """Return the changing values in words: ``both markings and both packet sizes``, or ``the new marking``."""
-    return " and ".join(one.both if how == "both" else f"the {how} {one.one}" for one in values)
+    if how == "both":
+        return " and ".join(value.both for value in values)
+    return " and ".join(f"the {how} {value.single}" for value in values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _MOST_BYTES = 256 * 1024 * 1024
+"""Of an unpacked text: a few kilobytes of zlib can unpack to gigabytes, and the journal may be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)

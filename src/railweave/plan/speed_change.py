@@ -32,7 +32,7 @@ def speed_steps(base: Fabric, head: Fabric) -> tuple[SpeedStep, ...]:
     if not faster or not _same_ports(base, head, faster):
         return ()
     speeds = {spine: link.speed_gbps for (spine, _), link in faster.items()}
-    spines = [one.name for one in base.switches if one.name in speeds]
+    spines = [switch.name for switch in base.switches if switch.name in speeds]
     return tuple(
         SpeedStep(spine, speeds[spine], _mixed(base, head, faster, frozenset(spines[: place + 1])))
         for place, spine in enumerate(spines)
@@ -45,12 +45,13 @@ _Key = tuple[str, int]
 
 def _followed(base: Fabric, head: Fabric) -> dict[_Key, Link]:
     """Return head's form of the links that change their speed and nothing else, by their upper end."""
-    now = {_ends(link): link for link in head.fabric_links}
-    return {
-        (link.upper, link.upper_port): now[_ends(link)]
-        for link in base.links
-        if _ends(link) in now and now[_ends(link)].speed_gbps != link.speed_gbps
-    }
+    links_after = {_ends(link): link for link in head.fabric_links}
+    followed = {}
+    for link in base.links:
+        after = links_after.get(_ends(link))
+        if after is not None and after.speed_gbps != link.speed_gbps:
+            followed[link.upper, link.upper_port] = after
+    return followed
 
 
 def _ends(link: Link) -> tuple[str, int, str, int]:
@@ -58,9 +59,11 @@ def _ends(link: Link) -> tuple[str, int, str, int]:
 
 
 def _same_ports(base: Fabric, head: Fabric, faster: dict[_Key, Link]) -> bool:
+    """Tell whether the switches of these links keep their hardware and port layout."""
     names = {name for link in faster.values() for name in (link.lower, link.upper)}
-    pairs = {id(base.switch_of[one].panel): (base.switch_of[one].panel, head.switch_of[one].panel) for one in names}
-    return all(_alike(before, after) for before, after in pairs.values())
+    # Thousands of switches share a few panels, so each panel is compared once.
+    panels = {id(base.switch_of[name].panel): name for name in names}
+    return all(_alike(base.switch_of[name].panel, head.switch_of[name].panel) for name in panels.values())
 
 
 def _alike(before: Panel, after: Panel) -> bool:
@@ -75,23 +78,32 @@ def _fixed(port: SwitchPort) -> tuple[str, str, str, int]:
 
 def _mixed(base: Fabric, head: Fabric, faster: dict[_Key, Link], spines: Collection[str]) -> Fabric:
     """Return ``base`` with the links of these spines and super-spines, at both ends, as in ``head``."""
-    links = tuple(
-        faster.get((link.upper, link.upper_port), link) if link.upper in spines else link for link in base.links
-    )
-    done: dict[str, set[int]] = {name: {*range(len(head.switch_of[name].panel.ports))} for name in spines}
+    links = []
+    for link in base.links:
+        changed = faster.get((link.upper, link.upper_port))
+        links.append(changed if changed is not None and link.upper in spines else link)
+    ports = _changed_ports(head, faster, spines)
+    panels = _Panels()
+    switches = []
+    for switch in base.switches:
+        if switch.name in ports:
+            panel = panels.mixed(switch, head.switch_of[switch.name], frozenset(ports[switch.name]))
+            switches.append(switch._replace(panel=panel))
+        else:
+            switches.append(switch)
+    return replace(base, switches=tuple(switches), links=tuple(links))
+
+
+def _changed_ports(head: Fabric, faster: dict[_Key, Link], spines: Collection[str]) -> dict[str, set[int]]:
+    """Return the ports that are as in ``head`` once these spines and super-spines have changed, by switch."""
+    ports = {name: {*range(len(head.switch_of[name].panel.ports))} for name in spines}
     for link in faster.values():
         if link.upper in spines:
-            done.setdefault(link.lower, set()).add(link.lower_port)
+            ports.setdefault(link.lower, set()).add(link.lower_port)
         elif link.lower in spines:
-            done[link.lower].discard(link.lower_port)
-    panels = _Panels()
-    switches = tuple(
-        one._replace(panel=panels.mixed(one, head.switch_of[one.name], frozenset(done[one.name])))
-        if one.name in done
-        else one
-        for one in base.switches
-    )
-    return replace(base, switches=switches, links=links)
+            # The uplink of a spine waits for its super-spine.
+            ports[link.lower].discard(link.lower_port)
+    return ports
 
 
 class _Panels:
@@ -106,9 +118,8 @@ class _Panels:
             return after.panel
         key = (id(before.panel), id(after.panel), ports)
         if key not in self._made:
-            self._made[key] = before.panel._replace(
-                ports=tuple(
-                    after.panel.ports[port.index] if port.index in ports else port for port in before.panel.ports
-                ),
-            )
+            mixed = list(before.panel.ports)
+            for index in ports:
+                mixed[index] = after.panel.ports[index]
+            self._made[key] = before.panel._replace(ports=tuple(mixed))
         return self._made[key]

@@ -1,10 +1,10 @@
-"""Switches that do not answer yet, planned without being read: growth is reviewed before they are racked.
+"""Switches that do not answer yet, planned without being read, so that growth is reviewed before they are racked.
 
-Only what no running neighbor knows is taken for factory-fresh. Switches that do not answer and are cabled to each other
-are judged together: one of them that a neighbor knows may run, and so may those beside it.
+A switch is assumed factory-fresh only if no running neighbor has a row for it. Switches that do not answer and are
+cabled to each other are judged together: if a neighbor knows one of them, it may run, and so may the others.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from railweave.fabric.model import Fabric
@@ -21,29 +21,29 @@ def assumed_fresh(
 ) -> dict[str, Reading]:
     """Return the readings of switches that were not read and that no neighbor has a link to yet: as factory-fresh.
 
-    Such a reading keeps its error beside the difference. A switch of which no neighbor was read may run anything, and
-    stays unread.
+    Such a reading keeps its error beside the difference. If no neighbor of a switch was read, the switch may run
+    anything and stays unread.
     """
-    found: dict[str, Reading] = {}
+    fresh: dict[str, Reading] = {}
     for group in _silent_groups(fabric, readings):
-        around = {far for name in group for far in _neighbors(fabric, name)} - group
-        if around and not any(
-            _knows(readings[far], name) for far in around for name in group & _neighbors(fabric, far)
-        ):
-            for name in group:
-                fresh = diff(name, RunningConfig({}, ""), intended(name))
-                found[name] = replace(readings[name], difference=fresh)
-    return found
+        around = set().union(*(_neighbors(fabric, name) for name in group)) - group
+        if not around or any(_knows_any(readings[far], group & _neighbors(fabric, far)) for far in around):
+            continue
+        for name in group:
+            difference = diff(name, RunningConfig({}, ""), intended(name))
+            fresh[name] = replace(readings[name], difference=difference)
+    return fresh
 
 
 def _silent_groups(fabric: Fabric, readings: Mapping[str, Reading]) -> Iterator[frozenset[str]]:
     """Yield the switches that were not read, those that are cabled to each other together."""
     left = {name for name, reading in readings.items() if reading.difference is None}
     while left:
-        group, edge = set[str](), {min(left)}
+        group: set[str] = set()
+        edge = {min(left)}
         while edge:
             group |= edge
-            edge = {far for name in edge for far in _neighbors(fabric, name)} & left - group
+            edge = set().union(*(_neighbors(fabric, name) for name in edge)) & left - group
         left -= group
         yield frozenset(group)
 
@@ -52,7 +52,12 @@ def _neighbors(fabric: Fabric, name: str) -> frozenset[str]:
     return frozenset(link.far(name) for link in fabric.fabric_links_of(name))
 
 
-def _knows(reading: Reading, name: str) -> bool:
-    """Tell whether a switch that was read runs a row of neighbor ``name``: then its plan adds none."""
-    added = reading.difference.delta.about(SubjectKind.NEIGHBOR) if reading.difference is not None else ()
-    return not any(one.op is Op.ADD and one.subject.name == name for one in added)
+def _knows_any(reading: Reading, names: Collection[str]) -> bool:
+    """Tell whether a switch runs a row of one of these neighbors; one that was not read may."""
+    if reading.difference is None:
+        return True
+    added = {
+        change.subject.name for change in reading.difference.delta.about(SubjectKind.NEIGHBOR) if change.op is Op.ADD
+    }
+    # Its plan adds a row only for a neighbor that it does not know.
+    return not added.issuperset(names)

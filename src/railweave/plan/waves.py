@@ -19,7 +19,7 @@ from itertools import groupby
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.plan.away import NOTHING_AWAY, Away
-from railweave.plan.policy import DEFAULT_POLICY, Limits, PolicyViolation, RolloutPolicy
+from railweave.plan.policy import DEFAULT_POLICY, PolicyLimits, PolicyViolation, RolloutPolicy
 from railweave.plan.witness import Witness, witnesses
 from railweave.wording import natural_key
 
@@ -46,7 +46,7 @@ class WaveGate:
         down: Collection[Link] = (),
     ) -> None:
         self.fabric = fabric
-        self._limits = Limits(fabric, policy, unprovisioned)
+        self._limits = PolicyLimits(fabric, policy, unprovisioned)
         self.disruptive = frozenset(disruptive) - frozenset(unprovisioned)
         self._out = tuple(sorted(out_of_service, key=natural_key))
         self._down = tuple(down)
@@ -56,14 +56,12 @@ class WaveGate:
         return tuple(name for name in wave if name in self.disruptive)
 
     def neighborhood(self, wave: Iterable[str]) -> tuple[str, ...]:
-        """Return the switches beside those of ``wave`` whose traffic counts with theirs: all others of their planes.
-
-        None for a wave of leaves: the paths of the others do not lead over them.
-        """
+        """Return the switches beside those of ``wave`` whose traffic counts with theirs: all others of their planes."""
         moving = [self.fabric.switch_of[name] for name in self.takes_away(wave)]
+        # A leaf is on no path between others, so leaves alone have no neighborhood.
         planes = {switch.plane for switch in moving if not switch.tier.attaches_nodes}
-        names = {switch.name for switch in moving}
-        return tuple(one.name for one in self.fabric.switches if one.plane in planes and one.name not in names)
+        beside = (switch for switch in self.fabric.switches if switch.plane in planes and switch not in moving)
+        return tuple(switch.name for switch in beside)
 
     def witnesses(
         self, wave: Collection[str], failed: Collection[str], unread: Collection[str], turn: int
@@ -76,10 +74,13 @@ class WaveGate:
         out = {*self._out, *failed, *wave}
         if not self._limits.bears_lost_links(out, self._down):
             return ()
-        able = [one for one in self.fabric.switches if one.name not in out and self._limits.runs(one.name)]
+        in_service = [
+            switch for switch in self.fabric.switches if switch.name not in out and self._limits.runs(switch.name)
+        ]
         planes = {self.fabric.switch_of[name].plane for name in wave}
-        above = [one.name for one in able if one.plane in planes and not one.tier.attaches_nodes]
-        answering = {one.name for one in able} - set(unread)
+        spines = (switch for switch in in_service if not switch.tier.attaches_nodes)
+        above = [spine.name for spine in spines if spine.plane in planes]
+        answering = {switch.name for switch in in_service} - set(unread)
         return witnesses(self.fabric, above, answering, down=self._down, turn=turn)
 
     def violation(
@@ -87,26 +88,28 @@ class WaveGate:
     ) -> PolicyViolation | None:
         """Return the rule that ``wave`` breaks beside what is out of service, ``failed`` or ``away``; else None.
 
-        A wave without a disruptive device breaks none. What is out of service counts where it shares paths, or nodes,
-        with the wave: planes are fabrics of their own, and only the rollout itself keeps to one after the other.
+        A wave without a disruptive device breaks none. What is out of service counts if it shares paths, or nodes, with
+        the wave: planes are fabrics of their own, and only the rollout itself keeps to one after the other.
         """
         moving = self.takes_away(wave)
         if not moving:
             return None
-        away_now = (name for name in sorted(away.out - set(moving), key=natural_key) if self._counts(name, moving))
-        beside = tuple(dict.fromkeys((*(name for name in self._out if self._counts(name, moving)), *away_now)))
+        candidates = (*self._out, *sorted(away.out - set(moving), key=natural_key))
+        beside = tuple(dict.fromkeys(name for name in candidates if self._counts(name, moving)))
         down = [link for link in (*self._down, *away.down) if self._counts(link.upper, moving)]
-        found = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), down)
-        return replace(found, beside=beside) if found is not None else None
+        violation = self._limits.violation(dict.fromkeys((*beside, *failed, *moving)), down)
+        if violation is None:
+            return None
+        return replace(violation, beside=beside)
 
     def _counts(self, name: str, moving: Collection[str]) -> bool:
         """Tell whether what is out of service shares paths with ``moving``: it is of a plane of theirs, or attaches the
         same nodes in another one, which would lose both."""
         switch = self.fabric.switch_of.get(name)
-        if switch is None or switch.plane in {self.fabric.switch_of[one].plane for one in moving}:
+        if switch is None or switch.plane in {self.fabric.switch_of[device].plane for device in moving}:
             return True
-        own = set(self.fabric.nodes_on(name))
-        return any(not own.isdisjoint(self.fabric.nodes_on(one)) for one in moving)
+        nodes = set(self.fabric.nodes_on(name))
+        return any(not nodes.isdisjoint(self.fabric.nodes_on(device)) for device in moving)
 
     def floor_crossed(self, wave: Iterable[str], down: Collection[Link]) -> PolicyViolation | None:
         """Return the floor that is crossed while ``wave`` is changed and the links ``down`` are down; else None."""
@@ -122,27 +125,34 @@ class Order:
 
 
 def violation_diagnostics(violations: Iterable[PolicyViolation], policy: RolloutPolicy) -> tuple[Diagnostic, ...]:
-    """Return the errors of what cannot be kept, at the policy's places where it has some."""
-    return tuple(
-        error(
-            "RW514" if one.two_sided else "RW513",
-            one.message if one.two_sided else f"the rollout policy {_cannot_be_met(one.beside)}: {one.message}",
-            policy.places.get(one.key) or policy.places.get("") or Where(path=_path(one.key)),
-            devices=one.devices,
-            fix=f"{one.fix} (`{_INVENTORY_KEY}` in the target's inventory file)" if one.key else one.fix,
-        )
-        for one in violations
-    )
+    """Return the errors for rules that cannot be kept, at the policy's places if it has some."""
+    return tuple(_diagnostic(violation, policy) for violation in violations)
+
+
+def _diagnostic(violation: PolicyViolation, policy: RolloutPolicy) -> Diagnostic:
+    """Return a violation as an error, at the inventory's line if one states the limit."""
+    where = policy.places.get(violation.key) or policy.places.get("") or Where(path=_path(violation.key))
+    fix = violation.fix
+    if violation.key:
+        fix += f" (`{_INVENTORY_KEY}` in the target's inventory file)"
+    if violation.two_sided:
+        return error("RW514", violation.message, where, devices=violation.devices, fix=fix)
+    # Without the devices that are out of service already the limit looks stricter than it is.
+    message = f"the rollout policy {_cannot_be_met(violation.beside)}: {violation.message}"
+    return error("RW513", message, where, devices=violation.devices, fix=fix)
 
 
 def _cannot_be_met(beside: Sequence[str]) -> str:
     if not beside:
         return "can never be met"
-    return f"cannot be met while {', '.join(beside)} {'is' if len(beside) == 1 else 'are'} out of service"
+    verb = "is" if len(beside) == 1 else "are"
+    return f"cannot be met while {', '.join(beside)} {verb} out of service"
 
 
 def _path(key: str) -> str:
-    return f"{_INVENTORY_KEY}.{key}" if key else ""
+    if not key:
+        return ""
+    return f"{_INVENTORY_KEY}.{key}"
 
 
 def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
@@ -150,21 +160,24 @@ def split_by_limits(waves: Iterable[Iterable[str]], gate: WaveGate) -> Order:
 
     For waves that were made for another change: what is hitless in one direction may be disruptive in the other.
     """
-    found: list[Wave] = []
-    violations: list[PolicyViolation] = []
-    for wave in waves:
-        part: list[str] = []
-        for name in wave:
-            if part and name in gate.disruptive and gate.violation([*part, name]):
-                found.append(tuple(part))
-                part = []
-            part.append(name)
-        found += [tuple(part)] if part else []
-    for made in found:
-        violation = gate.violation(made)
+    parts = tuple(part for wave in waves for part in _parts(wave, gate))
+    violations = []
+    for part in parts:
+        violation = gate.violation(part)
         if violation is not None:
-            violations.append(replace(violation, devices=tuple(name for name in made if name in gate.disruptive)))
-    return Order(tuple(found), tuple(violations))
+            violations.append(replace(violation, devices=gate.takes_away(part)))
+    return Order(parts, tuple(violations))
+
+
+def _parts(wave: Iterable[str], gate: WaveGate) -> Iterator[Wave]:
+    part: list[str] = []
+    for name in wave:
+        if part and name in gate.disruptive and gate.violation([*part, name]):
+            yield tuple(part)
+            part = []
+        part.append(name)
+    if part:
+        yield tuple(part)
 
 
 def lay_out(
@@ -193,7 +206,11 @@ def _rollout_order(switch: Switch) -> tuple[int, int]:
 
 def _column(switch: Switch) -> int:
     """Return what switches of a tier have in common that go together: the rail, or the group of super-spines."""
-    return next((one for one in (switch.rail, switch.group) if one is not None), -1)
+    if switch.rail is not None:
+        return switch.rail
+    if switch.group is not None:
+        return switch.group
+    return -1
 
 
 class _WaveBuilder:
@@ -219,14 +236,15 @@ class _WaveBuilder:
             self._add(rail, disruptive=True)
 
     def violations(self) -> Iterator[PolicyViolation]:
-        """Yield what cannot be kept, with the devices that it is about."""
-        for found, devices in self._violations.items():
-            if found.key.startswith("floor."):
-                which = "it" if len(devices) == 1 else f"any one of {len(devices)} switches"
-                message, fix = f"with {which} out of service, {found.message}", f"{found.fix}, or add spines"
-                yield replace(found, message=message, fix=fix, devices=tuple(devices))
-            else:
-                yield replace(found, devices=tuple(devices))
+        """Yield the violations, each with the devices that cause it."""
+        for violation, names in self._violations.items():
+            devices = tuple(names)
+            if not violation.key.startswith("floor."):
+                yield replace(violation, devices=devices)
+                continue
+            which = "it" if len(devices) == 1 else f"any one of {len(devices)} switches"
+            message = f"with {which} out of service, {violation.message}"
+            yield replace(violation, message=message, fix=f"{violation.fix}, or add spines", devices=devices)
 
     def _after_canary(self, switches: Sequence[Switch], *, disruptive: bool) -> Sequence[Switch]:
         """Send the first device of its kind alone, ahead of all others; return those that follow."""
@@ -249,28 +267,29 @@ class _WaveBuilder:
             self.waves.append(tuple(wave))
 
     def _try_alone(self, name: str) -> None:
-        """Note where a device may not even go alone: then no order keeps the policy."""
-        found = self._gate.violation([name])
-        if found is not None:
-            self._violations.setdefault(found, []).append(name)
+        """Record a device that may not even go alone: then no order keeps the policy."""
+        violation = self._gate.violation([name])
+        if violation is not None:
+            self._violations.setdefault(violation, []).append(name)
 
 
 def _while_two_sided(gate: WaveGate, waves: Iterable[Wave], two_sided: Collection[Link]) -> Iterator[PolicyViolation]:
     """Yield the floor that is crossed first while links wait for their second end."""
-    if not two_sided:
-        return
     done: set[str] = set()
     for number, wave in enumerate(waves, start=1):
         done.update(wave)
         down = [link for link in two_sided if (link.upper in done) != (link.lower in done)]
-        found = gate.floor_crossed(wave, down) if down else None
-        if found is not None:
+        if not down:
+            continue
+        violation = gate.floor_crossed(wave, down)
+        if violation is not None:
             yield PolicyViolation(
-                found.key,
+                violation.key,
                 f"both ends of {len(two_sided)} links have to change, and a link is down until its second end does; "
-                f"in wave {number} {found.message}",
-                f"{found.fix}, or deploy with --renumber if an outage is acceptable",
+                f"in wave {number} {violation.message}",
+                f"{violation.fix}, or deploy with --renumber if an outage is acceptable",
                 wave,
                 two_sided=True,
             )
+            # The waves after it add links to the same loss.
             return

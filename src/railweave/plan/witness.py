@@ -5,7 +5,7 @@ So one switch below shows the state of all switches above it with one command. W
 above is asked for the reason.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from railweave.fabric.model import Fabric, Link
@@ -31,7 +31,7 @@ def witnesses(
     ``able`` are the switches that answer and take part in the fabric, ``down`` the links that carry nothing as it is.
     Among equal ones the ``turn`` decides, so that no switch is asked each time.
     """
-    found: list[Witness] = []
+    chosen: list[Witness] = []
     left = [*above]
     while left:
         below = [name for name in fabric.below(left[0]) if name in able]
@@ -39,23 +39,33 @@ def witnesses(
             return ()
         device = below[turn % len(below)]
         links = [link for link in fabric.uplinks_of[device] if link.upper in above and link not in down]
-        target = _target(fabric, device, able)
-        seen = {link.upper for link in links}
-        if target is None or left[0] not in seen:
+        witness = _witness(fabric, device, links, able)
+        shown = {link.upper for link in links}
+        if witness is None or left[0] not in shown:
             return ()
-        panel = fabric.switch_of[device].panel.ports
-        ports = frozenset(panel[link.lower_port].name for link in links)
-        found.append(Witness(device, f"{ipv4_text(fabric.switch_of[target].loopback)}/32", ports))
-        left = [name for name in left if name not in seen]
-    return tuple(found)
+        chosen.append(witness)
+        left = [name for name in left if name not in shown]
+    return tuple(chosen)
+
+
+def _witness(fabric: Fabric, device: str, links: Iterable[Link], able: Collection[str]) -> Witness | None:
+    """Return ``device`` as a witness of the far ends of ``links``; None if no leaf is beyond all of them."""
+    target = _target(fabric, device, able)
+    if target is None:
+        return None
+    panel = fabric.switch_of[device].panel.ports
+    ports = frozenset(panel[link.lower_port].name for link in links)
+    return Witness(device, f"{ipv4_text(fabric.switch_of[target].loopback)}/32", ports)
 
 
 def _target(fabric: Fabric, device: str, able: Collection[str]) -> str | None:
     """Return a leaf that ``device`` reaches over all switches above it: another one of its pod, or of another pod."""
     own = fabric.switch_of[device]
-    for other in fabric.tier_switches[0]:
-        is_beyond = other.pod == own.pod if own.tier.attaches_nodes else other.pod != own.pod
-        is_linked = fabric.network_of(other) == fabric.network_of(own)
-        if is_beyond and is_linked and other.name != device and other.name in able:
-            return other.name
+    for leaf in fabric.tier_switches[0]:
+        # A spine reaches the leaves of its own pod over its downlinks.
+        is_beyond = leaf.pod != own.pod
+        if own.tier.attaches_nodes:
+            is_beyond = leaf.pod == own.pod and leaf.name != device
+        if is_beyond and leaf.name in able and fabric.network_of(leaf) == fabric.network_of(own):
+            return leaf.name
     return None

@@ -9,7 +9,7 @@ from rich.text import Text
 from railweave.diagnostics import Diagnostic
 from railweave.jsonable import as_json, members
 from railweave.plan.outcome import DeployResult, Outcome, outcome_text
-from railweave.plan.rehearsal import CANNOT_SHOW, Left, Rehearsal, RehearsedWave
+from railweave.plan.rehearsal import CANNOT_SHOW, CapacityLeft, Rehearsal, RehearsedWave
 from railweave.report.diagnostics import diagnostics_view
 from railweave.report.layout import (
     LIMIT_CHARS,
@@ -90,7 +90,7 @@ def _row(number: int, wave: RehearsedWave) -> tuple[str, ...]:
     return (str(number), compact(wave.devices, most=3), *shown, broken)
 
 
-def _left(left: Left) -> tuple[str, str, str]:
+def _left(left: CapacityLeft) -> tuple[str, str, str]:
     percent = f"{int(left.uplink_percent * 10) / 10:g} %"
     return percent, "-" if left.paths is None else str(left.paths), str(left.rails_out or "-")
 

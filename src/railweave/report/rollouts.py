@@ -10,7 +10,7 @@ from rich.text import Text
 
 from railweave.jsonable import members
 from railweave.plan.outcome import outcome_text
-from railweave.plan.rollout import DeviceRecord, Entry, Rollout
+from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
 from railweave.report.layout import paragraphs, table
 from railweave.report.tables import FittingTable
 from railweave.wording import command_line, compact, counted
@@ -148,12 +148,12 @@ def _devices(rollout: Rollout) -> FittingTable:
     return table("wave", "device", "outcome", "last step", "commit", "error", rows=rows)
 
 
-def _steps(entries: Iterable[Entry]) -> FittingTable:
+def _steps(entries: Iterable[JournalLine]) -> FittingTable:
     rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _words(entry)) for entry in entries)
     return table("at (UTC)", "device", "step", "what", rows=rows)
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: JournalLine) -> str:
     told = entry.text
     devices = entry.details.get("devices")
     if entry.step == "wave" and isinstance(devices, list):

@@ -6,14 +6,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.selftest import SelftestReport, TrialResult, Verdict
+from railweave.plan.selftest import SelftestReport, TrialResult, TrialVerdict
 from railweave.wording import counted
 
 _STYLES = {
-    Verdict.CONFIRMED: "green",
-    Verdict.CONTRADICTED: "bold red",
-    Verdict.UNKNOWN: "yellow",
-    Verdict.NOT_TRIED: "dim",
+    TrialVerdict.CONFIRMED: "green",
+    TrialVerdict.CONTRADICTED: "bold red",
+    TrialVerdict.UNKNOWN: "yellow",
+    TrialVerdict.NOT_TRIED: "dim",
 }
 
 
@@ -26,7 +26,7 @@ def selftest_view(report: SelftestReport) -> RenderableType:
     table = Table(box=None, pad_edge=False)
     for title in ("trial", "claim", "verdict", "apply", "revert", "reason"):
         table.add_column(title, overflow="fold")
-    shown = [result for result in report.results if result.verdict is not Verdict.NOT_TRIED]
+    shown = [result for result in report.results if result.verdict is not TrialVerdict.NOT_TRIED]
     for result in shown:
         table.add_row(
             result.name,
@@ -59,14 +59,14 @@ def _seconds(value: float | None) -> str:
 
 
 def _summary(report: SelftestReport) -> Text:
-    counts = {verdict: _count(report.results, verdict) for verdict in Verdict}
+    counts = {verdict: _count(report.results, verdict) for verdict in TrialVerdict}
     words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
     if report.error:
         return Text(f"ended early: {report.error}; {words}; {_state(report)}", style="bold red")
     return Text(f"{words}; {_state(report)}", style="" if report.ok else "bold red")
 
 
-def _count(results: tuple[TrialResult, ...], verdict: Verdict) -> int:
+def _count(results: tuple[TrialResult, ...], verdict: TrialVerdict) -> int:
     return sum(result.verdict is verdict for result in results)
 
 

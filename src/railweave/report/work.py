@@ -7,16 +7,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from railweave.jsonable import as_json
-from railweave.plan.lifecycle import Progress, WorkStep
+from railweave.plan.lifecycle import WorkProgress, WorkStep
 from railweave.report.layout import cell, code, verdict
 
-_GLYPHS = {Progress.DONE: ("✓", "green"), Progress.NEXT: ("→", "bold yellow"), Progress.LATER: ("·", "dim")}
+_GLYPHS = {WorkProgress.DONE: ("✓", "green"), WorkProgress.NEXT: ("→", "bold yellow"), WorkProgress.LATER: ("·", "dim")}
 _MOST_SHOWN = 6
 
 
 def work_json(title: str, steps: Sequence[WorkStep]) -> dict[str, Any]:
     """Return the steps for programs; ``next`` is the number of the one to do now, None where all is done."""
-    upcoming = [number for number, step in enumerate(steps, start=1) if step.progress is Progress.NEXT]
+    upcoming = [number for number, step in enumerate(steps, start=1) if step.progress is WorkProgress.NEXT]
     return {
         "work": title,
         "next": upcoming[0] if upcoming else None,
@@ -31,12 +31,12 @@ def work_view(title: str, steps: Sequence[WorkStep]) -> RenderableType:
         glyph, style = _GLYPHS[step.progress]
         parts.append(Text.assemble((f"{glyph} ", style), f"{number}. {step.title}"))
         if step.command:
-            parts.append(Text(f"     {step.command}", style="cyan" if step.progress is Progress.NEXT else "dim"))
-        shown = step.details if step.progress is Progress.NEXT else step.details[:_MOST_SHOWN]
-        parts += [Text(f"     {line}", style="" if step.progress is Progress.NEXT else "dim") for line in shown]
+            parts.append(Text(f"     {step.command}", style="cyan" if step.progress is WorkProgress.NEXT else "dim"))
+        shown = step.details if step.progress is WorkProgress.NEXT else step.details[:_MOST_SHOWN]
+        parts += [Text(f"     {line}", style="" if step.progress is WorkProgress.NEXT else "dim") for line in shown]
         hidden = len(step.details) - len(shown)
         parts += [Text(f"     and {hidden} more", style="dim")] if hidden else []
-    if all(step.progress is Progress.DONE for step in steps):
+    if all(step.progress is WorkProgress.DONE for step in steps):
         parts += [Text(), verdict(True, "all done")]
     return Group(*parts)
 
@@ -45,7 +45,7 @@ def work_markdown(title: str, steps: Sequence[WorkStep]) -> str:
     """Return the steps as a work order to print: a box to tick for each step and each line of it."""
     lines = [f"### {cell(title)}", ""]
     for number, step in enumerate(steps, start=1):
-        mark = "x" if step.progress is Progress.DONE else " "
+        mark = "x" if step.progress is WorkProgress.DONE else " "
         command = f": {code(step.command)}" if step.command else ""
         lines.append(f"- [{mark}] {number}. {cell(step.title)}{command}")
         lines += [f"  - [{mark}] {cell(line)}" for line in step.details]

@@ -13,7 +13,7 @@ from railweave.diagnostics import Blocker
 from railweave.plan.document import change_json
 from railweave.plan.expectation import Expectation
 from railweave.plan.health import Health, gate
-from railweave.plan.lineage import told_generation
+from railweave.plan.lineage import generation_document
 from railweave.plan.model import NO_GENERATION, DevicePlan, Generation
 from railweave.plan.outcome import CheckKind, ConfigState, VerifyCheck
 from railweave.plan.rollout import DeviceRecord
@@ -147,7 +147,7 @@ class DeployJob:
     @property
     def generation(self) -> Mapping[str, Any]:
         """Return that of the plan, and the one that is deployed."""
-        return {"was": self.planned.generation.number, "now": told_generation(self.own)} if self.own.digest else {}
+        return {"was": self.planned.generation.number, "now": generation_document(self.own)} if self.own.digest else {}
 
     @property
     def restores(self) -> bool:

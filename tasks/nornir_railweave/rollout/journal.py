@@ -35,7 +35,7 @@ from railweave.plan.document import plan_digest
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, Result
 from railweave.plan.resumption import changes_sha256
-from railweave.plan.rollout import FORMAT_VERSION, Kind
+from railweave.plan.rollout import FORMAT_VERSION, RolloutKind
 from railweave.plan.signed import Signed
 from railweave.wording import compact
 
@@ -63,7 +63,7 @@ class RolloutMetadata:
     ``sources_sha256`` is of the intent and the project's templates, ``signed`` what somebody signed.
     """
 
-    kind: Kind = Kind.DEPLOY
+    kind: RolloutKind = RolloutKind.DEPLOY
     of: str = ""
     intent: str = ""
     remove_conflicting: bool = False

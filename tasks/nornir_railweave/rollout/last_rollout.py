@@ -19,7 +19,7 @@ from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.rollback_checks import deploy_earlier
-from railweave.plan.rollout import NAME, DeviceRecord, Kind, Rollout
+from railweave.plan.rollout import NAME, DeviceRecord, Rollout, RolloutKind
 from railweave.wording import command_line
 
 
@@ -73,7 +73,7 @@ def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, 
 def _rollout_of(message: str, fabric: str) -> str:
     """Return the rollout that a commit's message names; empty where it names none of this fabric, or a rollback."""
     words = message.split()
-    if Kind.ROLLBACK.value in words:
+    if RolloutKind.ROLLBACK.value in words:
         return ""
     for word in words:
         named = NAME.match(word)

@@ -30,7 +30,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
 from railweave.plan.expectation import expect
-from railweave.plan.lineage import told_generation
+from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.outcome import (
@@ -42,7 +42,7 @@ from railweave.plan.outcome import (
 )
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
-from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.plan.verification import Observation
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
@@ -133,7 +133,7 @@ def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snap
         before_sha256=reading.sha256,
         held=held_before(record) if record.before_sha256 else None,
         reason=f"rollback of {rollout.name}",
-        generation={"was": reading.number, "now": told_generation(reading.earlier)},
+        generation={"was": reading.number, "now": generation_document(reading.earlier)},
     )
 
 
@@ -223,7 +223,7 @@ def _carried_out(
     saved = _saved(nr, planned, announce)
     context = RolloutContext(
         wave_gate(fabric, plan),
-        replace(policy, message=f"{policy.message} {journal.name} {Kind.ROLLBACK.value}"),
+        replace(policy, message=f"{policy.message} {journal.name} {RolloutKind.ROLLBACK.value}"),
         announce=announce,
         look_away=looking_away(nr, fabric, unreachable),
         unread=frozenset(unreachable),

@@ -16,11 +16,11 @@ from nornir_railweave.device.session import DEVICE_ERRORS, Session, error_text, 
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.plan.selftest import (
-    PortState,
+    LinkState,
     Probe,
     SelftestReport,
     TrialResult,
-    Verdict,
+    TrialVerdict,
     judge,
     nameless,
     untried,
@@ -191,7 +191,7 @@ class _Selftest:
         except DEVICE_ERRORS as fault:
             # The switch has reverted what it refused; whether it is as before is looked at as after any other trial.
             refused = f"the switch refused it: {nameless(error_text(fault), self._name, self._names)}"
-            self._note(_result(trial, Verdict.CONTRADICTED, (refused,), None, None))
+            self._note(_result(trial, TrialVerdict.CONTRADICTED, (refused,), None, None))
             self._opened.reconnect(self._order.revert_in_s, self._clock)
             return
         applied_s = self._clock.monotonic() - began_s
@@ -247,7 +247,7 @@ class _Selftest:
         self._conclude("reload", reasons, applied_s)
 
     def _conclude(self, name: str, reasons: Sequence[str], took_s: float) -> None:
-        verdict = Verdict.CONTRADICTED if reasons else Verdict.CONFIRMED
+        verdict = TrialVerdict.CONTRADICTED if reasons else TrialVerdict.CONFIRMED
         self._note(TrialResult(name, verdict, tuple(reasons), apply_s=round(took_s, 2)))
 
     def _apply(self, delta: Delta, revert_in_s: int = 0) -> str:
@@ -285,7 +285,7 @@ class _Selftest:
 
 
 def _result(
-    trial: Trial, verdict: Verdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
+    trial: Trial, verdict: TrialVerdict, reasons: Sequence[str], applied_s: float | None, reverted_s: float | None
 ) -> TrialResult:
     change = next(iter(trial.delta))
     return TrialResult(
@@ -350,6 +350,6 @@ def probe_of(shown: Mapping[str, Any], unapplied: Sequence[Sequence[str]] | None
     )
 
 
-def _port_state(port: Mapping[str, str]) -> PortState:
+def _port_state(port: Mapping[str, str]) -> LinkState:
     flaps = port["flaps"]
-    return PortState(port["oper"] == "up", int(flaps) if flaps.isdecimal() else None)
+    return LinkState(port["oper"] == "up", int(flaps) if flaps.isdecimal() else None)

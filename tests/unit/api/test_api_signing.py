@@ -14,7 +14,7 @@ from railweave.errors import RailweaveError, RefusedError
 from railweave.plan.document import plan_json
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.resumption import changes_sha256
-from railweave.plan.rollout import DeviceRecord, Kind, Rollout
+from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
 from railweave.plan.signed import Signed, parse_signed
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -169,7 +169,7 @@ def test_a_rollback_needs_an_order_that_names_its_rollout(tmp_path: Path, allowe
 
 def test_a_rollback_is_resumed_by_its_own_order(rollout: Rollout, tmp_path: Path, allowed: Path) -> None:
     order = signed(tmp_path / "order", f"{ROLLOUT}\n".encode(), "railweave-rollback")
-    back = replace(rollout, kind=Kind.ROLLBACK, of=ROLLOUT, signed=order)
+    back = replace(rollout, kind=RolloutKind.ROLLBACK, of=ROLLOUT, signed=order)
     assert check_resumed(back, allowed) == "ada@example.net"
     assert "orders to roll back" in message(lambda: check_resumed(replace(back, of="another"), allowed))
     assert message(lambda: check_resumed(replace(back, signed=rollout.signed), allowed)), "a plan is no order"

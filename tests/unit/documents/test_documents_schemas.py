@@ -12,11 +12,11 @@ from railweave.cli.main import app, main
 from railweave.diagnostics import Severity
 from railweave.errors import UsageError
 from railweave.hosts.outcome import ChangeKind, HostState
-from railweave.plan.lifecycle import Progress
+from railweave.plan.lifecycle import WorkProgress
 from railweave.plan.model import PLAN_VERSION, DeviceState
 from railweave.plan.outcome import CheckKind, Outcome, Result
 from railweave.plan.phases import PhaseKind
-from railweave.plan.rollout import Kind
+from railweave.plan.rollout import RolloutKind
 from railweave.report.documents import COMMANDS, VERSION, named_schema, schema, schema_name, schema_names, titles
 from railweave.sonic.delta.change import Disruption, Method, Op
 from sonic_sim.faults import FaultKind
@@ -112,8 +112,8 @@ NODE = ("hosts", "$defs", "host_run", "properties", "hosts", "additionalProperti
         (Outcome, ("rollout-show", *NAMED, "outcome")),
         (CheckKind, ("verify", "$defs", "verify_check", "properties", "kind")),
         (PhaseKind, ("phases", "$defs", "phase_kind")),
-        (Kind, ("rollout-list", "$defs", "rollout", "properties", "kind")),
-        (Progress, ("replace", "properties", "steps", "items", "properties", "progress")),
+        (RolloutKind, ("rollout-list", "$defs", "rollout", "properties", "kind")),
+        (WorkProgress, ("replace", "properties", "steps", "items", "properties", "progress")),
         (HostState, (*NODE, "state")),
         (ChangeKind, (*NODE, "changes", "items", "properties", "kind")),
         (FaultKind, ("sim-status", *NAMED, "faults", "items", "properties", "kind")),

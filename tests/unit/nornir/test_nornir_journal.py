@@ -23,7 +23,7 @@ from nornir_railweave.target.policy import Policy
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.resumption import check_resume, of_other_version
-from railweave.plan.rollout import Kind, Rollout, parse_rollout
+from railweave.plan.rollout import Rollout, RolloutKind, parse_rollout
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
 MTU = Change(Op.UPDATE, "PORT", "Ethernet0", "mtu", "9100", "9000", Disruption.NONE, Method.WRITE, "mtu.fabric")
@@ -79,7 +79,7 @@ def test_a_rollout_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         "pod1",
         "production",
         "intent/pod1.yml",
-        Kind.DEPLOY,
+        RolloutKind.DEPLOY,
     )
     assert (rollout.intent_sha256, len(rollout.plan_digest)) == ("f" * 64, 64)
     assert (rollout.state, rollout.finished, rollout.alive, rollout.torn, rollout.unread) == (

@@ -24,7 +24,7 @@ from railweave.errors import RefusedError
 from railweave.plan.consent import Consent
 from railweave.plan.outcome import Result
 from railweave.plan.resumption import differing, in_journaled_order
-from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.merge import delta_of, merge_document
 from railweave.sonic.document import RunningConfig
@@ -163,7 +163,7 @@ def rolled_back(bench: Any, rollout: Rollout) -> Any:
     nr = bench.nornir()
     fabric = bench.world.fabric
     planned = plan_rollback(nr, fabric, bench.world.intended, rollout, policy(bench), bench.events.append)
-    journal = Journal(folder(bench), fabric.name, "fake", RolloutMetadata(Kind.ROLLBACK, rollout.name))
+    journal = Journal(folder(bench), fabric.name, "fake", RolloutMetadata(RolloutKind.ROLLBACK, rollout.name))
     with closing(journal):
         return roll_back(nr, fabric, planned, policy=policy(bench), events=bench.events.append, journal=journal)
 
@@ -182,7 +182,7 @@ def test_a_change_is_taken_back_in_reverse_to_the_row(changed: Any) -> None:
         assert switch.running.config_db == changed.before[name].config_db
         assert switch.saved.config_db == changed.before[name].config_db
     back = newest(changed)
-    assert (back.kind, back.of, back.state) == (Kind.ROLLBACK, rollout.name, "done")
+    assert (back.kind, back.of, back.state) == (RolloutKind.ROLLBACK, rollout.name, "done")
     assert back.waves == tuple(reversed(rollout.waves))
     assert newest_change(folder(changed), "lab", "fake") is None, "both are dealt with"
     assert rolled_back(changed, rollout).result is Result.UNCHANGED

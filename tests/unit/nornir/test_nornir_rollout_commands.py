@@ -16,7 +16,7 @@ from nornir_railweave.rollout.journal import Journal, RolloutMetadata
 from nornir_railweave.rollout.rollouts import read_rollout
 from railweave.cli.main import main
 from railweave.plan.model import DevicePlan, DeviceState, Plan
-from railweave.plan.rollout import DeviceRecord, Kind, Rollout
+from railweave.plan.rollout import DeviceRecord, Rollout, RolloutKind
 from railweave.report.rollouts import rollout_json, rollout_view, rollouts_json, rollouts_view
 
 PLAN = Plan(
@@ -102,7 +102,9 @@ def test_what_can_be_done_next_stands_at_the_end(rollout: Rollout, last: str) ->
 def test_a_list_has_a_line_a_rollout_and_counts_the_older_ones() -> None:
     devices = {"a": DeviceRecord(outcome="new"), "b": DeviceRecord(outcome=""), "c": DeviceRecord()}
     first = Rollout("first", Path("first.jsonl"), fabric="pod1", target="sim", devices=devices)
-    second = replace(first, name="second", kind=Kind.ROLLBACK, of="first", finished=True, result="done", devices={})
+    second = replace(
+        first, name="second", kind=RolloutKind.ROLLBACK, of="first", finished=True, result="done", devices={}
+    )
     text = shown(rollouts_view([second, first], 3))
     assert "interrupted   1 committed, 1 in doubt, 1 not started" in text
     assert "and 3 older rollouts: `railweave rollout list --all`" in text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from railweave.plan.lineage import Ancestry, History, discarded, generation_of, told_generation
+from railweave.plan.lineage import Ancestry, History, discarded, generation_document, generation_of
 from railweave.plan.model import DevicePlan, DeviceState, Generation, Plan
 
 HERE = Generation(revision="c" * 40, digest="3" * 64)
@@ -80,4 +80,4 @@ def test_an_odd_generation_of_a_switch_is_none(told: Any) -> None:
 
 
 def test_what_a_switch_tells_is_what_it_was_told() -> None:
-    assert generation_of({**told_generation(HERE), "number": 0}) == HERE
+    assert generation_of({**generation_document(HERE), "number": 0}) == HERE

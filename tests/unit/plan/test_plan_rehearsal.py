@@ -11,8 +11,8 @@ from railweave.plan.model import DevicePlan, DeviceState, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result
 from railweave.plan.policy import RolloutPolicy
 from railweave.plan.rehearsal import (
+    CapacityLeft,
     InjectedFault,
-    Left,
     Rehearsal,
     RehearsedWave,
     default_waves,
@@ -23,7 +23,7 @@ from railweave.plan.rehearsed_waves import Judge, LinkMoment, RolloutMoment, cab
 from railweave.plan.rollout_step import Step
 
 KINDS = {"unreachable": False, "link-down": True, "no-return": False}
-WHOLE = Left(100.0, 2, 0)
+WHOLE = CapacityLeft(100.0, 2, 0)
 
 
 def plan_of(lab: Fabric, *disruptive: str, unprovisioned: bool = False, floor: int = 1) -> Plan:
@@ -104,7 +104,7 @@ def test_a_wave_has_what_was_left_while_its_switch_was_at_work(lab: Fabric) -> N
     busy = [LinkMoment(3, "lab-spine1", 31.0), LinkMoment(7, "lab-spine2", 2.0)]
     assert judge.before == WHOLE
     assert judge.waves(moments, busy, workers=4) == (
-        RehearsedWave(("lab-spine1",), 3, 31.0, Left(50.0, 1, 0)),
+        RehearsedWave(("lab-spine1",), 3, 31.0, CapacityLeft(50.0, 1, 0)),
         RehearsedWave(("lab-spine2",), 3, 2.0, WHOLE),
     )
 
@@ -119,7 +119,7 @@ def test_cables_that_cease_to_carry_cross_a_floor_that_the_plan_kept(lab: Fabric
     ]
     links = [LinkMoment(3, "lab-spine2", 0, down=down[:1]), LinkMoment(4, "lab-spine2", 0, up=down[:1])]
     (wave,) = judge.waves(moments, links, workers=1)
-    assert wave.left == Left(0.0, 0, 0)
+    assert wave.left == CapacityLeft(0.0, 0, 0)
     assert wave.violations == ("two leaves keep no path between them, and the floor is 1",)
 
 
@@ -127,7 +127,7 @@ def test_what_was_broken_before_is_no_violation_of_the_rollout(lab: Fabric) -> N
     plan = plan_of(lab, floor=2)
     alive = [cable_of(lab, link) for link in lab.fabric_links if link.upper == "lab-spine1"]
     judge = Judge(lab, plan, alive)
-    assert judge.before == Left(50.0, 1, 0)
+    assert judge.before == CapacityLeft(50.0, 1, 0)
     (wave,) = judge.waves([RolloutMoment(1, Step.WAVE)], [], workers=1)
     assert wave.violations == ()
 

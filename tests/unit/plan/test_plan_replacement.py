@@ -3,7 +3,7 @@
 import pytest
 
 from railweave.fabric.model import Fabric
-from railweave.plan.lifecycle import Condition, Progress, replacement_steps
+from railweave.plan.lifecycle import Condition, WorkProgress, replacement_steps
 from railweave.report.work import work_json, work_markdown
 
 SILENT = Condition(answers=False, key_known=False)
@@ -41,8 +41,8 @@ def test_the_next_step_follows_from_what_is_seen(
     steps = replacement_steps(lab, lab.switch_of["lab-spine1"], seen, target="sim", new_serial=serial)
     assert work_json("", steps)["next"] == following
     assert [step.progress for step in steps] == [
-        Progress.DONE if following is None or number < following else
-        Progress.NEXT if number == following else Progress.LATER
+        WorkProgress.DONE if following is None or number < following else
+        WorkProgress.NEXT if number == following else WorkProgress.LATER
         for number in range(1, 6)
     ]  # fmt: skip
 

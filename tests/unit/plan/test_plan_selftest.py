@@ -7,11 +7,11 @@ import pytest
 from selftest_on_sim import SWITCHES, config_db, intended
 
 from railweave.plan.selftest import (
-    PortState,
+    LinkState,
     Probe,
     SelftestReport,
     TrialResult,
-    Verdict,
+    TrialVerdict,
     judge,
     nameless,
     untried,
@@ -32,7 +32,7 @@ def probe(**fields: Any) -> Probe:
     made = Probe(
         at_s=1.0,
         asic={"PORT": ("a", "b"), "WRED": ("w",)},
-        ports={PORT: PortState(False, 0), "Ethernet8": PortState(True, 2)},
+        ports={PORT: LinkState(False, 0), "Ethernet8": LinkState(True, 2)},
         processes={"orchagent": "12@345"},
         unapplied=frozenset(),
         config_digest="before",
@@ -48,16 +48,16 @@ CHANGED = {"PORT": ("a", "c"), "WRED": ("other",)}
 
 
 def test_what_the_asic_takes_and_gives_back_is_confirmed() -> None:
-    assert judge(trial("ECN threshold"), probe(), probe(asic=CHANGED), probe()) == (Verdict.CONFIRMED, ())
+    assert judge(trial("ECN threshold"), probe(), probe(asic=CHANGED), probe()) == (TrialVerdict.CONFIRMED, ())
 
 
 @pytest.mark.parametrize(
     ("under", "after", "reason"),
     [
         ({}, {}, "the switch shows the same WRED as before"),
-        ({"asic": CHANGED, "ports": {PORT: PortState(False, 1), "Ethernet8": PortState(True, 2)}}, {},
+        ({"asic": CHANGED, "ports": {PORT: LinkState(False, 1), "Ethernet8": LinkState(True, 2)}}, {},
          "links changed their state: Ethernet0"),
-        ({"asic": CHANGED, "ports": {PORT: PortState(False, 0)}}, {}, "links changed their state: Ethernet8"),
+        ({"asic": CHANGED, "ports": {PORT: LinkState(False, 0)}}, {}, "links changed their state: Ethernet8"),
         ({"asic": CHANGED, "processes": {"orchagent": "99@999"}}, {}, "daemons ended or started anew: orchagent"),
         ({"asic": CHANGED, "processes": {}}, {}, "daemons ended or started anew: orchagent"),
         ({"asic": CHANGED}, {"config_digest": "other"}, "CONFIG_DB or FRR did not go back to what they were"),
@@ -68,23 +68,27 @@ def test_what_the_switch_shows_otherwise_contradicts_the_claim(
     under: dict[str, Any], after: dict[str, Any], reason: str
 ) -> None:
     verdict, reasons = judge(trial("ECN threshold"), probe(), probe(**under), probe(**after))
-    assert (verdict, reasons) == (Verdict.CONTRADICTED, (reason,))
+    assert (verdict, reasons) == (TrialVerdict.CONTRADICTED, (reason,))
 
 
 @pytest.mark.parametrize("asic", [None, {}, {"WRED": ()}])
 def test_an_effect_that_no_database_shows_is_unknown(asic: Any) -> None:
     verdict, reasons = judge(trial("ECN threshold"), probe(asic=asic), probe(asic=asic), probe(asic=asic))
     assert (verdict, reasons) == (
-        Verdict.UNKNOWN,
+        TrialVerdict.UNKNOWN,
         ("the switch does not show whether its daemons took the change",),
     )
 
 
 @pytest.mark.parametrize(
     ("unapplied", "verdict"),
-    [(frozenset(), Verdict.CONFIRMED), (frozenset({"PORT"}), Verdict.CONTRADICTED), (None, Verdict.UNKNOWN)],
+    [
+        (frozenset(), TrialVerdict.CONFIRMED),
+        (frozenset({"PORT"}), TrialVerdict.CONTRADICTED),
+        (None, TrialVerdict.UNKNOWN),
+    ],
 )
-def test_where_the_asic_is_silent_the_daemons_tell(unapplied: Any, verdict: Verdict) -> None:
+def test_where_the_asic_is_silent_the_daemons_tell(unapplied: Any, verdict: TrialVerdict) -> None:
     seen = probe(asic={}, unapplied=unapplied)
     assert judge(trial("MTU raised"), seen, seen, seen)[0] is verdict
 
@@ -96,7 +100,7 @@ def test_without_an_asic_only_what_portmgrd_hands_on_is_confirmed(switch: str, a
     shown = {
         made.name
         for made in trials_of(config_db(switch), PORT, has_frr=True)
-        if made.objects and judge(made, seen, seen, seen)[0] is Verdict.CONFIRMED
+        if made.objects and judge(made, seen, seen, seen)[0] is TrialVerdict.CONFIRMED
     }
     assert shown == {"MTU lowered", "MTU raised"}
 
@@ -104,9 +108,9 @@ def test_without_an_asic_only_what_portmgrd_hands_on_is_confirmed(switch: str, a
 def test_a_flap_that_a_port_without_a_link_cannot_show_is_unknown() -> None:
     fec = trial("FEC")
     assert fec.disruption is Disruption.FLAP
-    assert judge(fec, probe(), probe(asic=CHANGED), probe())[0] is Verdict.UNKNOWN
-    flapped = {PORT: PortState(False, 0), "Ethernet8": PortState(True, 4)}
-    assert judge(fec, probe(), probe(asic=CHANGED, ports=flapped), probe(ports=flapped))[0] is Verdict.CONFIRMED
+    assert judge(fec, probe(), probe(asic=CHANGED), probe())[0] is TrialVerdict.UNKNOWN
+    flapped = {PORT: LinkState(False, 0), "Ethernet8": LinkState(True, 4)}
+    assert judge(fec, probe(), probe(asic=CHANGED, ports=flapped), probe(ports=flapped))[0] is TrialVerdict.CONFIRMED
 
 
 @pytest.mark.parametrize("name", SWITCHES)
@@ -160,8 +164,8 @@ def test_links_neighbors_and_sessions_are_use() -> None:
     ("report", "ok"),
     [
         (SelftestReport(), True),
-        (SelftestReport(results=(TrialResult("a", Verdict.UNKNOWN),)), True),
-        (SelftestReport(results=(TrialResult("a", Verdict.CONTRADICTED),)), False),
+        (SelftestReport(results=(TrialResult("a", TrialVerdict.UNKNOWN),)), True),
+        (SelftestReport(results=(TrialResult("a", TrialVerdict.CONTRADICTED),)), False),
         (SelftestReport(is_back=False), False),
         (SelftestReport(uses=("Ethernet0 has a link",)), False),
         (SelftestReport(error="lost"), False),

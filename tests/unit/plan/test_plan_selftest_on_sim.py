@@ -6,7 +6,7 @@ import pytest
 from selftest_on_sim import NAMES, SECRETS, SWITCHES, selftest_of, spare
 
 from nornir_railweave.tasks.selftest import SelftestOrder
-from railweave.plan.selftest import SelftestReport, TrialResult, Verdict
+from railweave.plan.selftest import SelftestReport, TrialResult, TrialVerdict
 from railweave.report.selftest import selftest_json
 from railweave.sonic.delta.change import Disruption
 from railweave.sonic.document import running_from
@@ -19,7 +19,7 @@ PORT = "Ethernet0"
 
 
 def tried(report: SelftestReport) -> dict[str, TrialResult]:
-    return {result.name: result for result in report.results if result.verdict is not Verdict.NOT_TRIED}
+    return {result.name: result for result in report.results if result.verdict is not TrialVerdict.NOT_TRIED}
 
 
 def told(report: SelftestReport) -> list[str]:
@@ -44,9 +44,9 @@ def test_a_switch_that_does_what_the_rules_say_confirms_them_and_is_back(
     found = tried(report)
     assert (report.error, report.is_back, report.ok) == ("", True, True)
     assert device.db.rows == before
-    assert {one.verdict for one in found.values()} == {Verdict.CONFIRMED, Verdict.UNKNOWN}
+    assert {one.verdict for one in found.values()} == {TrialVerdict.CONFIRMED, TrialVerdict.UNKNOWN}
     # Whether a link flaps is not seen of a port that has none.
-    unknown = {one.name for one in found.values() if one.verdict is Verdict.UNKNOWN}
+    unknown = {one.name for one in found.values() if one.verdict is TrialVerdict.UNKNOWN}
     assert unknown == {one.name for one in found.values() if one.disruption == Disruption.FLAP}
     assert told(report) == []
 
@@ -70,7 +70,7 @@ def test_an_orchagent_that_takes_no_change_contradicts_every_claim_of_the_asic(
     shown = shown_by_the_asic(device)
     deaf_to(device, {key.partition("|")[0] for key in orchagent.followed_rows(device.db)}, monkeypatch)
     found = tried(selftest_of(device, SelftestOrder(rows=()), monkeypatch))
-    contradicted = {one.name: one.reasons[0] for one in found.values() if one.verdict is Verdict.CONTRADICTED}
+    contradicted = {one.name: one.reasons[0] for one in found.values() if one.verdict is TrialVerdict.CONTRADICTED}
     assert contradicted.keys() == shown
     # A watchdog's row is made anew, which the switch refuses where its removal is not taken.
     evidence = ("the switch refused it: SWITCH: recreate: ", "the switch shows the same ")
@@ -81,7 +81,7 @@ def test_one_table_that_is_not_taken_contradicts_its_own_claims_alone(monkeypatc
     device = spare("pod-leaf1")
     deaf_to(device, {"WRED_PROFILE"}, monkeypatch)
     found = tried(selftest_of(device, SelftestOrder(rows=()), monkeypatch))
-    contradicted = {one.name for one in found.values() if one.verdict is Verdict.CONTRADICTED}
+    contradicted = {one.name for one in found.values() if one.verdict is TrialVerdict.CONTRADICTED}
     assert contradicted == {"ECN threshold", "ECN probability"}
 
 
@@ -96,6 +96,6 @@ def test_a_daemon_that_ends_on_a_change_contradicts_the_claim(monkeypatch: pytes
     monkeypatch.setattr(orchagent, "_kills", dies)
     report = selftest_of(device, SelftestOrder(rows=()), monkeypatch)
     found = tried(report)
-    assert found["share"].verdict is Verdict.CONTRADICTED
+    assert found["share"].verdict is TrialVerdict.CONTRADICTED
     assert "orchagent" in found["share"].reasons[0]
     assert told(report) == []

@@ -9,7 +9,7 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.policy import DEFAULT_POLICY, Limits, RolloutPolicy, Share
+from railweave.plan.policy import DEFAULT_POLICY, PolicyLimits, RolloutPolicy, Share
 from railweave.plan.shared_nics import half_linked, sharing
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,7 +54,7 @@ def test_two_leaves_of_a_rack_that_share_nics_are_never_disturbed_at_once() -> N
     text = DUAL_TOR.read_text(encoding="utf-8").replace("rail-optimized", "rack-aligned")
     fabric = design(load_intent_text(text, "racks.yml"), load_catalog()).fabric
     assert fabric is not None
-    limits = Limits(fabric, RolloutPolicy(leaves=Share(percent=100), path_floor=0))
+    limits = PolicyLimits(fabric, RolloutPolicy(leaves=Share(percent=100), path_floor=0))
     assert limits.violation(["tor-leaf1", "tor-leaf3"]) is None
     found = limits.violation(["tor-leaf1", "tor-leaf2"])
     assert found is not None
@@ -62,5 +62,5 @@ def test_two_leaves_of_a_rack_that_share_nics_are_never_disturbed_at_once() -> N
 
 
 def test_one_leaf_of_a_rail_is_out_at_once(tor: Fabric) -> None:
-    assert Limits(tor, DEFAULT_POLICY).violation(["tor-leaf1"]) is None
-    assert Limits(tor, DEFAULT_POLICY).violation(["tor-leaf1", "tor-leaf3"]) is not None
+    assert PolicyLimits(tor, DEFAULT_POLICY).violation(["tor-leaf1"]) is None
+    assert PolicyLimits(tor, DEFAULT_POLICY).violation(["tor-leaf1", "tor-leaf3"]) is not None

@@ -11,7 +11,7 @@ from rollout_shapes import SHAPES
 
 from railweave.api.design.intent import design_text
 from railweave.fabric.model import Fabric
-from railweave.plan.policy import Limits, RolloutPolicy
+from railweave.plan.policy import PolicyLimits, RolloutPolicy
 from railweave.plan.waves import WaveGate
 from railweave.plan.witness import Witness, witnesses
 
@@ -80,6 +80,6 @@ def test_nobody_tells_of_a_switch_whose_neighbors_below_do_not_answer() -> None:
 )
 def test_single_links_count_where_a_floor_could_be_crossed_by_them(policy: RolloutPolicy, bears: bool) -> None:
     fabric = FABRICS["racks"]
-    assert Limits(fabric, policy).bears_lost_links(()) is bears
+    assert PolicyLimits(fabric, policy).bears_lost_links(()) is bears
     gate = WaveGate(fabric, policy, disruptive=above(fabric))
     assert not gate.witnesses(above(fabric)[:1], (), (), 1), "one path is left, and none is spare"

@@ -16,7 +16,7 @@ from railweave.errors import RailweaveError
 from railweave.plan.document import plan_json
 from railweave.plan.model import DeviceState
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
-from railweave.plan.rollout import DeviceRecord, Entry, Rollout
+from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
 from railweave.report.documents import versioned
 from railweave.report.verification import verify_json
 
@@ -112,7 +112,7 @@ def test_a_journal_is_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         devices={"lab-leaf1": DeviceRecord(wave=1, outcome=EVIL, error=EVIL), EVIL: DeviceRecord(wave=1, error=EVIL)},
         stopped=True,
         stopped_by=EVIL,
-        entries=(Entry(EVIL, EVIL, EVIL, EVIL, {EVIL: EVIL}),),
+        entries=(JournalLine(EVIL, EVIL, EVIL, EVIL, {EVIL: EVIL}),),
     )
     monkeypatch.setattr(rollouts, "find", lambda name: rollout)
     assert page_of(tmp_path, LAB, rollout="").count(EVIL) >= 4

@@ -26,7 +26,7 @@ from railweave.fabric.model import Fabric
 from railweave.plan.document import plan_json
 from railweave.plan.model import Plan
 from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
-from railweave.plan.rollout import DeviceRecord, Entry, Rollout
+from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
 from railweave.report.documents import versioned
 from railweave.report.page.change_sections import drift_section, plan_section, rollout_section, verification_section
 from railweave.report.page.content import Drawing, Grid, Section, Sentences, Words
@@ -352,7 +352,7 @@ def test_a_rollout_tells_the_end_of_every_device() -> None:
         },
         stopped=True,
         stopped_by="a device failed",
-        entries=(Entry("2026-01-01T00:00:00Z", "commit", "lab-leaf1", "sent", {}),),
+        entries=(JournalLine("2026-01-01T00:00:00Z", "commit", "lab-leaf1", "sent", {}),),
     )
     told = rollout_section(rollout)
     assert words(told.section)[1] == "stopped: a device failed"

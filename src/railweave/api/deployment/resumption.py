@@ -16,7 +16,7 @@ from railweave.api.targets.fabric import LiveFabric, live_fabric
 from railweave.errors import RefusedError
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import came_after, check_resume, differing, in_journaled_order, nothing_to_resume
-from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.rollout import Rollout, RolloutKind
 
 
 def resume(
@@ -46,7 +46,7 @@ def resume(
         signer = check_resumed(unfinished, fabric.target.allowed_signers)
     fabric.require_secrets()
     project.operator.require_answer("deploy --resume")
-    if unfinished.kind is Kind.ROLLBACK:
+    if unfinished.kind is RolloutKind.ROLLBACK:
         return resume_rollback(project, fabric, unfinished, options, signer)
     with closing(reopened(unfinished, project)) as journal, fabric.connected():
         return _resume(project, fabric, unfinished, journal, options, signer)

@@ -32,7 +32,7 @@ from railweave.plan.consent import Consent, check_consent
 from railweave.plan.outcome import DeployResult
 from railweave.plan.resumption import of_another, of_other_version, still_running
 from railweave.plan.rollback_checks import changed_nothing, nothing_to_roll_back
-from railweave.plan.rollout import Kind, Rollout
+from railweave.plan.rollout import Rollout, RolloutKind
 from railweave.plan.signed import Signed
 
 _Ordered = tuple[Signed | None, str]
@@ -153,7 +153,9 @@ def _rollout_to_roll_back(name: str, fabric: LiveFabric) -> Rollout:
 def _tell_of_others(project: Project, undone: Rollout) -> None:
     """Tell the operator, who named no rollout, if newer rollouts are passed over because they changed nothing."""
     passed_over = [
-        newer.name for newer in newer_than(journal_folder(), undone) if newer.kind is Kind.DEPLOY and not newer.changed
+        newer.name
+        for newer in newer_than(journal_folder(), undone)
+        if newer.kind is RolloutKind.DEPLOY and not newer.changed
     ]
     if passed_over:
         project.operator.tell(
@@ -195,7 +197,12 @@ def _roll_back(
     with ExitStack() as stack:
         if journal is None:
             metadata = RolloutMetadata(
-                Kind.ROLLBACK, rollout.name, str(project.intent), base=rollout.base, phase=rollout.phase, signed=order
+                RolloutKind.ROLLBACK,
+                rollout.name,
+                str(project.intent),
+                base=rollout.base,
+                phase=rollout.phase,
+                signed=order,
             )
             opened = Journal(journal_folder(), designed.name, plan.target, metadata, shared_journals())
             journal = stack.enter_context(closing(opened))
