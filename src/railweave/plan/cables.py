@@ -148,11 +148,10 @@ def _field_values(delta: Delta, kind: SubjectKind, field: str) -> dict[tuple[str
     values = {}
     for change in delta.about(kind):
         for is_after, side in ((False, change.before), (True, change.after)):
-            if change.field is None and isinstance(side, Mapping):
-                value = side.get(field)
-            elif change.field == field:
-                value = side
-            else:
+            value = side
+            if change.field is None:
+                value = side.get(field) if isinstance(side, Mapping) else None
+            elif change.field != field:
                 continue
             if isinstance(value, str):
                 values[change.key, is_after] = value

@@ -97,18 +97,21 @@ def _named_dscp(classes: Iterable[TrafficClass]) -> set[int]:
 
 def _unservable(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[Diagnostic]:
     """Yield an error for each code point that would need two priorities, and each priority of two classes."""
-    used = _named_dscp((*base, *head))
-    # AF31, AF32 and AF41 are common for RDMA; any other free code point serves as well.
-    spare = next((dscp for dscp in (24, 26, 34, *range(DSCP_COUNT)) if dscp not in used), None)
-    for moved in moved_markings(base, head):
-        if moved.after is not None:
-            yield _two_priorities(moved, spare)
+    spare = _spare_dscp((*base, *head))
+    yield from (_two_priorities(moved, spare) for moved in moved_markings(base, head) if moved.after is not None)
     old_of = {old.priority: old for old in _only_before(base, head)}
     for new in head:
         old = old_of.get(new.priority)
         # A class that is not lossless can stay on its priority before, if it had one.
         if old is not None and (new.lossless or _priority_before(new, base, head) is None):
             yield _two_classes(old, new)
+
+
+def _spare_dscp(classes: Iterable[TrafficClass]) -> int | None:
+    """Return a code point that no class names, None if all are in use."""
+    used = _named_dscp(classes)
+    # CS3, AF31 and AF41 are common for RDMA; any other free code point serves as well.
+    return next((dscp for dscp in (24, 26, 34, *range(DSCP_COUNT)) if dscp not in used), None)
 
 
 def _two_priorities(moved: MovedMarking, spare: int | None) -> Diagnostic:
@@ -135,15 +138,20 @@ def _two_classes(old: TrafficClass, new: TrafficClass) -> Diagnostic:
 def _only_before(base: Sequence[TrafficClass], head: Sequence[TrafficClass]) -> Iterator[TrafficClass]:
     """Yield the lossless classes whose priority has no lossless class in ``head``, and the class of notifications if
     ``head`` has none."""
-    lossless_after = {new.priority for new in head if new.lossless}
+    lossless_after = _lossless_priorities(head)
     notifies = bool(notifying(head))
     for old in base:
+        # A lossless class without code points receives nothing.
         if old.lossless and old.dscp and old.priority not in lossless_after:
             yield old
         if old.role is ClassRole.CNP and not notifies:
             left = _without_dscp(old, _named_dscp(head))
             if left.dscp:
                 yield left
+
+
+def _lossless_priorities(classes: Iterable[TrafficClass]) -> set[int]:
+    return {traffic_class.priority for traffic_class in classes if traffic_class.lossless}
 
 
 def _without_dscp(traffic_class: TrafficClass, taken: Collection[int]) -> TrafficClass:

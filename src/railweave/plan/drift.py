@@ -95,15 +95,21 @@ def judge(plan: Plan, rules: Sequence[IgnoreRule], today: date) -> Drift:
     valid = [rule for rule in rules if rule.until >= today]
     matches: Counter[IgnoreRule] = Counter()
     deltas = _remaining_changes(plan, valid, matches)
-    devices = {}
-    for name, device in plan.devices.items():
-        devices[name] = replace(device, unapplied=_remaining(valid, matches, name, device.unapplied))
+    devices = _remaining_values(plan, valid, matches)
     return Drift(
         plan=_only(replace(plan, devices=devices), deltas),
-        ignored=tuple(Ignored(rule, matches[rule]) for rule in valid if matches[rule]),
+        ignored=tuple(Ignored(rule, matches[rule]) for rule in valid if rule in matches),
         expired=tuple(rule for rule in rules if rule.until < today),
-        idle=_idle(plan, [rule for rule in valid if not matches[rule]]),
+        idle=_idle(plan, [rule for rule in valid if rule not in matches]),
     )
+
+
+def _remaining_values(plan: Plan, rules: Sequence[IgnoreRule], matches: Counter[IgnoreRule]) -> dict[str, DevicePlan]:
+    """Return the devices without the values of daemons that a rule ignores; these are counted in ``matches``."""
+    devices = {}
+    for name, device in plan.devices.items():
+        devices[name] = replace(device, unapplied=_remaining(rules, matches, name, device.unapplied))
+    return devices
 
 
 def _idle(plan: Plan, unmatched: Iterable[IgnoreRule]) -> tuple[IgnoreRule, ...]:

@@ -232,18 +232,20 @@ def unprotected(plan: Plan, names: Iterable[str]) -> str:
 def _touched(plan: Plan, running: Collection[str]) -> str:
     what = f"touches {listed(_roles(plan.devices[name].role for name in running))}"
     worst = _worst(plan, running)
-    dropped = unprotected(plan, running)
-    if worst is Disruption.NONE:
-        return f"{what} ({dropped})" if dropped else f"{what} without disruption"
-    disruptive = [name for name in running if plan.devices[name].disruptive]
-    if not disruptive:
-        return f"{what}, disrupting only links that are {_what_goes(plan)}"
-    effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
-    if len(disruptive) < len(running):
-        effect += f" on {len(disruptive)}"
-    if dropped:
-        effect += f", {dropped}"
-    return f"{what} ({effect})"
+    effects = []
+    if worst is not Disruption.NONE:
+        disruptive = [name for name in running if plan.devices[name].disruptive]
+        if not disruptive:
+            return f"{what}, disrupting only links that are {_what_goes(plan)}"
+        effect = impact(worst, chain.from_iterable(plan.deltas[name] for name in running))
+        if len(disruptive) < len(running):
+            effect += f" on {len(disruptive)}"
+        effects.append(effect)
+    # Removed lossless markings drop packets without disrupting a switch.
+    effects += _first(unprotected(plan, running))
+    if not effects:
+        return f"{what} without disruption"
+    return f"{what} ({', '.join(effects)})"
 
 
 def _worst(plan: Plan, names: Iterable[str]) -> Disruption:

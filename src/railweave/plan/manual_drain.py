@@ -82,9 +82,9 @@ def choose(fabric: Fabric, devices: Sequence[str], words: Collection[str] = ()) 
     if words and len(names) != 1:
         raise UsageError("--links names links of one switch; drain several switches one by one")
     targets = tuple(_target(fabric, fabric.switch_of[name], words) for name in names)
-    refusals = [refusal for target in targets for refusal in _needed_by_nodes(fabric, target)]
-    if refusals:
-        raise RefusedError(refusals)
+    needed = [diagnostic for target in targets for diagnostic in _needed_by_nodes(fabric, target)]
+    if needed:
+        raise RefusedError(needed)
     return targets
 
 

@@ -39,17 +39,18 @@ class MovedCable:
 def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
     """Return the cables that move, by their lower ends; cables that are only added or removed do not count."""
     # A switch that takes or loses its name comes or goes with all its cables, like a provisioned one.
-    new = plan.unprovisioned | {name for name, delta in plan.deltas.items() if _is_renamed(delta)}
-    running = [delta for name, delta in plan.deltas.items() if name not in new]
+    new = plan.unprovisioned | set(_renamed(plan))
     # Most plans only add cables, and matching the ends of all cables takes long in a large fabric.
-    if all(map(_only_adds_links, running)):
+    if all(_only_adds_links(delta) for name, delta in plan.deltas.items() if name not in new):
         return ()
     cables = ((cable, cable.moves) for cable in changed_cables(plan) if cable.moves is not None)
     return tuple(_moved(cable, *ends) for cable, ends in cables if not _is_of(new, ends))
 
 
-def _is_renamed(delta: Delta) -> bool:
-    return any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE))
+def _renamed(plan: Plan) -> Iterable[str]:
+    for name, delta in plan.deltas.items():
+        if any(change.field == "hostname" for change in delta.about(SubjectKind.DEVICE)):
+            yield name
 
 
 def _only_adds_links(delta: Delta) -> bool:

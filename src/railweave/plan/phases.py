@@ -254,9 +254,7 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
     steps = restriping_steps(base, head)
     if not steps:
         return
-    added = tuple(
-        switch for switch in head.switches if not switch.tier.attaches_nodes and switch.name not in base.switch_of
-    )
+    added = _added_above_leaves(base, head)
     has_new_tier = len(head.tiers) > len(base.tiers)
     fabric = with_switches(base, added)
     if has_new_tier:
@@ -277,6 +275,11 @@ def _cables(base: Fabric, head: Fabric) -> Iterator[Phase]:
         fabric = rewired(fabric, step)
         title = f"move {counted(len(step), 'cable')}, step {number} of {len(steps)}"
         yield _cable_phase(fabric, step, title, why, base)
+
+
+def _added_above_leaves(base: Fabric, head: Fabric) -> tuple[Switch, ...]:
+    new = (switch for switch in head.switches if switch.name not in base.switch_of)
+    return tuple(switch for switch in new if not switch.tier.attaches_nodes)
 
 
 def _provisioning(added: Sequence[Switch], fabric: Fabric, base: Fabric) -> Phase:

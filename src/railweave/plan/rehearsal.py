@@ -51,7 +51,8 @@ def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> Injecte
     match = _FAULT.fullmatch(text)
     if match is None:
         raise UsageError(f"--fault {text}: write DEVICE=KIND, DEVICE:PORT=KIND or either with @WAVE")
-    fault = InjectedFault(match["device"], match["kind"], match["port"] or "", int(match["wave"] or 0))
+    parts = match.groupdict("")
+    fault = InjectedFault(parts["device"], parts["kind"], parts["port"], int(parts["wave"] or 0))
     switch = fabric.switch_of.get(fault.device)
     if switch is None:
         raise UsageError(f"--fault {text}: no switch {fault.device!r}; the fabric has {compact(fabric.switch_of)}")
@@ -61,7 +62,7 @@ def parse_fault(text: str, fabric: Fabric, kinds: Mapping[str, bool]) -> Injecte
         reason = _port_refusal(fault, switch, fabric, kinds)
         if reason:
             raise UsageError(f"--fault {text}: {reason}")
-    if match["wave"] and not fault.wave:
+    if parts["wave"] and not fault.wave:
         raise UsageError(f"--fault {text}: waves are counted from 1")
     return fault
 

@@ -78,12 +78,11 @@ def joined(fabric: Fabric, head: Fabric) -> Fabric:
     """
     used = {end for link in fabric.links for end in _end_ports(link)}
     top = len(fabric.tiers) - 1
-    candidates = (
-        link
-        for link in head.fabric_links
-        if link.level == top and link.lower in fabric.switch_of and link.upper in fabric.switch_of
-    )
-    added = tuple(link for link in candidates if used.isdisjoint(_end_ports(link)))
+    added = []
+    for link in head.fabric_links:
+        has_both_ends = link.lower in fabric.switch_of and link.upper in fabric.switch_of
+        if link.level == top and has_both_ends and used.isdisjoint(_end_ports(link)):
+            added.append(link)
     if not added:
         return fabric
     return replace(fabric, links=(*fabric.links, *added))
@@ -122,7 +121,8 @@ def _moves(base: Fabric, head: Fabric) -> tuple[Move, ...]:
     after = _by_ends(head, base)
     new_ends = cable_moves(before, after)
     moved = [Move(before[ends], after[new_ends[ends]]) for ends in new_ends]
-    removed = [Move(before[ends], None) for ends in before if ends not in after and ends not in new_ends]
+    # A cable whose ends are in both fabrics stays.
+    removed = [Move(before[ends], None) for ends in before.keys() - after.keys() - new_ends.keys()]
     needed = {port for move in moved for port in move.taken}
     blocking = [move for move in removed if not needed.isdisjoint(move.given)]
     number = {switch.name: switch.number for switch in base.switches}

@@ -213,23 +213,25 @@ def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
         unknown=tuple(dict.fromkeys(entry.step for entry in entries if entry.step not in _STEPS)),
         entries=entries,
     )
-    if entries:
-        rollout = replace(rollout, begun_at=entries[0].at, last_at=entries[-1].at)
+    if not entries:
+        return rollout
+    rollout = replace(rollout, begun_at=entries[0].at, last_at=entries[-1].at)
     openings = [entry.details for entry in entries if entry.step in _OPENINGS]
     if openings:
         rollout = _opened(rollout, openings)
     closing = _closing(entries)
-    if closing is None:
-        return rollout
+    if closing is not None:
+        rollout = _closed(rollout, closing)
+    return rollout
+
+
+def _closed(rollout: Rollout, closing: JournalLine) -> Rollout:
+    """Return ``rollout`` with its end."""
     result = _text(closing.details, "result")
-    stopped = closing.step == Step.STOPPED
-    return replace(
-        rollout,
-        result=result,
-        stopped_by=closing.text if stopped else "",
-        finished=not stopped and result != "stopped",
-        stopped=stopped or result == "stopped",
-    )
+    if closing.step == Step.STOPPED:
+        return replace(rollout, result=result, stopped_by=closing.text, stopped=True)
+    is_stopped = result == "stopped"
+    return replace(rollout, result=result, finished=not is_stopped, stopped=is_stopped)
 
 
 def _fabric_of(name: str) -> str:

@@ -6,7 +6,7 @@ switch shows before, under and after the change decides; where the switch shows 
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -116,15 +116,24 @@ def _effect(trial: Trial, before: Probe, under: Probe) -> bool | None:
     """Tell whether the switch took the change: by the ASIC's objects, else by the values that its daemons hold."""
     if not trial.objects:
         return True
-    if before.asic is not None and under.asic is not None:
-        # Simulated and some virtual switches have no objects of a type at all: their absence proves nothing.
-        held = [name for name in trial.objects if before.asic.get(name)]
-        if held:
-            return any(_differ(before.asic, under.asic, name) for name in held)
+    in_asic = _effect_in_asic(trial.objects, before.asic, under.asic)
+    if in_asic is not None:
+        return in_asic
     changed = {(change.table, change.field) for change in trial.delta}
     if under.unapplied is None or not changed <= SHOWN_BY_DAEMONS:
         return None
     return under.unapplied.isdisjoint(table for table, _ in changed)
+
+
+def _effect_in_asic(objects: Iterable[str], before: Digests | None, under: Digests | None) -> bool | None:
+    """Tell whether objects of these types changed; None if the switch has none of them before the change."""
+    if before is None or under is None:
+        return None
+    # A switch that shows no object of a type, such as a virtual one, proves nothing by its absence.
+    shown = [name for name in objects if before.get(name)]
+    if not shown:
+        return None
+    return any(_differ(before, under, name) for name in shown)
 
 
 def _differ(first: Digests, second: Digests, name: str) -> bool:

@@ -74,13 +74,16 @@ class WaveGate:
         out = {*self._out, *failed, *wave}
         if not self._limits.bears_lost_links(out, self._down):
             return ()
-        in_service = [
-            switch for switch in self.fabric.switches if switch.name not in out and self._limits.runs(switch.name)
-        ]
         planes = {self.fabric.switch_of[name].plane for name in wave}
-        spines = (switch for switch in in_service if not switch.tier.attaches_nodes)
-        above = [spine.name for spine in spines if spine.plane in planes]
-        answering = {switch.name for switch in in_service} - set(unread)
+        above = []
+        answering = set()
+        for switch in self.fabric.switches:
+            if switch.name in out or not self._limits.runs(switch.name):
+                continue
+            if switch.plane in planes and not switch.tier.attaches_nodes:
+                above.append(switch.name)
+            if switch.name not in unread:
+                answering.add(switch.name)
         return witnesses(self.fabric, above, answering, down=self._down, turn=turn)
 
     def violation(

@@ -25,8 +25,8 @@ class Witness:
 def witnesses(
     fabric: Fabric, above: Sequence[str], able: Collection[str], *, down: Collection[Link] = (), turn: int = 0
 ) -> tuple[Witness, ...]:
-    """Return who together shows whether all the switches ``above`` the leaves carry traffic; nobody where one of them
-    is below no neighbor that could tell.
+    """Return switches that together show whether all the switches ``above`` the leaves carry traffic; none if one of
+    these has no neighbor below that can show it.
 
     ``able`` are the switches that answer and take part in the fabric, ``down`` the links that carry nothing as it is.
     Among equal ones the ``turn`` decides, so that no switch is asked each time.
@@ -34,11 +34,11 @@ def witnesses(
     chosen: list[Witness] = []
     left = [*above]
     while left:
-        below = [name for name in fabric.below(left[0]) if name in able]
+        below = _able_below(fabric, left[0], able)
         if not below:
             return ()
         device = below[turn % len(below)]
-        links = [link for link in fabric.uplinks_of[device] if link.upper in above and link not in down]
+        links = _links_up(fabric, device, above, down)
         witness = _witness(fabric, device, links, able)
         shown = {link.upper for link in links}
         if witness is None or left[0] not in shown:
@@ -46,6 +46,14 @@ def witnesses(
         chosen.append(witness)
         left = [name for name in left if name not in shown]
     return tuple(chosen)
+
+
+def _able_below(fabric: Fabric, upper: str, able: Collection[str]) -> list[str]:
+    return [name for name in fabric.below(upper) if name in able]
+
+
+def _links_up(fabric: Fabric, device: str, above: Collection[str], down: Collection[Link]) -> list[Link]:
+    return [link for link in fabric.uplinks_of[device] if link.upper in above and link not in down]
 
 
 def _witness(fabric: Fabric, device: str, links: Iterable[Link], able: Collection[str]) -> Witness | None:
