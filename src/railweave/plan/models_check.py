@@ -90,7 +90,7 @@ def invalid_blockers(
             )
 
 
-def _refused(verdict: Verdict, candidate: ConfigDb, intended: ConfigDb) -> Iterator[tuple[str, str, str]]:
+def _refused(verdict: ModelsVerdict, candidate: ConfigDb, intended: ConfigDb) -> Iterator[tuple[str, str, str]]:
     """Yield place, reason and remedy of each rejection; old references are summed up in one."""
     rejected = verdict.rejected
     if not rejected:
