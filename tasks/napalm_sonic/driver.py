@@ -23,6 +23,7 @@ from napalm_sonic.options import DOCKER, Options, parse_options
 from napalm_sonic.ping import ping, ping_command
 from napalm_sonic.program import SwitchProgram, new_id
 from napalm_sonic.session import Session
+from napalm_sonic.switch_driver import SonicSwitchDriver
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import DocumentError
 
@@ -55,6 +56,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         # Attributes and not methods: NAPALM's contract has no methods beside its own.
         self.traffic = Traffic(Drainer(self.revert_timer))
         self.changes = Changes(self._committer)
+        self.switch_driver = SonicSwitchDriver(self.device, self.revert_timer, self.changes, self.traffic)
 
     # Session
 

@@ -66,6 +66,11 @@ class Observed:
     waiting: str = ""
     broken: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Return that the switch's own program answered: what is missing here is missing on the switch."""
+        return True
+
     @decodes("its interfaces")
     def get_interfaces(self) -> dict[str, dict[str, Any]]:
         """Return the state of every interface."""

@@ -46,6 +46,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         {"bom", "design", "drawing"},
         {"qos", "routing"},
         {"hosts", "lab", "sonic"},
+        {"switch_driver"},
         {"plan"},
         {"failures"},
         {"checks", "yang"},
@@ -139,7 +140,7 @@ def allowed(package: str, module: str, name: str) -> bool:
 
 def driver_allowed(name: str) -> bool:
     _, layer, *inner = name.split(".")
-    if layer in {"printable", "secrets"}:
+    if layer in {"printable", "secrets", "switch_driver"}:
         return True
     return layer == "sonic" and (not inner or inner[0] in DRIVER_MAY_IMPORT)
 

@@ -3,12 +3,12 @@
 import copy
 import json
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from napalm.base.exceptions import CommandErrorException
+from reading_driver import driver_of, reading_driver
 from switch_answer import ANSWER, CONFIG, FABRIC, LEAF, program_of, read_everything
 
 from napalm_sonic.reading import learned_of, reading_of
@@ -74,7 +74,7 @@ def test_what_a_change_left_is_known_or_this_switchs_fault(answer: Any) -> None:
 @given(st.dictionaries(st.sampled_from(["mtu", "lanes", "speed", "alias", "admin_status"]), ODD_TEXT))
 def test_a_port_of_any_texts_is_compared_or_this_switchs_fault(fields: dict[str, str]) -> None:
     running = RunningConfig({"PORT": {"Ethernet0": fields}}, CONFIG.frr)
-    driver = SimpleNamespace(revert_timer=SimpleNamespace(read=lambda: SimpleNamespace(running=running)))
+    driver = reading_driver(running)
     with suppress(CommandErrorException, DocumentError):
         Comparer(FABRIC, lambda name: CONFIG)(driver, LEAF.name)
 
@@ -83,6 +83,6 @@ def test_a_port_of_any_texts_is_compared_or_this_switchs_fault(fields: dict[str,
 def test_what_is_shown_of_a_device_holds_no_control_characters(text: str) -> None:
     answer = copy.deepcopy(ANSWER)
     answer["observed"]["lldp"]["Ethernet0"]["lldp_rem_sys_name"] = text
-    (neighbor,) = observe(SimpleNamespace(revert_timer=program_of(json.dumps(answer)))).lldp["Ethernet0"]
+    (neighbor,) = observe(driver_of(program_of(json.dumps(answer)))).lldp["Ethernet0"]
     assert neighbor.system == printable(neighbor.system)
     neighbor.system.encode()

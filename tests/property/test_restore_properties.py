@@ -5,7 +5,6 @@ Judged by a model of Redis (``config_db_model``) and FRR's lines, never by what 
 """
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from napalm.base.exceptions import CommitError, ConnectionClosedException
 
-from nornir_railweave.device.device import LastCommit, ReachedDevice
+from nornir_railweave.checked_driver import CheckedDriver
+from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.restore import STILL_WAITS, restore
 from nornir_railweave.device.session import Session
 from nornir_railweave.events import silent
@@ -25,6 +25,7 @@ from railweave.sonic.delta.steps import ClearStep, ReloadStep, Step, VtyshStep, 
 from railweave.sonic.document import BGPRAW, RunningConfig, json_tables, running_from
 from railweave.sonic.frr import apply_delta, frr_delta, parse_frr, render_frr
 from railweave.sonic.rows import DeviceConfig, Row
+from railweave.switch_driver import AppliedChange, Capability, CommitStatus, ConfigReading, SwitchDriver
 
 FRRS = (
     "",
@@ -39,7 +40,7 @@ FAULTS = (CommitError("refused"), ConnectionClosedException("gone"))
 
 
 @dataclass
-class Switch:
+class Switch(SwitchDriver):
     """A switch whose program works on the model; ``budgets`` tells after how many steps each call fails (-1: never)."""
 
     redis: Redis
@@ -56,22 +57,13 @@ class Switch:
 
     # What the driver offers
 
-    @property
-    def revert_timer(self) -> "Switch":
-        return self
+    capabilities = frozenset({Capability.READ, Capability.APPLY_WITH_TIMER})
 
-    @property
-    def changes(self) -> "Switch":
-        return self
+    def status(self) -> CommitStatus:
+        return CommitStatus(pending=self.pending, commit_id=self.commit_id)
 
-    def status(self) -> Any:
-        return SimpleNamespace(pending=self.pending, commit_id=self.commit_id, message="", last="", overdue=False)
-
-    def read(self) -> Any:
-        return SimpleNamespace(running=self.running)
-
-    def has_pending_commit(self) -> bool:
-        return self.pending
+    def read(self, request: object = None) -> ConfigReading:
+        return ConfigReading(self.running, self.status())
 
     def apply(
         self,
@@ -79,20 +71,21 @@ class Switch:
         *,
         message: str,
         revert_in: int | None,
-        look: object = None,
+        commit_id: str,
+        request: object = None,
         generation: object = None,
         restores: bool = False,
-        commit_id: str = "",
-    ) -> Any:
-        del message, look, generation, restores
-        commit_id = commit_id or "restored"
+    ) -> AppliedChange:
+        del request, generation, restores
+        # The restored configuration is a commit of a name that was just made.
+        commit_id = "restored" if message == "undone" else commit_id
         if self.pending:
             raise CommitError("a commit is pending")
         before = self.running
         self.commit_id, self.pending, self.undo = commit_id, True, undo_steps_of(delta, before)
         self._run(steps_of(delta, before))
         self.pending = revert_in is not None
-        return SimpleNamespace(commit_id=commit_id)
+        return AppliedChange(commit_id)
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
         assert (commit_id, pending) == (self.commit_id, self.pending), "it names what was asked for a moment ago"
@@ -123,9 +116,13 @@ class Switch:
 class Connected:
     """A session that is always found again."""
 
-    driver: Switch
+    switch: Switch
 
-    def reconnect(self, within_s: float, clock: object) -> Switch:
+    @property
+    def driver(self) -> CheckedDriver:
+        return CheckedDriver(self.switch, "Switch")
+
+    def reconnect(self, within_s: float, clock: object) -> CheckedDriver:
         del within_s, clock
         return self.driver
 
@@ -186,7 +183,7 @@ def test_a_switch_ends_in_its_snapshot_or_what_is_missing_is_named(
     switch.redis.load(THEIRS)
     wiped = delta.reloads  # a reload restores CONFIG_DB as a whole, with what others have written meanwhile
 
-    def made(last: LastCommit) -> bool:
+    def made(last: CommitStatus) -> bool:
         return last.commit_id in ("ours", "restored")
 
     device = ReachedDevice(cast("Session", Connected(switch)), "leaf1", silent, 0)
@@ -200,7 +197,7 @@ def test_a_switch_ends_in_its_snapshot_or_what_is_missing_is_named(
         assert set(missing) <= orphans_of(before), "nothing stood in the way"
     if not missing:
         assert left == set()
-        assert not (switch.pending and made(LastCommit(pending=True, commit_id=switch.commit_id)))
+        assert not (switch.pending and made(CommitStatus(pending=True, commit_id=switch.commit_id)))
     elif missing != (STILL_WAITS,):
         named = {"FRR" if one.startswith("FRR ") else one for one in missing}
         assert left <= named <= left | orphans_of(before)
@@ -220,11 +217,11 @@ def test_what_is_missing_after_any_prefix_of_the_steps_brings_the_snapshot_back(
     delta = delta_of({**merge, BGPRAW: frr_delta(parse_frr(frr), parse_frr(other_frr))}, before)
     snapshot = snapshot_before(delta, before, DeviceConfig("leaf1", OUR_ROWS, intended))
     with pytest.raises(CommitError):
-        switch.apply(delta, message="", revert_in=60)
+        switch.apply(delta, message="", revert_in=60, commit_id="ours")
     switch.redis.load(THEIRS)
     switch.pending, now = False, switch.running
     back = snapshot.difference(now, "restore").delta
     assert bool(back) == bool(snapshot.missing(now))
-    switch.apply(back, message="", revert_in=None)
+    switch.apply(back, message="", revert_in=None, commit_id="back")
     assert differing(switch.running, before) == {"SNMP_COMMUNITY|seen"}
     assert set(snapshot.missing(switch.running)) <= orphans_of(before)

@@ -22,8 +22,9 @@ from virtual_switch import VirtualHost, encoded, frr_lines
 
 from napalm_sonic import driver as driver_module
 from napalm_sonic.session import Completed, Session
+from nornir_railweave.checked_driver import checked
 from nornir_railweave.device.jobs import Found
-from nornir_railweave.device.reading import known_generation, running_of
+from nornir_railweave.device.reading import running_of
 from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
 from nornir_railweave.target.policy import Policy
@@ -200,10 +201,11 @@ class Race:
         return result
 
     def _job(self, nr: Nornir, runner: str, device: str, peers: tuple[str, ...]) -> "MtuJob":
-        driver = nr.inventory.hosts[device].get_connection("napalm", Config())
+        driver = checked(nr.inventory.hosts[device].get_connection("napalm", Config()), "SonicDriver")
         config = replace(self.configs[device], rows=(Row("PORT", PORT, {"mtu": WISHED}, "wished"),))
         sha256 = running_sha256(running_of(driver), config)
-        generation = {"was": int(known_generation(driver).get("number") or 0), "now": {"digest": runner}}
+        assert driver.last_reading is not None
+        generation = {"was": int(driver.last_reading.status.generation.get("number") or 0), "now": {"digest": runner}}
         return MtuJob(config, sha256, generation, peers)
 
 

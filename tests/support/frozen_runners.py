@@ -26,8 +26,9 @@ from virtual_switch import STATE, World, encoded, frr_lines
 from napalm_sonic import driver as driver_module
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.session import Completed, Session
+from nornir_railweave.checked_driver import checked
 from nornir_railweave.device.jobs import Found
-from nornir_railweave.device.reading import known_generation, running_of
+from nornir_railweave.device.reading import running_of
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.rollout import Rollout
@@ -496,17 +497,19 @@ class Runner:
         host = nr.inventory.hosts[device]
         for _ in range(3):
             try:
-                driver = host.get_connection("napalm", Config())
+                driver = checked(host.get_connection("napalm", Config()), "SonicDriver")
                 running = running_of(driver)
                 break
             except ConnectionClosedException:
                 host.close_connection("napalm")
         else:
             return None
-        if driver.revert_timer.known.status.pending:
+        assert driver.last_reading is not None
+        status = driver.last_reading.status
+        if status.pending:
             return None
         sha256 = running_sha256(running, attempt.wish.config(device))
-        number = int(known_generation(driver).get("number") or 0)
+        number = int(status.generation.get("number") or 0)
         generation = {"was": number, "now": {"digest": attempt.name}} if self.fenced_plan else {}
         return WishJob(attempt.wish, Expectation(device, (), (), (), ()), sha256, generation, wrong)
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from driven_clock import DrivenClock
 from napalm.base.exceptions import CommandErrorException, CommitError, LockError
+from reading_driver import driver_of
 
 from napalm_sonic.calling import Caller
 from napalm_sonic.codec import database_rows, first_json
@@ -94,8 +95,8 @@ def read_everything(text: str) -> None:
     """Read an answer in every way in which programs do; raises what a device may raise, and nothing else."""
     compare = Comparer(FABRIC, lambda name: CONFIG)
     for work in (
-        lambda: compare(SimpleNamespace(revert_timer=program_of(text)), LEAF.name),
-        lambda: observe(SimpleNamespace(revert_timer=program_of(text))),
+        lambda: compare(driver_of(program_of(text)), LEAF.name),
+        lambda: observe(driver_of(program_of(text))),
         lambda: losses_of(seen_of(program_of(text).observe()).counted),
         lambda: program_of(text).status(),
         lambda: program_of(text).recover(),

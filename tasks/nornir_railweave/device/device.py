@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from napalm_sonic.observed import Look
-from napalm_sonic.reading import Reading
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.jobs import DeviceJob, Found, config_state
 from nornir_railweave.device.observing import Seen, seen_of
-from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import Session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
 from railweave.plan.health import Baseline
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
+from railweave.switch_driver import Capability, CommitStatus, ConfigReading, ObserveRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,10 @@ class Order:
 class ForestalledError(Exception):
     """Somebody else's commit came after ours, or in its place: what the device holds is theirs to change."""
 
-    def __init__(self, last: "LastCommit") -> None:
-        said = f" ({last.message})" if last.message else ""
-        super().__init__(f"somebody else's commit, {last.commit_id} by {last.by or 'another session'}{said}, is on it")
+    def __init__(self, last: CommitStatus) -> None:
+        message = f" ({last.message})" if last.message else ""
+        by = last.by or "another session"
+        super().__init__(f"somebody else's commit, {last.commit_id} by {by}{message}, is on it")
 
 
 class UnwrittenError(OSError):
@@ -48,46 +48,31 @@ class UnwrittenError(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class LastCommit:
-    """A switch's last commit: whether it waits for its confirmation or revert, its name, its message and whose it is.
-
-    ``kept`` is the last commit that was confirmed. All names are empty where the driver keeps none. ``overdue``: its
-    time is over and no process on the switch reverts it. ``is_drain``: it is no commit but a drain.
-    """
-
-    pending: bool
-    commit_id: str = ""
-    message: str = ""
-    kept: str = ""
-    overdue: bool = False
-    by: str = ""
-    is_drain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was done to a device, as far as it came; all that it takes to undo it.
+    """What was done to a device, as far as it came; all that it takes to undo it."""
 
-    ``commit_id`` is the driver's name of the commit, empty where it is not known to have been made, ``sent_id`` the
-    name under which our driver sent it, and ``earlier_id`` that of the commit before it; ``message`` is that of all
-    that this rollout does to a device. ``ends_at_s`` is when the switch's own timer ends at the earliest, on this
-    machine's steady clock. ``after`` is what was read back and verified, None where our driver did not read it.
-    ``complaint`` is what a reload said that failed and whose rows are there all the same.
-    """
-
+    # What the device ran, and what held on it.
     before: Found
     baseline: Baseline = field(default_factory=Baseline)
+    # The id of the commit before this one.
     earlier_id: str = ""
+    # The message of all that this rollout does to a device.
     message: str = ""
+    # The id of the commit; empty where it is not known to have been made.
     commit_id: str = ""
+    # The id with which it was sent: the answer that returns it may be lost.
     sent_id: str = ""
     after_sha256: str = ""
+    # The rollout drained the device.
     drained: bool = False
+    # When the switch's own timer ends at the earliest, in seconds of this machine's steady clock.
     ends_at_s: float = 0.0
-    after: Reading | None = field(default=None, repr=False)
+    # What was read back and verified; None where the driver did not read it.
+    after: ConfigReading | None = field(default=None, repr=False)
+    # What a reload reported that failed although its rows are there.
     complaint: str = ""
 
-    def made(self, last: LastCommit) -> bool:
+    def made(self, last: CommitStatus) -> bool:
         """Tell whether a switch's last commit, or drain, is this attempt's.
 
         Whoever resumes this rollout on another runner commits with the same message, and under another name.
@@ -97,13 +82,13 @@ class Attempt:
             return last.commit_id == name
         return last.commit_id != self.earlier_id and last.message == self.message
 
-    def undid(self, last: LastCommit) -> bool:
+    def undid(self, last: CommitStatus) -> bool:
         """Tell whether a switch's last commit takes this attempt back."""
         name = self.commit_id or self.sent_id
         rolled_back = bool(name) and last.message == f"rollback of {name}"
         return rolled_back or last.message == undone(self.message)
 
-    def refuse_forestalled(self, last: LastCommit) -> None:
+    def refuse_forestalled(self, last: CommitStatus) -> None:
         """Raise ForestalledError where somebody else's commit came since the switch was read: what it holds is theirs.
 
         It may have come instead of ours, or after ours ended, while this runner slept. A drain changes nothing of it.
@@ -133,41 +118,39 @@ class ReachedDevice:
         self._clock = clock
 
     @property
-    def driver(self) -> Any:
-        """Return the open driver, connecting where there is none."""
+    def driver(self) -> CheckedDriver:
+        """Return the open driver, connecting where there is no session."""
         return self.session.driver
 
     def say(self, step: Step, text: str = "", **details: Any) -> None:
         """Announce a step of this device."""
         self._announce(Event(step, self.name, text, details))
 
-    def reconnect(self) -> Any:
+    def reconnect(self) -> CheckedDriver:
         """Return the driver of a new session, for which a lost device is searched a while."""
         driver = self.session.reconnect(self._reconnect_s, self._clock)
         self.say(Step.RECONNECTED)
         return driver
 
-    def last_commit(self, *, just_read: bool = False) -> LastCommit:
-        """Ask the switch for its last commit, whoever made it; what was ``just_read`` may have told it."""
-        timer = getattr(self.driver, "revert_timer", None)
-        if timer is None:
-            return LastCommit(bool(self.driver.has_pending_commit()))
-        known = getattr(timer, "known", None) if just_read else None
-        status = timer.status() if known is None else known.status
-        return LastCommit(
-            pending=bool(status.pending),
-            commit_id=str(status.commit_id),
-            message=status.message,
-            kept=status.last,
-            overdue=status.overdue,
-            by=getattr(status, "by", ""),
-            is_drain=getattr(status, "is_drain", False),
-        )
+    def last_commit(self, *, just_read: bool = False) -> CommitStatus:
+        """Return the status of the switch's last commit, whoever made it.
+
+        Where the device was ``just_read``, the driver's last reading has it and nothing is asked.
+        """
+        driver = self.driver
+        reading = driver.last_reading if just_read else None
+        return driver.status() if reading is None else reading.status
+
+    @property
+    def broken(self) -> str:
+        """Return in words which daemons the last change ended for good, by the last reading; empty for none."""
+        reading = self.driver.last_reading
+        return "" if reading is None else reading.status.broken
 
     def drained(self) -> tuple[str, ...]:
         """Return the BGP peers that are drained; none where the driver cannot drain."""
-        traffic = getattr(self.driver, "traffic", None)
-        return () if traffic is None else tuple(traffic.drained())
+        driver = self.driver
+        return driver.drained() if driver.can(Capability.DRAIN) else ()
 
 
 class Device(ReachedDevice):
@@ -195,24 +178,16 @@ class Device(ReachedDevice):
         return self.order.policy.rollout.verify_interval_s
 
     def read(self, which: str = "running") -> Found:
-        """Return what the device runs now, or was ``known`` to run by the last answer of our driver."""
+        """Return what the device runs now, or what it ran by the ``last`` reading of its driver."""
         return self.job.read(self.driver, which)
 
     def read_and_look(self) -> tuple[Found, Seen | None]:
-        """Return what the device runs and shows; None for the latter where that takes further commands."""
-        program = switch_program(self.driver)
-        if program is None or self.job.disconnects:
+        """Return what the device runs and, in the same answer, what it shows; None where its answer shows nothing."""
+        # The counters are read twice, which takes a while: not where nothing has to hold afterwards.
+        if self.job.disconnects:
             return self.read(), None
-        shown = program.read(look=Look(counters=True, over_s=self.interval_s)).seen
-        return self.read("known"), None if shown is None else seen_of(shown)
-
-    def showing(self, look: Look) -> dict[str, Look]:
-        """Return the argument by which our driver's answer to a change shows more; nothing for any other driver."""
-        return {} if switch_program(self.driver) is None else {"look": look}
-
-    def held(self) -> dict[str, str]:
-        """Return the argument by which our driver drains only while the device is held; nothing for any other one."""
-        return {} if switch_program(self.driver) is None else {"hold": self.order.hold}
+        view = self.driver.read(ObserveRequest(counters=True, over_s=self.interval_s)).view
+        return self.read("last"), None if view is None else seen_of(view)
 
     def state(self) -> ConfigState:
         """Read the device and tell which configuration it holds."""

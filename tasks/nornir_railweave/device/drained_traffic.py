@@ -4,57 +4,64 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from napalm_sonic.observed import Counted
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.observing import UNKNOWN, count_over
+from railweave.switch_driver import PortCounters
 from railweave.wording import first_few
 
 QUIET_PACKETS_PER_S = 20.0
 """BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands."""
 
 _PACKETS = ("unicast_packets", "multicast_packets", "broadcast_packets")
+_SHORTEST_S = 0.001
+"""The shortest time between two readings: rates are never divided by 0."""
 
 
 def wait_until_drained(
-    driver: Any,
+    driver: CheckedDriver,
     ports: Collection[str],
     *,
     packets_per_s: float = QUIET_PACKETS_PER_S,
     timeout_s: float,
     interval_s: float = 2.0,
     clock: Clock = SYSTEM_CLOCK,
-    first: tuple[Counted, ...] = (),
+    first: tuple[PortCounters, ...] = (),
 ) -> str:
     """Return the empty text once every port carries less than ``packets_per_s`` each way, else what still flows.
 
-    Rates are taken over ``interval_s``; SONiC renews its counters once a second. ``first`` are counters of a while that
-    somebody has read already. Of a port whose counters the switch does not show nobody knows whether it is quiet.
+    Rates are taken over ``interval_s``; SONiC renews its counters once a second. ``first`` are counters that somebody
+    has read already. A port whose counters the switch does not show is not taken for quiet.
     """
-    ends, looks = clock.monotonic() + timeout_s, timeout_s / interval_s
-    counted = first or count_over(driver, interval_s, clock)
+    deadline = clock.monotonic() + timeout_s
+    # Readings are counted too: a driver may return its counters before the interval is over.
+    readings_left = timeout_s / interval_s
+    counted = first or count_over(driver, interval_s)
     while True:
         rates = packet_rates(counted, ports)
         loud = {port: rate for port, rate in rates.items() if rate >= packets_per_s}
         uncounted = [port for port in ports if port not in rates]
         if not loud and not uncounted:
             return ""
-        looks -= 1
-        if clock.monotonic() >= ends or looks <= 0:
-            return "; ".join(filter(None, (_told(loud, packets_per_s), _unknown(uncounted))))
-        counted = count_over(driver, interval_s, clock)
+        readings_left -= 1
+        if clock.monotonic() >= deadline or readings_left <= 0:
+            return "; ".join(filter(None, (_still_flowing(loud, packets_per_s), _not_counted(uncounted))))
+        counted = count_over(driver, interval_s)
 
 
-def packet_rates(counted: tuple[Counted, ...], ports: Collection[str]) -> dict[str, float]:
+def packet_rates(counted: tuple[PortCounters, ...], ports: Collection[str]) -> dict[str, float]:
     """Return the packets a second of each port that the switch counts, the busier way, from first to last reading.
 
     A port without counters, or without those of its unicast packets, is left out.
     """
     if len(counted) < 2:
         return {}
-    before, now = (_packets(one.ports, ports) for one in (counted[0], counted[-1]))
-    return _rates(before, now, max(counted[-1].at_s - counted[0].at_s, 0.001))
+    first = counted[0]
+    last = counted[-1]
+    return _rates(_packets(first.ports, ports), _packets(last.ports, ports), max(last.at_s - first.at_s, _SHORTEST_S))
 
 
 def _packets(counters: Mapping[str, Mapping[str, Any]], ports: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return the packets that each port received and sent."""
     return {
         port: (_sum(counters[port], "rx"), _sum(counters[port], "tx"))
         for port in ports
@@ -74,30 +81,34 @@ def _sum(counters: Mapping[str, Any], way: str) -> int:
 def _rates(
     before: Mapping[str, tuple[int, int]], now: Mapping[str, tuple[int, int]], seconds: float
 ) -> dict[str, float]:
-    """Return packets a second of each port, the busier way; a counter that was cleared meanwhile counts from 0."""
-    rates = {}
+    """Return packets a second of each port, the busier way."""
+    rates: dict[str, float] = {}
     for port, counts in now.items():
-        if port not in before:
-            continue  # it is counted from now on
-        earlier = before[port]
-        ways = (count - was if count >= was else count for count, was in zip(counts, earlier, strict=True))
-        rates[port] = max(ways) / seconds
+        # A port that was not counted before has a rate from the next reading on.
+        if port in before:
+            received, sent = (_counted_since(count, was) for count, was in zip(counts, before[port], strict=True))
+            rates[port] = max(received, sent) / seconds
     return rates
 
 
-def _unknown(uncounted: Sequence[str]) -> str:
-    if not uncounted:
+def _counted_since(count: int, before: int) -> int:
+    """Return the packets between two readings; a counter that was cleared in between counts from 0."""
+    return count if count < before else count - before
+
+
+def _not_counted(ports: Sequence[str]) -> str:
+    if not ports:
         return ""
     return (
-        f"whether traffic flows on {first_few(uncounted)} is unknown: the switch shows no counters of these ports, or"
+        f"whether traffic flows on {first_few(ports)} is unknown: the switch shows no counters of these ports, or"
         " renews them too rarely (`counterpoll show`)"
     )
 
 
-def _told(loud: Mapping[str, float], limit: float) -> str:
+def _still_flowing(loud: Mapping[str, float], limit: float) -> str:
     if not loud:
         return ""
-    worst = sorted(loud.items(), key=lambda item: -item[1])
-    named = ", ".join(f"{port} {rate:.0f}" for port, rate in worst[:3])
-    more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
+    busiest = sorted(loud.items(), key=lambda item: -item[1])
+    named = ", ".join(f"{port} {rate:.0f}" for port, rate in busiest[:3])
+    more = f" and {len(busiest) - 3} more" if len(busiest) > 3 else ""
     return f"packets a second still flow on {named}{more} (quiet: below {limit:g})"

@@ -89,7 +89,7 @@ def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool,
         awaits = any(not one.ok and not one.announced and one.peer not in baseline.lacking for one in routes)
         if not watched or awaits or not all(check.ok for check in checks):
             return _Look(checks, awaits)
-        losses = seen.losses or losses_of(count_over(device.driver, device.interval_s, device.order.policy.clock))
+        losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
         return _Look(checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses)))
     except DEVICE_ERRORS as fault:
         device.session.close()

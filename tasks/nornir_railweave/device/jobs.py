@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.reading import Comparer, running_of
 from railweave.diagnostics import Blocker
 from railweave.plan.document import change_json
@@ -79,7 +80,7 @@ class DeviceJob(Protocol):
     def restores(self) -> bool:
         """Tell whether the device held before what the job brings; its YANG models are not asked about that."""
 
-    def read(self, driver: Any, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
     def moved(self, found: Found) -> str:
@@ -154,7 +155,7 @@ class DeployJob:
         """Return that an intent may be new to the device."""
         return False
 
-    def read(self, driver: Any, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
         """Compare what the device runs, or boots, with what is intended."""
         found = self.compare(driver, self.device, which)
         delta = found.difference.delta
@@ -226,7 +227,7 @@ class RollbackJob:
         """Return that the device held it before an earlier rollout."""
         return True
 
-    def read(self, driver: Any, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
         """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
 
         A switch whose FRR is not ours keeps no file of it: only its tables tell what it boots.

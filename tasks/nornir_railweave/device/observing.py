@@ -1,24 +1,21 @@
-"""From NAPALM's getters to what was observed of one device, and its counters over a while.
-
-Our own driver gives all of that in one answer of the switch's program; any other is asked getter by getter.
-"""
+"""From what a driver shows of a device to what was observed of it, and its counters over a while."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from napalm.base.exceptions import CommandErrorException
 
-from napalm_sonic.clock import Clock
 from napalm_sonic.decoding import decoding
-from napalm_sonic.observed import Counted, Look, Observed
-from nornir_railweave.device.reading import switch_program
+from nornir_railweave.checked_driver import CheckedDriver
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
 from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState, SessionTimers
+from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
 UNKNOWN = -1
+"""A counter that the device does not have, as NAPALM writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class Seen:
     """What a device showed; ``counted`` are its counters, the earlier ones first, empty where it was not asked."""
 
     observation: Observation
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[PortCounters, ...] = ()
 
     @property
     def losses(self) -> LossWatch | None:
@@ -34,136 +31,104 @@ class Seen:
         return losses_of(self.counted)
 
 
-def observe(driver: Any) -> Observation:
+def observe(driver: CheckedDriver) -> Observation:
     """Return what ``driver``'s device shows now; raises what the driver raises when the device does not answer."""
-    program = switch_program(driver)
-    return _observation(driver if program is None else program.observe())
+    return _observation(driver.observe())
 
 
-def observe_commit(driver: Any) -> Observation:
-    """Return what ``observe`` does, with the commit that waits for its confirmation; only drivers of others are asked
-    for it apart."""
-    if switch_program(driver) is not None:
-        return observe(driver)
-    try:
-        pending = bool(driver.has_pending_commit())
-    except NotImplementedError:
-        pending = False
-    seen = observe(driver)
-    return replace(seen, waiting="a commit waits for its confirmation") if pending else seen
-
-
-def observe_over(driver: Any, seconds: float, clock: Clock) -> Seen:
+def observe_over(driver: CheckedDriver, seconds: float) -> Seen:
     """Return what a device shows, and its counters so many seconds apart (0: once), as far as it counts."""
-    program = switch_program(driver)
-    if program is not None:
-        return seen_of(program.observe(Look(counters=True, over_s=seconds)))
-    earlier = _counted(driver, clock)
-    observation = _observation(driver)
-    if earlier is None or not seconds:
-        return Seen(observation, () if earlier is None else (earlier,))
-    return Seen(observation, _counted_again(driver, earlier, seconds, clock))
+    return seen_of(driver.observe(ObserveRequest(counters=True, over_s=seconds)))
 
 
-def count_over(driver: Any, seconds: float, clock: Clock) -> tuple[Counted, ...]:
-    """Return the counters of a device so many seconds apart, nothing where it does not count."""
-    program = switch_program(driver)
-    if program is not None:
-        shown: Observed = program.observe(Look(state=False, counters=True, over_s=seconds))
-        return shown.counted
-    earlier = _counted(driver, clock)
-    return () if earlier is None else _counted_again(driver, earlier, seconds, clock)
+def count_over(driver: CheckedDriver, seconds: float) -> tuple[PortCounters, ...]:
+    """Return the counters of a device so many seconds apart; empty where it does not count."""
+    view = driver.observe(ObserveRequest(state=False, counters=True, over_s=seconds))
+    with decoding("its counters"):
+        return tuple(view.counted)
 
 
-def seen_of(shown: Observed) -> Seen:
-    """Return what an answer of the switch's program shows."""
-    return Seen(_observation(shown), shown.counted)
+def seen_of(view: SwitchView) -> Seen:
+    """Return what a driver's answer shows."""
+    observation = _observation(view)
+    with decoding("its counters"):
+        return Seen(observation, tuple(view.counted))
 
 
-def losses_of(counted: tuple[Counted, ...]) -> LossWatch | None:
+def losses_of(counted: tuple[PortCounters, ...]) -> LossWatch | None:
     """Return what ports lost between the first and the last of two readings or more."""
     return LossWatch(_losses(counted[0]), _losses(counted[-1])) if len(counted) > 1 else None
 
 
-def _counted(driver: Any, clock: Clock) -> Counted | None:
-    """Return the counters by now; None where the driver or the device does not count."""
-    try:
-        return Counted(clock.monotonic(), driver.get_interfaces_counters())
-    except (NotImplementedError, AttributeError, CommandErrorException):
-        return None
-
-
-def _counted_again(driver: Any, earlier: Counted, seconds: float, clock: Clock) -> tuple[Counted, ...]:
-    clock.sleep(max(0.0, earlier.at_s + seconds - clock.monotonic()))
-    later = _counted(driver, clock)
-    return (earlier,) if later is None else (earlier, later)
-
-
-def _observation(shown: Any) -> Observation:
-    interfaces, addresses = shown.get_interfaces(), shown.get_interfaces_ip()
-    lldp, instances = shown.get_lldp_neighbors_detail(), _bgp_instances(shown)
+def _observation(view: SwitchView) -> Observation:
     with decoding("what it shows"):
+        interfaces = view.get_interfaces()
+        addresses = view.get_interfaces_ip()
+        lldp = view.get_lldp_neighbors_detail()
+        instances = _bgp_instances(view)
+        unapplied = view.unapplied()
         return Observation(
-            ports={
-                name: PortState(bool(one["is_enabled"]), bool(one["is_up"]), int(one["mtu"]))
-                for name, one in interfaces.items()
-            },
+            ports={name: _port_state(state) for name, state in interfaces.items()},
             addresses={name: _addresses(families) for name, families in addresses.items()},
-            lldp={port: tuple(map(_neighbor, seen)) for port, seen in lldp.items()},
-            bgp=_sessions(instances, shown.bgp_timers() if isinstance(shown, Observed) else {}),
-            unapplied=_unapplied(shown) if isinstance(shown, Observed) else None,
-            release=running_release(shown.image()) if isinstance(shown, Observed) else "",
-            bfd=shown.bfd() if isinstance(shown, Observed) else None,
-            bfd_ms=shown.bfd_detection_ms() if isinstance(shown, Observed) else None,
-            unseen=shown.unseen() if isinstance(shown, Observed) else (),
-            waiting=shown.waiting if isinstance(shown, Observed) else "",
-            broken=shown.broken if isinstance(shown, Observed) else "",
-            is_whole=isinstance(shown, Observed),
+            lldp={port: tuple(map(_neighbor, neighbors)) for port, neighbors in lldp.items()},
+            bgp=_sessions(instances, view.bgp_timers()),
+            unapplied=None if unapplied is None else tuple(Unapplied(*row) for row in unapplied),
+            release=running_release(view.image()),
+            bfd=view.bfd(),
+            bfd_ms=view.bfd_detection_ms(),
+            unseen=view.unseen(),
+            waiting=view.waiting,
+            broken=view.broken,
+            is_whole=view.is_whole,
         )
 
 
-def _unapplied(shown: Observed) -> tuple[Unapplied, ...] | None:
-    found = shown.unapplied()
-    return None if found is None else tuple(Unapplied(*one) for one in found)
+def _port_state(state: Mapping[str, Any]) -> PortState:
+    return PortState(bool(state["is_enabled"]), bool(state["is_up"]), int(state["mtu"]))
 
 
-def _losses(counted: Counted) -> Counters:
+def _losses(counted: PortCounters) -> Counters:
     return Counters(counted.at_s, _summed(counted.ports, "errors"), _summed(counted.ports, "discards"))
 
 
 def _summed(counted: Mapping[str, Mapping[str, int]], what: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    rx, tx = f"rx_{what}", f"tx_{what}"
+    """Return received plus sent errors or discards of each port that counts them in one direction at least."""
+    sums: dict[str, int] = {}
+    rx = f"rx_{what}"
+    tx = f"tx_{what}"
     for port, counters in counted.items():
-        received, sent = counters.get(rx, UNKNOWN), counters.get(tx, UNKNOWN)
+        received = counters.get(rx, UNKNOWN)
+        sent = counters.get(tx, UNKNOWN)
         if received >= 0 or sent >= 0:
-            found[port] = max(received, 0) + max(sent, 0)
-    return found
+            sums[port] = max(received, 0) + max(sent, 0)
+    return sums
 
 
 def _addresses(families: Mapping[str, Any]) -> frozenset[str]:
-    found = {**families.get("ipv4", {}), **families.get("ipv6", {})}
+    addresses = {**families.get("ipv4", {}), **families.get("ipv6", {})}
+    # The kernel makes link-local addresses by itself; no intent has them.
     return frozenset(
-        f"{address}/{held['prefix_length']}" for address, held in found.items() if not address.startswith("fe80:")
+        f"{address}/{details['prefix_length']}"
+        for address, details in addresses.items()
+        if not address.startswith("fe80:")
     )
 
 
-def _neighbor(seen: Mapping[str, Any]) -> LldpNeighbor:
-    return LldpNeighbor(str(seen["remote_system_name"]), str(seen["remote_port"]))
+def _neighbor(neighbor: Mapping[str, Any]) -> LldpNeighbor:
+    return LldpNeighbor(str(neighbor["remote_system_name"]), str(neighbor["remote_port"]))
 
 
-def _bgp_instances(shown: Any) -> Mapping[str, Any]:
+def _bgp_instances(view: SwitchView) -> Mapping[str, Any]:
     try:
-        found: Mapping[str, Any] = shown.get_bgp_neighbors()
+        return view.get_bgp_neighbors()
     except CommandErrorException:
-        # bgpd does not run (yet): no session is what can be said, and every check of one says so.
+        # The BGP daemon does not run (yet): without sessions every check of one fails, and says so.
         return {}
-    return found
 
 
 def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, int]]) -> dict[str, BgpSession]:
     peers = instances.get("global", {}).get("peers", {})
-    return {peer: _session(one, timers.get(peer)) for peer, one in peers.items()}
+    return {peer: _session(state, timers.get(peer)) for peer, state in peers.items()}
 
 
 def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> BgpSession:
@@ -172,23 +137,25 @@ def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> BgpSe
     return BgpSession(
         int(peer["remote_as"]),
         bool(peer["is_up"]),
-        # What was received and refused serves nobody.
-        _accepted(one for name, one in families.items() if name != "ipv6"),
+        # Prefixes that were received and refused serve nobody.
+        _accepted(family for name, family in families.items() if name != "ipv6"),
         int(ipv4.get("accepted_prefixes", UNKNOWN)),
         int(ipv4.get("sent_prefixes", UNKNOWN)),
         # FRR counts what it sends where both ends agreed on the family (8.4 and later).
         frozenset(name for name, family in families.items() if int(family.get("sent_prefixes", UNKNOWN)) >= 0),
-        _accepted(one for name, one in families.items() if name == "ipv6"),
+        _accepted(family for name, family in families.items() if name == "ipv6"),
         None if timers is None else _timers(timers),
     )
 
 
-def _timers(shown: Mapping[str, int]) -> SessionTimers:
-    return SessionTimers(shown["keepalive"], shown["hold"], shown["configured_keepalive"], shown["configured_hold"])
+def _timers(seconds: Mapping[str, int]) -> SessionTimers:
+    return SessionTimers(
+        seconds["keepalive"], seconds["hold"], seconds["configured_keepalive"], seconds["configured_hold"]
+    )
 
 
 def _accepted(families: Iterable[Mapping[str, Any]]) -> int:
-    """Return the prefixes that were accepted over some address families."""
-    accepted = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
-    known = [count for count in accepted if count >= 0]
-    return sum(known) if known else UNKNOWN
+    """Return the prefixes that were accepted over some address families; UNKNOWN where none of them counts."""
+    counts = [int(family.get("accepted_prefixes", UNKNOWN)) for family in families]
+    counted = [count for count in counts if count >= 0]
+    return sum(counted) if counted else UNKNOWN

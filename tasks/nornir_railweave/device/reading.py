@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from napalm_sonic.decoding import decoding
+from nornir_railweave.checked_driver import CheckedDriver
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import running_release
 from railweave.sonic.delta.change import Delta
@@ -12,6 +13,7 @@ from railweave.sonic.delta.diff import DeviceDiff, diff, running_sha256
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.secret_rows import as_running
 from railweave.sonic.rows import DeviceConfig
+from railweave.switch_driver import ConfigReading
 
 T = TypeVar("T")
 
@@ -47,7 +49,7 @@ class Comparer:
     unresolved: bool = False
     share: Callable[[str, Delta], Delta] = field(default=_own, repr=False)
 
-    def __call__(self, driver: Any, name: str, which: str = "running") -> Comparison:
+    def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> Comparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
@@ -66,72 +68,36 @@ class Comparer:
             return Comparison(running, *running.compared_with(intended, options, compared))
 
 
-def switch_program(driver: Any) -> Any:
-    """Return the client of the program on the switch, None where the driver has none."""
-    program = getattr(driver, "revert_timer", None)
-    return program if hasattr(program, "read") else None
+def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:
+    """Return what a driver's device runs, ran by the ``last`` reading, or boots (``startup``).
 
-
-def running_of(driver: Any, which: str = "running") -> RunningConfig:
-    """Return what a driver's device runs (``startup``: boots); our own driver reads that with one command, by digest.
-
-    ``known`` is what our driver was told of it last, by whichever answer. Raises what the driver raises, and
-    DocumentError where its answer is no configuration.
+    Raises what the driver raises, and DocumentError where its answer is not a configuration.
     """
-    program = switch_program(driver)
-    if program is not None and which in ("running", "known"):
-        reading = program.read() if which == "running" or program.known is None else program.known
-        running: RunningConfig = reading.running
-        return running
-    return parse_running(driver.get_config(retrieve=which)[which])
+    if which == "startup":
+        return parse_running(driver.printed(which))
+    return reading_of(driver, which).running
 
 
-def read_with_commit(driver: Any, read: Callable[[], T]) -> tuple[T, bool]:
-    """Return what ``read`` reads of the running configuration, and whether a commit waits on the device.
-
-    Our own driver's answer says both. Others are asked for the commit first: asked afterwards, one whose timer ended in
-    between would be taken for confirmed.
-    """
-    if switch_program(driver) is None:
-        pending = bool(driver.has_pending_commit())
-        return read(), pending
-    found = read()
-    known = switch_program(driver).known
-    return found, bool(known.status.pending if known is not None else driver.has_pending_commit())
+def reading_of(driver: CheckedDriver, which: str = "running") -> ConfigReading:
+    """Return a new reading, or the ``last`` one where there is one."""
+    last = driver.last_reading if which == "last" else None
+    return driver.read() if last is None else last
 
 
-def damage_of(driver: Any) -> str:
-    """Return what is wrong with the state that a device keeps of its transactions, as it was read last; else empty."""
-    known = getattr(switch_program(driver), "known", None)
-    return "" if known is None else str(known.status.damage)
+def read_with_commit(driver: CheckedDriver, read: Callable[[], T]) -> tuple[T, bool]:
+    """Return what ``read`` makes of a new reading, and whether a commit waits on the device."""
+    value = read()
+    # The reading that `read` took has the status, so that a timer cannot end between the two.
+    last = driver.last_reading
+    status = driver.status() if last is None else last.status
+    return value, status.pending
 
 
-def broken_of(driver: Any) -> str:
-    """Return in words which daemons the last change of a device ended for good, as it was read last; else empty."""
-    known = getattr(switch_program(driver), "known", None)
-    return "" if known is None else str(known.status.broken)
+def generation_in(reading: ConfigReading | None) -> Mapping[str, Any]:
+    """Return the generation of the intent that a device says it runs; empty where it says none."""
+    return {} if reading is None else reading.status.generation
 
 
-def known_generation(driver: Any) -> Mapping[str, Any]:
-    """Return the generation of the intent that a device says it runs, as it was read last; empty where it says none."""
-    known = getattr(switch_program(driver), "known", None)
-    return {} if known is None else known.status.generation
-
-
-def release_of(driver: Any) -> str:
-    """Return the SONiC release that a device runs, as it was read last; empty where it was not told."""
-    known = getattr(switch_program(driver), "known", None)
-    return "" if known is None else running_release(known.image)
-
-
-def unapplied_of(driver: Any) -> tuple[tuple[str, str, str, str], ...] | None:
-    """Return what a device's daemons apply that differs from CONFIG_DB, as it was read last; None where that is not
-    known."""
-    known = getattr(switch_program(driver), "known", None)
-    return None if known is None else known.unapplied
-
-
-def unseen_of(driver: Any) -> tuple[str, ...]:
-    """Return the fields of ports of which a device does not tell what is in force, as it was read last."""
-    known = getattr(switch_program(driver), "known", None)
-    return () if known is None else known.unseen
+def release_in(reading: ConfigReading | None) -> str:
+    """Return the SONiC release that a device runs; empty where it is not known."""
+    return "" if reading is None else running_release(reading.image)

@@ -4,75 +4,62 @@ The switch's own rollback goes first, because it needs no plan and no client. Wh
 by row. Nothing is concluded from the text of a command or an exception: what the device holds in the end is read.
 """
 
-import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from napalm.base.exceptions import CommitError
 
-from napalm_sonic.commit import Applied
-from napalm_sonic.observed import Look
-from nornir_railweave.device.device import Attempt, Device, ForestalledError, LastCommit, ReachedDevice, undone
-from nornir_railweave.device.reading import broken_of, read_with_commit, running_of, switch_program
+from napalm_sonic.program import new_id
+from nornir_railweave.device.device import Attempt, Device, ForestalledError, ReachedDevice, undone
+from nornir_railweave.device.reading import read_with_commit, running_of
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text
 from nornir_railweave.events import Step
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.delta.snapshot import Snapshot
+from railweave.switch_driver import AppliedChange, CommitStatus, ObserveRequest
 from railweave.wording import command_line, first_few
 
 STILL_WAITS = "the end of its commit, which still waits (`railweave-switch recover` on the switch ends it)"
 _SHOWN = 5
 
 
-def _no_refusal(_: LastCommit) -> None:
+def _no_refusal(_: CommitStatus) -> None:
     pass
 
 
 def restore(
     device: ReachedDevice,
     snapshot: Snapshot,
-    made: Callable[[LastCommit], bool],
+    made: Callable[[CommitStatus], bool],
     message: str,
-    refuse: Callable[[LastCommit], None] = _no_refusal,
+    refuse: Callable[[CommitStatus], None] = _no_refusal,
 ) -> tuple[str, ...]:
-    """Bring a device back to ``snapshot``; return what is missing of it, nothing where the device holds it.
+    """Bring a device back to ``snapshot``; return what is missing of it, empty where the device holds it.
 
-    ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. What is not ours stays
-    as it is. Raises what the driver raises, and DocumentError, where the device cannot be read in the end, and,
-    before anything is done and wherever something is missing, what ``refuse`` raises for the last commit. Both ways
-    name the commit that was judged, so a switch on which another one came meanwhile does nothing.
+    ``made`` tells whether a commit is the one to revert; ``message`` goes with a further commit. Unmanaged rows stay as
+    they are. Raises what the driver raises, and DocumentError, where the device cannot be read in the end. ``refuse``
+    is called with the last commit before anything is done and wherever something is missing; what it raises is raised.
+    Both ways name the commit that was judged, so a switch on which another one came meanwhile does nothing.
     """
-
-    def revert() -> None:
-        last = device.last_commit()
-        refuse(last)
-        if last.pending or snapshot.missing(running_of(device.driver)):
-            if last.commit_id and not made(last):
-                # The driver reverts the last commit, which is somebody else's or an earlier one.
-                raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
-            revert_commit(device, last)
-
-    def change_back() -> None:
-        delta = snapshot.difference(running_of(device.driver)).delta
-        # Of the same reading: the switch refuses the delta once its rows are others, or another commit came.
-        refuse(device.last_commit(just_read=True))
-        apply_delta(device, delta, message, restores=True)
-
+    ways = (
+        partial(_revert, device, snapshot, made, refuse),
+        partial(_change_back, device, snapshot, message, refuse),
+    )
     missing: tuple[str, ...] = ()
-    for way in (revert, change_back):
+    for way in ways:
         try:
             device.reconnect()
             way()
         except DEVICE_ERRORS as fault:
-            # What the device holds now is what counts.
+            # Whether the device took it shows in what it holds now.
             device.say(Step.LOST, error_text(fault))
         missing = snapshot.missing(running_of(device.reconnect()))
         last = device.last_commit(just_read=True)
         undoes = bool(message) and last.message == message
         if not missing and last.pending and undoes:
-            last = _kept(device, last)
+            last = _confirmed_undo(device, last)
         if not missing and last.pending and (undoes or made(last)):
             missing = (STILL_WAITS,)
         if not missing:
@@ -81,39 +68,53 @@ def restore(
     return missing
 
 
-def _kept(device: ReachedDevice, undo: LastCommit) -> LastCommit:
+def _revert(
+    device: ReachedDevice,
+    snapshot: Snapshot,
+    made: Callable[[CommitStatus], bool],
+    refuse: Callable[[CommitStatus], None],
+) -> None:
+    """Let the switch undo its last commit, where that is the one to revert and something of the snapshot is missing."""
+    last = device.last_commit()
+    refuse(last)
+    if last.pending or snapshot.missing(running_of(device.driver)):
+        if last.commit_id and not made(last):
+            # The driver reverts the last commit, which is somebody else's or an earlier one.
+            raise CommitError(f"the last commit, {last.commit_id}, is not the one to revert")
+        revert_commit(device, last)
+
+
+def _change_back(
+    device: ReachedDevice, snapshot: Snapshot, message: str, refuse: Callable[[CommitStatus], None]
+) -> None:
+    """Change what is missing of the snapshot, row by row."""
+    delta = snapshot.difference(running_of(device.driver)).delta
+    # Of the same reading: the switch refuses the delta once its rows are others, or another commit came.
+    refuse(device.last_commit(just_read=True))
+    apply_delta(device, delta, message, restores=True)
+
+
+def _confirmed_undo(device: ReachedDevice, undo: CommitStatus) -> CommitStatus:
     """Confirm the commit that changed a device back, whose session was lost before that; return its last commit."""
     try:
-        confirm_pending(device.driver, undo.commit_id)
+        device.driver.confirm(undo.commit_id)
     except DEVICE_ERRORS as fault:
         device.say(Step.LOST, error_text(fault))
         device.reconnect()
     return device.last_commit()
 
 
-def confirm_pending(driver: Any, commit_id: str) -> None:
-    """Confirm the pending commit; that one alone where the switch has named it a moment ago."""
-    changes = getattr(driver, "changes", None)
-    if changes is not None and commit_id:
-        changes.confirm(commit_id)
-    else:
-        driver.confirm_commit()
+def revert_commit(device: ReachedDevice, last: CommitStatus) -> None:
+    """Let the switch revert its pending commit, else roll the last one back, while ``last`` is the last one still.
 
-
-def revert_commit(device: ReachedDevice, last: LastCommit) -> None:
-    """Let the switch revert its pending commit, else roll the last one back; raises what the driver raises.
-
-    Our own driver's switch does that only while ``last`` is the last commit still.
+    Raises what the driver raises.
     """
     driver = device.driver
     try:
-        if switch_program(driver) is None:
-            driver.rollback()
-        else:
-            driver.changes.revert(last.commit_id, pending=last.pending)
+        driver.revert(last.commit_id, pending=last.pending)
     except CommitError:
         # The switch's own timer may have struck at this moment; then there is nothing left to revert.
-        if not last.pending or driver.has_pending_commit():
+        if not last.pending or driver.status().pending:
             raise
 
 
@@ -122,39 +123,30 @@ def apply_delta(
     delta: Delta,
     message: str,
     revert_in: int | None = None,
-    look: Look | None = None,
+    request: ObserveRequest | None = None,
     generation: Mapping[str, Any] | None = None,
     *,
     restores: bool = False,
     commit_id: str = "",
-) -> Applied:
-    """Carry out a delta made for what was read last, as it is; return the commit, without an id for no changes.
+) -> AppliedChange:
+    """Carry out a delta made for the last reading, as it is; return the commit, without an id for no changes.
 
-    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``look`` is what our driver's answer
-    shows, ``generation`` what the switch checks and keeps with it. The switch's YANG models are not asked about what
-    ``restores`` an earlier configuration. ``commit_id`` names the commit on a switch of our own driver. Raises what the
-    driver raises.
+    With ``revert_in`` (seconds) the switch reverts it unless it is confirmed. ``request`` is what the driver's answer
+    shows, ``generation`` what the switch checks and keeps with it. The switch's models are not asked about what
+    ``restores`` an earlier configuration. ``commit_id`` names the commit (empty: a new name). Raises what the driver
+    raises.
     """
-    driver = device.driver
-    if switch_program(driver) is not None:
-        if not delta:
-            return Applied("")
-        applied: Applied = driver.changes.apply(
-            delta,
-            message=message,
-            revert_in=revert_in,
-            look=look,
-            generation=generation,
-            restores=restores,
-            commit_id=commit_id,
-        )
-        return applied
-    driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
-    if not driver.compare_config():
-        driver.discard_config()
-        return Applied("")
-    driver.commit_config(message=message, revert_in=revert_in)
-    return Applied(device.last_commit().commit_id)
+    if not delta:
+        return AppliedChange("")
+    return device.driver.apply(
+        delta,
+        message=message,
+        revert_in=revert_in,
+        commit_id=commit_id or new_id(),
+        request=request,
+        generation=generation,
+        restores=restores,
+    )
 
 
 def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
@@ -174,7 +166,7 @@ def roll_back(device: Device, attempt: Attempt, why: str) -> DeviceOutcome:
         left = f"missing: {first_few(missing, _SHOWN)}: `{command_line('plan')}` shows what is left"
         return DeviceOutcome(outcome, f"{why}; the earlier configuration could not be restored, {left}")
     device.say(Step.ROLLED_BACK)
-    if broken := broken_of(device.driver):
+    if broken := device.broken:
         return DeviceOutcome(Outcome.BROKEN, f"{why}; the earlier configuration is restored, but {broken}")
     left = _undrain(device, attempt) if attempt.drained else ""
     if left:
@@ -211,7 +203,7 @@ def _undrain(device: Device, attempt: Attempt) -> str:
     try:
         if set(device.drained()) - drained_before:
             attempt.refuse_forestalled(device.last_commit(just_read=True))
-            device.driver.traffic.undrain()
+            device.driver.undrain()
         left = sorted(set(device.drained()) - drained_before)
     except ForestalledError:
         return ""  # their drain, which they will end

@@ -3,40 +3,45 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from napalm.base.exceptions import CommandTimeoutException, ConnectionException, NapalmException
+from napalm.base.exceptions import CommandTimeoutException, ConnectionException
 from nornir.core.task import Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from napalm_sonic.login import HostKeyError
+from nornir_railweave.checked_driver import DEVICE_ERRORS, CheckedDriver, blaming, checked
 from nornir_railweave.events import Event, Step
 from nornir_railweave.target.inventory import CONNECTION
 from nornir_railweave.target.sessions import close_session
 from railweave.printable import printable
-from railweave.sonic.document import DocumentError
 from railweave.wording import command_line
+
+__all__ = [
+    "DEVICE_ERRORS",
+    "Session",
+    "error_text",
+    "has_answered",
+    "one_line",
+    "said_of",
+    "session",
+    "unread_event",
+]
 
 _LONGEST_TEXT = 400
 _RETRY_S = 1.0
 _ADDRESS = re.compile(r"\A(\d+(\.\d+){3}|[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*): ")
-
-DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
-"""What the device, its answer or the way to it is at fault for. Anything else is a mistake of the program: no task
-catches it, so that it is reported as one (``rolling_out``, or by the command)."""
-
-
 _NO_ANSWER = (ConnectionException, CommandTimeoutException, OSError, EOFError)
 
 
 def has_answered(fault: BaseException) -> bool:
-    """Tell whether a device was reached, and what it answered is the fault: it is not unreachable."""
+    """Tell whether the device was reached: its answer is the fault, and the device is not unreachable."""
     return isinstance(fault, DEVICE_ERRORS) and not isinstance(fault, _NO_ANSWER)
 
 
 def unread_event(name: str, fault: BaseException) -> Event:
     """Return the event of a device that could not be read; ``answered`` where it was reached."""
-    return Event(Step.UNREACHABLE, name, error_text(fault), {"answered": True} if has_answered(fault) else {})
+    details = {"answered": True} if has_answered(fault) else {}
+    return Event(Step.UNREACHABLE, name, error_text(fault), details)
 
 
 class Session:
@@ -44,20 +49,36 @@ class Session:
 
     def __init__(self, task: Task) -> None:
         self._task = task
+        self._connection: object = None
+        self._driver: CheckedDriver | None = None
 
     @property
-    def driver(self) -> Any:
-        """Return the open NAPALM driver; connects where there is none. Raises ConnectionException."""
+    def napalm_driver(self) -> object:
+        """Return the open NAPALM driver; connects where there is no connection.
+
+        Raises ConnectionException, and DriverError where the driver raises anything that is not NAPALM's.
+        """
+        host = self._task.host
         try:
-            return self._task.host.get_connection(CONNECTION, self._task.nornir.config)
+            with blaming(str(host.platform), "open"):
+                return host.get_connection(CONNECTION, self._task.nornir.config)
         except HostKeyError as refused:
-            raise _with_command(refused, self._task.host.name) from refused
+            raise _with_command(refused, host.name) from refused
+
+    @property
+    def driver(self) -> CheckedDriver:
+        """Return what the open driver can do for railweave; raises what ``napalm_driver`` does."""
+        connection = self.napalm_driver
+        if self._driver is None or connection is not self._connection:
+            self._connection = connection
+            self._driver = checked(connection, type(connection).__name__)
+        return self._driver
 
     def close(self) -> None:
         """End the connection, if there is one."""
         close_session(self._task.host)
 
-    def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> Any:
+    def reconnect(self, within_s: float, clock: Clock = SYSTEM_CLOCK) -> CheckedDriver:
         """Return a new driver, trying for ``within_s`` seconds; raises the last fault."""
         deadline = clock.monotonic() + within_s
         while True:
@@ -72,8 +93,10 @@ class Session:
 
 def _with_command(refused: HostKeyError, name: str) -> HostKeyError:
     """Return the refusal of a host key with the command that records it, which the driver does not know."""
-    trust = command_line("trust", name, *(["--replace"] if refused.changed else []))
-    fix = f"If it was reinstalled, `{trust}` records the new key" if refused.changed else f"`{trust}` records it"
+    if refused.changed:
+        fix = f"If it was reinstalled, `{command_line('trust', name, '--replace')}` records the new key"
+    else:
+        fix = f"`{command_line('trust', name)}` records it"
     return HostKeyError(refused.where, changed=refused.changed, fix=fix, at=refused.at)
 
 
@@ -95,13 +118,19 @@ def said_of(fault: BaseException) -> dict[str, str]:
 
 
 def error_text(fault: BaseException) -> str:
-    """Return an exception in one line for a person; its kind where it says nothing or is no device's fault.
-
-    The driver's messages begin with the address of the device; a person sees the device's name before them instead.
-    """
-    text = printable(" ".join(_ADDRESS.sub("", str(fault)).split()))
-    if len(text) > _LONGEST_TEXT:
-        text = text[: _LONGEST_TEXT - 1] + "…"
+    """Return an exception in one line for a person; its type where it has no text or is not a device's fault."""
+    text = one_line(str(fault))
     if not text:
         return type(fault).__name__
     return text if isinstance(fault, DEVICE_ERRORS) else f"{type(fault).__name__}: {text}"
+
+
+def one_line(text: str) -> str:
+    """Return a driver's message in one line of at most 400 characters.
+
+    Drivers' messages begin with the address of the device; a person sees the device's name before them instead.
+    """
+    line = printable(" ".join(_ADDRESS.sub("", text).split()))
+    if len(line) > _LONGEST_TEXT:
+        line = line[: _LONGEST_TEXT - 1] + "…"
+    return line

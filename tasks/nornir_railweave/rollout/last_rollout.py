@@ -11,7 +11,7 @@ from pathlib import Path
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import LastCommit, ReachedDevice
+from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.connect import run_on
@@ -20,6 +20,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.rollback_checks import deploy_earlier
 from railweave.plan.rollout import NAME, DeviceRecord, Rollout, RolloutKind
+from railweave.switch_driver import CommitStatus
 from railweave.wording import command_line
 
 
@@ -33,7 +34,7 @@ def last_rollout(
     devices = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(devices)} devices", details={"devices": len(devices)}))
     results = run_on(nr, devices, read_last, announce=announce)
-    found = {device: one for device, one in results.items() if isinstance(one, LastCommit)}
+    found = {device: one for device, one in results.items() if isinstance(one, CommitStatus)}
     silent = tuple(device for device in devices if device not in found)
     if silent:
         message = f"{', '.join(silent)} could not be asked for the last commit, which may be a newer rollout's"
@@ -43,7 +44,7 @@ def last_rollout(
     return _told(found, name, fabric.name, target, intent_sha256)
 
 
-def _told(found: Mapping[str, LastCommit], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
+def _told(found: Mapping[str, CommitStatus], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
     names = {device: named for device, one in found.items() if (named := _rollout_of(one.message, fabric))}
     newest = name or max(names.values(), default="")
     records = {
@@ -83,7 +84,7 @@ def _rollout_of(message: str, fabric: str) -> str:
 
 
 def read_last(task: Task, announce: Events) -> Result:
-    """Return a ``LastCommit``, empty where the device knows of none; as text, why a device could not be asked."""
+    """Return a ``CommitStatus``, empty where the device knows of none; as text, why a device could not be asked."""
     with session(task) as opened:
         device = ReachedDevice(opened, task.host.name, announce, 0)
         try:
@@ -93,4 +94,4 @@ def read_last(task: Task, announce: Events) -> Result:
             return Result(host=task.host, result=error_text(fault))
     # A commit that was rolled back does not count; a drain has a message too, and is no commit.
     is_commit = last.pending or (last.kept and last.kept == last.commit_id)
-    return Result(host=task.host, result=last if is_commit else LastCommit(pending=False))
+    return Result(host=task.host, result=last if is_commit else CommitStatus(pending=False))

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.drained_traffic import QUIET_PACKETS_PER_S, packet_rates
 from nornir_railweave.device.models_check import refused_reload, refused_rows
 from nornir_railweave.device.observing import count_over
@@ -16,14 +16,9 @@ from nornir_railweave.device.reading import (
     Comparer,
     Comparison,
     IntendedConfig,
-    broken_of,
-    damage_of,
-    known_generation,
+    generation_in,
     read_with_commit,
-    release_of,
-    switch_program,
-    unapplied_of,
-    unseen_of,
+    release_in,
 )
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, has_answered, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
@@ -43,6 +38,7 @@ from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.closing import ClosingPort
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.rejected import unasked
+from railweave.switch_driver import Capability
 from railweave.wording import command_line
 
 _COUNTERS_S = 1.0
@@ -97,7 +93,7 @@ def plan(
     readings |= _dark(nr, fabric, readings)
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
-    readings |= _in_use(nr, fabric, readings, quiet_packets_per_s, clock)
+    readings |= _in_use(nr, fabric, readings, quiet_packets_per_s)
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 
@@ -140,9 +136,7 @@ def _dark(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading]) -> dict[s
     return {name: replace(readings[name], out_of_service=True) for name in silent if not seen[name]}
 
 
-def _in_use(
-    nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets_per_s: float, clock: Clock
-) -> dict[str, Reading]:
+def _in_use(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets_per_s: float) -> dict[str, Reading]:
     """Return the readings of devices of which ports close for good, with those that are in use."""
     closing = {name: leaving_ports(fabric, reading.difference) for name, reading in readings.items()}
     ports_of = {name: ports for name, ports in closing.items() if ports}
@@ -155,7 +149,6 @@ def _in_use(
         ports_of=ports_of,
         hosts=frozenset(fabric.host_of),
         packets_per_s=packets_per_s,
-        clock=clock,
     )
     return {name: replace(readings[name], live_ports=live) for name, live in found.items()}
 
@@ -173,49 +166,55 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     with session(task) as opened:
         try:
             try:
-                found, pending = _compared(opened.driver, compare, name)
+                comparison, reading = _read_device(opened.driver, compare, name)
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
-                found, pending = _compared(opened.reconnect(0), compare, name)
-            unapplied = unapplied_of(opened.driver)
-            is_ours = switch_program(opened.driver) is not None
-            unseen = unseen_of(opened.driver)
-            generation = generation_of(known_generation(opened.driver))
-            release, broken = release_of(opened.driver), broken_of(opened.driver)
+                comparison, reading = _read_device(opened.reconnect(0), compare, name)
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             return Result(host=task.host, result=Reading(error=error_text(fault), answered=has_answered(fault)))
-    if found.running.frr is None:
-        why = found.difference.blockers[0].message
+    if comparison.running.frr is None:
+        why = comparison.difference.blockers[0].message
         announce(Event(Step.UNREACHABLE, name, why, {"answered": True}))
         return Result(host=task.host, result=Reading(error=why, answered=True))
-    announce(Event(Step.READ, name, f"{len(found.difference.delta)} changes"))
-    return Result(
-        host=task.host,
-        result=Reading(
-            found.difference,
-            found.sha256,
-            pending,
-            unapplied=tuple(Unapplied(*one) for one in unapplied or ()),
-            applied_unknown=is_ours and unapplied is None,
-            unseen=unseen,
-            generation=generation,
-            release=release,
-            broken=broken,
-        ),
+    announce(Event(Step.READ, name, f"{len(comparison.difference.delta)} changes"))
+    return Result(host=task.host, result=reading)
+
+
+def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[Comparison, Reading]:
+    """Return how a device differs from what is intended, and the same with all that its driver says of it."""
+    comparison, pending = _compared(driver, compare, name)
+    last = driver.last_reading
+    unapplied = None if last is None else last.unapplied
+    reading = Reading(
+        comparison.difference,
+        comparison.sha256,
+        pending,
+        unapplied=tuple(Unapplied(*row) for row in unapplied or ()),
+        applied_unknown=driver.can(Capability.APPLIED_STATE) and unapplied is None,
+        unseen=() if last is None else last.unseen,
+        generation=generation_of(generation_in(last)),
+        release=release_in(last),
+        broken="" if last is None else last.status.broken,
     )
+    return comparison, reading
 
 
-def _compared(driver: Any, compare: Comparer, name: str) -> tuple[Comparison, bool]:
-    found, pending = read_with_commit(driver, lambda: compare(driver, name))
-    blockers = found.difference.blockers
-    if damage := damage_of(driver):
-        blockers += (Blocker(f"its transaction state is damaged: {damage}", command_line("recover", name)),)
+def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[Comparison, bool]:
+    """Return how a device differs, with what stands in the way of its changes, and whether a commit waits there."""
+    comparison, pending = read_with_commit(driver, lambda: compare(driver, name))
+    difference = comparison.difference
+    blockers = difference.blockers
+    last = driver.last_reading
+    if last is not None and last.status.damage:
+        message = f"its transaction state is damaged: {last.status.damage}"
+        blockers += (Blocker(message, command_line("recover", name)),)
     else:
-        blockers += tuple(refused_reload(driver, found.difference.delta, found.running, compare.intended(name)))
-    if blockers != found.difference.blockers:
-        found = replace(found, difference=replace(found.difference, delta=Delta(), blockers=blockers))
-    return found, pending
+        blockers += tuple(refused_reload(driver, difference.delta, comparison.running, compare.intended(name)))
+    if blockers != difference.blockers:
+        # What cannot be carried out is not planned.
+        comparison = replace(comparison, difference=replace(difference, delta=Delta(), blockers=blockers))
+    return comparison, pending
 
 
 def find_live_ports(
@@ -224,7 +223,6 @@ def find_live_ports(
     ports_of: Mapping[str, Sequence[ClosingPort]],
     hosts: frozenset[str],
     packets_per_s: float,
-    clock: Clock,
 ) -> Result:
     """Return the ``LivePort`` values of one device: what is up at a GPU node, and what carries packets elsewhere.
 
@@ -235,11 +233,12 @@ def find_live_ports(
     closing = ports_of[task.host.name]
     with session(task) as opened:
         try:
-            state = opened.driver.get_interfaces()
-            up = [one for one in closing if state.get(one.port, {}).get("is_up")]
-            watched = [one.port for one in up if one.far_end and not (one.is_server or one.far_end in hosts)]
-            rates = packet_rates(count_over(opened.driver, _COUNTERS_S, clock), watched) if watched else {}
-            live = [one for one in up if one.port not in rates or rates[one.port] >= packets_per_s]
-        except (*DEVICE_ERRORS, NotImplementedError):
+            driver = opened.driver
+            interfaces = driver.interfaces()
+            up = [port for port in closing if interfaces.get(port.port, {}).get("is_up")]
+            watched = [port.port for port in up if port.far_end and not (port.is_server or port.far_end in hosts)]
+            rates = packet_rates(count_over(driver, _COUNTERS_S), watched) if watched else {}
+            live = [port for port in up if port.port not in rates or rates[port.port] >= packets_per_s]
+        except DEVICE_ERRORS:
             live = list(closing)
-    return Result(host=task.host, result=tuple(LivePort(one.port, one.far_end) for one in live))
+    return Result(host=task.host, result=tuple(LivePort(port.port, port.far_end) for port in live))

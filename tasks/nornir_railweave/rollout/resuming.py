@@ -11,7 +11,7 @@ from pathlib import Path
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import ForestalledError, LastCommit, ReachedDevice
+from nornir_railweave.device.device import ForestalledError, ReachedDevice
 from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.device.restore import restore
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
@@ -24,6 +24,7 @@ from railweave.plan.resumption import found_done
 from railweave.plan.rollout import DeviceRecord, Rollout
 from railweave.sonic.delta.snapshot import Snapshot
 from railweave.sonic.rows import DeviceConfig
+from railweave.switch_driver import CommitStatus
 from railweave.wording import first_few
 
 
@@ -91,11 +92,11 @@ class _Ownership:
     rollout: Rollout
     record: DeviceRecord
 
-    def made(self, last: LastCommit) -> bool:
+    def made(self, last: CommitStatus) -> bool:
         """Tell whether a pending commit is the rollout's."""
         return self.rollout.owns(last.commit_id, last.message) if last.commit_id else self.record.in_doubt
 
-    def refuse(self, last: LastCommit) -> None:
+    def refuse(self, last: CommitStatus) -> None:
         """Raise ForestalledError where somebody else's commit came: then nothing of the rollout waits any more."""
         if last.commit_id and not self.made(last):
             raise ForestalledError(last)
@@ -142,6 +143,6 @@ def _freed(device: ReachedDevice, owned: _Ownership, intended: Callable[[str], D
             device.say(Step.ROLLED_BACK)
         return missing
     if not last.pending and owned.record.drained and device.drained():
-        device.driver.traffic.undrain()
+        device.driver.undrain()
         device.say(Step.UNDRAINED)
     return ()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from napalm_sonic.observed import Counted
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.gates import checks_of, sentence
 from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
@@ -20,6 +19,7 @@ from nornir_railweave.target.connect import only
 from nornir_railweave.target.runner import bounded
 from railweave.plan.outcome import VerifyCheck
 from railweave.plan.verification import unreachable
+from railweave.switch_driver import PortCounters
 
 _LOOKS = 6
 _POLL_S = 0.5
@@ -30,7 +30,7 @@ class SoakCheck:
     """What was seen: the checks that do not hold, and the counters that the next look is held against."""
 
     failed: tuple[VerifyCheck, ...] = ()
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[PortCounters, ...] = ()
 
 
 class Soak:
@@ -112,5 +112,5 @@ def soak_check(task: Task, order: Order, attempts: Mapping[str, Attempt], last: 
 
 def _seen(device: Device, *, counting: bool) -> Seen:
     if counting:
-        return observe_over(device.driver, 0, device.order.policy.clock)
+        return observe_over(device.driver, 0)
     return Seen(observe(device.driver))

@@ -15,6 +15,7 @@ from nornir.core.plugins.connections import ConnectionPluginRegister
 from nornir.core.processor import Processor, Processors
 from nornir.core.task import Result
 
+from nornir_railweave.checked_driver import DriverError, checked, refusals
 from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inventory
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.processors import Guarded
@@ -23,7 +24,9 @@ from nornir_railweave.target.sessions import OpenSessions
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
+from railweave.switch_driver import NEEDED_TO_READ
 
+DRIVERS_PAGE = "docs/how-to/drivers.md"
 _GARBAGE = 20_000
 _SELDOM = 5
 """Objects made between two searches for garbage, and searches between two of older objects, at most.
@@ -72,19 +75,36 @@ def _most_sessions(target: Target) -> int:
 
 
 def _refuse_driver(inventory: Inventory, target: Target) -> None:
-    """Refuse an unknown driver, or options that it does not take, before any device is tried."""
+    """Refuse a driver that is unknown, lacks what every command needs, or does not take the target's options.
+
+    No device is tried.
+    """
     where = Where(f"inventory/{target.name}.yml", path="driver")
+    fix_driver = f"name a driver with these capabilities, such as sonic ({DRIVERS_PAGE})"
     try:
-        driver = get_network_driver(target.driver)
+        driver_class = get_network_driver(target.driver)
     except ModuleImportError as fault:
         raise RefusedError([error("RW601", str(fault), where, fix="name an installed NAPALM driver: sonic")]) from None
+    except Exception as fault:
+        message = f"the driver {target.driver} cannot be imported: {type(fault).__name__}: {fault}"
+        raise RefusedError([error("RW601", message, where, fix="name an installed NAPALM driver: sonic")]) from None
     host = next(iter(inventory.hosts.values()))
     options = host.connection_options[CONNECTION].extras or {}
     try:
         # A NAPALM driver connects in open(), never in its constructor.
-        driver(host.hostname, host.username, host.password, **options)
+        connection = driver_class(host.hostname, host.username, host.password, **options)
     except (TypeError, ValueError) as fault:
         raise RefusedError([error("RW601", str(fault), where, fix="correct `options:` of the target")]) from None
+    except Exception as fault:
+        message = f"the driver {target.driver} failed in `__init__`: {type(fault).__name__}: {fault}"
+        raise RefusedError([error("RW601", message, where, fix=fix_driver)]) from None
+    try:
+        driver = checked(connection, type(connection).__name__)
+        refused = refusals(driver, NEEDED_TO_READ)
+    except DriverError as fault:
+        refused = [str(fault)]
+    if refused:
+        raise RefusedError([error("RW601", message, where, fix=fix_driver) for message in refused])
 
 
 def only(nr: Nornir, names: Collection[str]) -> Nornir:

@@ -9,22 +9,19 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
-from napalm_sonic.commit import Applied
-from napalm_sonic.observed import Look
 from napalm_sonic.program import new_id
-from napalm_sonic.reading import Reading
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order, UnwrittenError
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
 from nornir_railweave.device.jobs import Found, config_state
 from nornir_railweave.device.observing import observe_over, seen_of
-from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.restore import apply_delta, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, said_of, session
 from nornir_railweave.events import Step
 from railweave.plan.health import Baseline, Health
 from railweave.plan.outcome import CheckKind, ConfigState, DeviceOutcome, Outcome
 from railweave.sonic.delta.access import access_tables
+from railweave.switch_driver import AppliedChange, Capability, ConfigReading, ObserveRequest
 from railweave.wording import first_few
 
 _OUTLIVING = frozenset({CheckKind.LINK, CheckKind.LLDP, CheckKind.BGP})
@@ -104,8 +101,7 @@ class _Application:
             raise _UntouchedError(moved)
         baseline = Baseline()
         if not found.disconnects:
-            clock = device.order.policy.clock
-            baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s, clock))
+            baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s))
         return Attempt(found, baseline, last.commit_id, device.order.policy.message)
 
     def _drain(self, attempt: Attempt) -> bool:
@@ -141,9 +137,8 @@ class _Application:
         Raises _UntouchedError where somebody else holds the switch's lock or the journal cannot be written.
         """
         device = self._device
-        sent_id = "" if switch_program(device.driver) is None else new_id()
         ends_at_s = device.order.policy.clock.monotonic() + device.revert_in_s
-        attempt = replace(attempt, sent_id=sent_id, ends_at_s=ends_at_s)
+        attempt = replace(attempt, sent_id=new_id(), ends_at_s=ends_at_s)
         try:
             device.begin(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
             applied = self._apply(attempt)
@@ -159,16 +154,16 @@ class _Application:
         device.say(Step.APPLIED, attempt.complaint, commit_id=attempt.commit_id)
         return "", attempt
 
-    def _apply(self, attempt: Attempt) -> Applied:
+    def _apply(self, attempt: Attempt) -> AppliedChange:
         """Apply what is left to do, as it was planned; the commit has no id where that is nothing."""
         device = self._device
-        look = Look(counters=not attempt.drained and bool(attempt.baseline.losses), over_s=device.interval_s)
+        counters = not attempt.drained and bool(attempt.baseline.losses)
         return apply_delta(
             device,
             attempt.before.delta,
             device.order.policy.message,
             device.revert_in_s,
-            look,
+            ObserveRequest(counters=counters, over_s=device.interval_s),
             device.job.generation,
             restores=device.job.restores,
             commit_id=attempt.sent_id,
@@ -199,22 +194,22 @@ class _Application:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""
         if not reconnect:
             try:
-                return self._device.read("running" if attempt.after is None else "known")
+                return self._device.read("running" if attempt.after is None else "last")
             except DEVICE_ERRORS as fault:
                 self._device.say(Step.LOST, error_text(fault))
         self._device.reconnect()
         return self._device.read()
 
-    def _verify(self, attempt: Attempt) -> tuple[str, Reading | None]:
+    def _verify(self, attempt: Attempt) -> tuple[str, ConfigReading | None]:
         """Return what is wrong with the device in its new configuration, its traffic on it again at the end; and what
         was read of that configuration, as it is without a drain."""
         device, after = self._device, attempt.after
         device.say(Step.VERIFYING)
-        shown = None if after is None or after.seen is None else seen_of(after.seen)
+        shown = None if after is None or after.view is None else seen_of(after.view)
         wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=shown)
         if attempt.drained and not wrong:
             wrong = wait_for_gate(device, attempt.baseline, first=undrain(device))
-            after = None if after is None else _undrained(after, switch_program(device.driver).known)
+            after = None if after is None else _undrained(after, device.driver.last_reading)
         if not wrong and access_tables(attempt.before.delta):
             wrong = _login_refused(device)
         if not wrong:
@@ -223,23 +218,27 @@ class _Application:
 
 
 def _login_refused(device: Device) -> str:
-    """Return why nobody can log in anew, empty where one can; drivers of others are not asked."""
-    log_in_again = getattr(getattr(device.driver, "device", None), "log_in_again", None)
+    """Return why nobody can log in anew, empty where somebody can, or the driver opens no second session."""
+    driver = device.driver
+    if not driver.can(Capability.SECOND_LOGIN):
+        return ""
     try:
-        if log_in_again is not None:
-            log_in_again()
+        driver.log_in_again()
     except DEVICE_ERRORS as fault:
         return f"a second login failed: {error_text(fault)}"
     return ""
 
 
-def _undrained(after: Reading, known: Reading | None) -> Reading | None:
-    """Return what is known after the end of a drain, unless more is another than it was ``after`` the change."""
-    documents = [None if one is None else one.running.frr_document for one in (after, known)]
-    same = known is not None and known.config_digest == after.config_digest
-    if not same or documents[0] is None or documents[1] is None:
+def _undrained(after: ConfigReading, last: ConfigReading | None) -> ConfigReading | None:
+    """Return the ``last`` reading, of the end of a drain, unless more differs from ``after`` the change than that."""
+    if last is None or last.tables_digest != after.tables_digest:
         return None
-    return known if documents[0].entries == documents[1].entries else None
+    before = after.running.frr_document
+    now = last.running.frr_document
+    if before is None or now is None:
+        return None
+    # The lines that drain are no entries of the document.
+    return last if before.entries == now.entries else None
 
 
 def _told(held: Health) -> list[list[str]]:

@@ -10,7 +10,7 @@ from nornir.core.task import Result, Task
 
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.reading import read_with_commit
-from nornir_railweave.device.restore import confirm_pending, revert_commit, roll_back
+from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from nornir_railweave.tasks.save_config import UNSAVED, is_saved, save
@@ -40,7 +40,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     for _ in range(_ATTEMPTS):
         try:
             driver = device.driver
-            if attempt.after is not None and driver.changes.confirm(attempt.commit_id, only=attempt.after):
+            if attempt.after is not None and driver.confirm(attempt.commit_id, only=attempt.after):
                 return _confirmed(device, attempt, attempt.commit_id)
             state = device.state()
             last = device.last_commit(just_read=True)
@@ -51,7 +51,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
             if last.pending:
                 if last.commit_id and not attempt.made(last):
                     raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-                confirm_pending(driver, last.commit_id)
+                driver.confirm(last.commit_id)
             elif not (is_saved(driver, device.job) or save(driver, device.job)):
                 return DeviceOutcome(Outcome.NEW, UNSAVED)
             return _confirmed(device, attempt, last.commit_id if attempt.made(last) else "")

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from napalm_sonic.reading import Reading
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.drained_traffic import wait_until_drained
-from nornir_railweave.device.reading import switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.holding import Holding
@@ -17,6 +15,7 @@ from railweave.diagnostics import Diagnostic
 from railweave.plan.away import withheld
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget, undrained
 from railweave.sonic.delta.diff import maintenance
+from railweave.switch_driver import Capability, ConfigReading
 
 
 def read(nr: Nornir, names: Collection[str], hold: str = "") -> dict[str, DrainResult]:
@@ -106,11 +105,15 @@ def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Resul
     With a ``hold`` our driver drains only while that lasts.
     """
 
-    def work(driver: Any) -> DrainResult:
-        before = driver.traffic.drained()
-        held = {"hold": hold} if hold and switch_program(driver) is not None else {}
-        driver.traffic.drain(None if peers == WHOLE else peers, revert_in=None, message="drained by hand", **held)
-        after = driver.traffic.drained()
+    def work(driver: CheckedDriver) -> DrainResult:
+        before = driver.drained()
+        driver.drain(
+            None if peers == WHOLE else peers,
+            revert_in=None,
+            message="drained by hand",
+            hold=hold if driver.can(Capability.HOLD) else "",
+        )
+        after = driver.drained()
         if left := undrained(peers, after):
             missing = "no BGP instance" if left == WHOLE else f"no BGP session with {', '.join(left)}"
             return DrainResult(task.host.name, before, after, before != after, error=f"it has {missing}")
@@ -122,7 +125,7 @@ def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Resul
 def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packets_per_s: float) -> Result:
     """Wait until these ports are quiet; a ``DrainResult`` with what flows still."""
 
-    def work(driver: Any) -> DrainResult:
+    def work(driver: CheckedDriver) -> DrainResult:
         interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
         flows = wait_until_drained(driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s)
         return DrainResult(task.host.name, flows=flows)
@@ -133,46 +136,47 @@ def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packe
 def undrain_device(task: Task) -> Result:
     """Remove all that drains on a device; a ``DrainResult``."""
 
-    def work(driver: Any) -> DrainResult:
-        before = driver.traffic.drained()
-        driver.traffic.undrain()
-        after = driver.traffic.drained()
+    def work(driver: CheckedDriver) -> DrainResult:
+        before = driver.drained()
+        driver.undrain()
+        after = driver.drained()
         return DrainResult(task.host.name, before, after, before != after)
 
     return _attempt(task, work)
 
 
-def _drained(task: Task, driver: Any, hold: str) -> DrainResult:
-    found = driver.traffic.drained()
-    known = getattr(switch_program(driver), "known", None)
-    if known is None:
-        return DrainResult(task.host.name, found, found)
-    status = known.status
-    result = DrainResult(task.host.name, found, found, withheld=_withheld(known), ends_in_s=status.remaining_s)
+def _drained(task: Task, driver: CheckedDriver, hold: str) -> DrainResult:
+    peers = driver.drained()
+    reading = driver.last_reading
+    if reading is None:
+        return DrainResult(task.host.name, peers, peers)
+    status = reading.status
+    result = DrainResult(task.host.name, peers, peers, withheld=_withheld(reading), ends_in_s=status.remaining_s)
     if status.hold in ("", hold):
         return result
     ends_in_s = max(result.ends_in_s or 0.0, status.held_s)
     return replace(result, held=status.held, held_by=status.held_by, ends_in_s=ends_in_s)
 
 
-def _withheld(known: Reading) -> str:
+def _withheld(reading: ConfigReading) -> str:
     """Return why a switch that was read carries no traffic, or soon may carry none, though nothing of it is drained."""
-    if known.status.pending and not known.status.drains:
-        return known.status.waits_for
-    if known.status.broken:
-        return known.status.broken
-    return withheld(maintenance(known.running))
+    status = reading.status
+    if status.pending and not status.is_drain:
+        return status.waits_for
+    if status.broken:
+        return status.broken
+    return withheld(maintenance(reading.running))
 
 
-def _attempt(task: Task, work: Callable[[Any], DrainResult]) -> Result:
+def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result:
     name = task.host.name
     with session(task) as opened:
         try:
             driver = opened.driver
-            if not hasattr(driver, "traffic"):
-                result = DrainResult(name, error=f"the driver {type(driver).__name__} cannot drain", unable=True)
-            else:
+            if driver.can(Capability.DRAIN):
                 result = work(driver)
+            else:
+                result = DrainResult(name, error=f"the driver {driver.name} cannot drain", unable=True)
         except DEVICE_ERRORS as fault:
             result = DrainResult(name, error=error_text(fault))
     return Result(host=task.host, result=result)

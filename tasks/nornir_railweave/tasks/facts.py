@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
@@ -27,19 +26,15 @@ def read_facts(task: Task, keep: Callable[[str], str], announce: Events) -> Resu
     with session(task) as opened:
         try:
             try:
-                text = keep(_printed(opened.driver))
+                text = keep(opened.driver.printed("running"))
             except ConnectionClosedException:
                 # A session that broke off says nothing of the device; one more try does.
-                text = keep(_printed(opened.reconnect(0)))
+                text = keep(opened.reconnect(0).printed("running"))
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             return Result(host=task.host, result=FactReading(error=error_text(fault)))
     announce(Event(Step.READ, name))
     return Result(host=task.host, result=FactReading(text))
-
-
-def _printed(driver: Any) -> str:
-    return str(driver.get_config(retrieve="running")["running"])
 
 
 def collect(

@@ -7,17 +7,15 @@ state of the others. Where the registrar does not answer, every switch of the pl
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from napalm_sonic.lock import HeldError
 from napalm_sonic.program import new_id
-from nornir_railweave.device.reading import switch_program
-from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, one_line, session
 from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
+from railweave.switch_driver import Capability, HeldByOther
 from railweave.wording import first_few
 
 MANUAL_S = 120.0
@@ -137,16 +135,17 @@ def hold_device(
     over: Mapping[str, str],
 ) -> Result:
     """Hold one switch, in the place of a hold ``over`` that is known to be nobody's, or with 0 seconds give that up; a
-    ``HoldResult``. Drivers other than ours hold nothing."""
+    ``HoldResult``. A driver without that capability holds nothing."""
     name = task.host.name
+    other: HeldByOther | None = None
     with session(task) as opened:
         try:
-            driver: Any = opened.driver
-            if switch_program(driver) is not None:
-                driver.traffic.hold(hold, [*peers_of[name]], seconds=seconds, message=message, over=over.get(name, ""))
-        except HeldError as refused:
-            result = HoldResult(error_text(refused), refused.hold, refused.message, remaining_s=refused.remaining_s)
-            return Result(host=task.host, result=result)
+            driver = opened.driver
+            if driver.can(Capability.HOLD):
+                other = driver.hold(hold, [*peers_of[name]], seconds=seconds, message=message, over=over.get(name, ""))
         except DEVICE_ERRORS:
             return Result(host=task.host, result=HoldResult(silent=True))
-    return Result(host=task.host, result=HoldResult())
+    if other is None:
+        return Result(host=task.host, result=HoldResult())
+    result = HoldResult(one_line(other.by), other.hold, other.message, remaining_s=other.remaining_s)
+    return Result(host=task.host, result=result)

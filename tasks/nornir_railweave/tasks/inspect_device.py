@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from nornir.core.task import Result, Task
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.drained_traffic import wait_until_drained
 from nornir_railweave.device.reading import Comparer, read_with_commit
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from railweave.plan.lifecycle import Use
+from railweave.switch_driver import Capability
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +32,20 @@ def inspect_device(task: Task, compare: Comparer) -> Result:
         try:
             driver = opened.driver
             comparison, pending = read_with_commit(driver, lambda: compare(driver, task.host.name))
-            found = comparison.difference
-            # Drivers other than our own have no way to drain.
-            traffic = getattr(driver, "traffic", None)
-            seen = Inspected(
-                provisioned=not found.unprovisioned,
-                changes=len(found.delta),
+            inspected = Inspected(
+                provisioned=not comparison.difference.unprovisioned,
+                changes=len(comparison.difference.delta),
                 pending=pending,
-                drained=bool(traffic.drained()) if traffic is not None else False,
-                serial=str(driver.get_facts()["serial_number"]),
+                drained=_is_drained(driver),
+                serial=driver.serial_number(),
             )
         except DEVICE_ERRORS as fault:
-            seen = Inspected(error=error_text(fault))
-    return Result(host=task.host, result=seen)
+            inspected = Inspected(error=error_text(fault))
+    return Result(host=task.host, result=inspected)
+
+
+def _is_drained(driver: CheckedDriver) -> bool:
+    return driver.can(Capability.DRAIN) and bool(driver.drained())
 
 
 def check_in_use(
@@ -56,23 +59,23 @@ def check_in_use(
 ) -> Result:
     """Return a ``Use``. ``hosts_of`` gives the GPU node on each of a leaf's ports; the ports of its panel that are up
     are watched for at most ``timeout_s`` until fewer than ``packets_per_s`` pass each of them."""
+    ports = ports_of[task.host.name]
+    hosts = hosts_of[task.host.name]
     with session(task) as opened:
         try:
             driver = opened.driver
-            state = driver.get_interfaces()
-            traffic = getattr(driver, "traffic", None)
+            interfaces = driver.interfaces()
+            up = frozenset(port for port, state in interfaces.items() if state["is_up"])
             use = Use(
-                drained=bool(traffic.drained()) if traffic is not None else False,
+                drained=_is_drained(driver),
                 busy=wait_until_drained(
                     driver,
-                    [port for port, one in state.items() if one["is_up"] and port in ports_of[task.host.name]],
+                    [port for port in interfaces if port in up and port in ports],
                     packets_per_s=packets_per_s,
                     timeout_s=timeout_s,
                     interval_s=interval_s,
                 ),
-                hosts_up=tuple(
-                    host for port, host in hosts_of[task.host.name].items() if state.get(port, {}).get("is_up")
-                ),
+                hosts_up=tuple(host for port, host in hosts.items() if port in up),
             )
         except DEVICE_ERRORS as fault:
             use = Use(error=error_text(fault))

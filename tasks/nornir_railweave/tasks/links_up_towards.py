@@ -25,22 +25,23 @@ def links_up_towards(nr: Nornir, fabric: Fabric, silent: Collection[str]) -> dic
 
 def ports_up(task: Task, ports_of: Mapping[str, Mapping[str, str]]) -> Result:
     """Return those of a switch's ports in ``ports_of`` that are up."""
-    wanted = ports_of[task.host.name]
+    ports = ports_of[task.host.name]
     with session(task) as opened:
         try:
-            state = opened.driver.get_interfaces()
-            up = tuple(port for port in wanted if state.get(port, {}).get("is_up"))
+            interfaces = opened.driver.interfaces()
+            up = tuple(port for port in ports if interfaces.get(port, {}).get("is_up"))
         except DEVICE_ERRORS:
-            up = tuple(wanted)
+            up = tuple(ports)
     return Result(host=task.host, result=up)
 
 
 def _far_ports(fabric: Fabric, silent: Collection[str]) -> dict[str, dict[str, str]]:
     """Return for each neighboring switch its ports that lead to silent ones, and to which."""
-    found: dict[str, dict[str, str]] = {}
+    ports_of: dict[str, dict[str, str]] = {}
     for name in silent:
         for link in fabric.links_of[name]:
             far = link.far(name)
             if far in fabric.switch_of and far not in silent:
-                found.setdefault(far, {})[fabric.ports_of[far][link.port_of(far)].name] = name
-    return found
+                port = fabric.ports_of[far][link.port_of(far)].name
+                ports_of.setdefault(far, {})[port] = name
+    return ports_of

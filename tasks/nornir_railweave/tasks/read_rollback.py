@@ -6,9 +6,9 @@ from typing import Any
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.models_check import refused_reload
-from nornir_railweave.device.reading import known_generation, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Events, Step
 from railweave.plan.lineage import generation_of
@@ -18,6 +18,7 @@ from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import running_sha256
 from railweave.sonic.delta.snapshot import snapshot_of
 from railweave.sonic.rows import DeviceConfig
+from railweave.switch_driver import Capability
 
 
 def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], DeviceConfig], announce: Events) -> Result:
@@ -34,15 +35,25 @@ def read_rollback(task: Task, rollout: Rollout, intended: Callable[[str], Device
 
 
 def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> DeviceReading:
-    running = running_of(device.driver)
-    record, last = rollout.devices[device.name], device.last_commit(just_read=True)
+    driver = device.driver
+    reading = driver.read()
+    running = reading.running
+    last = reading.status
+    record = rollout.devices[device.name]
     commit_id = record.commit_id
     if not commit_id and rollout.owns(last.commit_id, last.message):
         # The rollout was cut off before its journal could name the commit that was kept.
         commit_id = last.commit_id
-    document, gone = _document(device.driver, commit_id or (record.commit_ids[-1] if record.commit_ids else ""))
-    snapshot = None if document is None else snapshot_of(document, running, owned, record.before_sha256)
-    delta = Delta() if snapshot is None or last.pending else snapshot.difference(running).delta
+    recorded_id = record.commit_ids[-1] if record.commit_ids else ""
+    document, gone = _document(driver, commit_id or recorded_id)
+    snapshot = None
+    delta = Delta()
+    if document is not None:
+        snapshot = snapshot_of(document, running, owned, record.before_sha256)
+        if not last.pending:
+            delta = snapshot.difference(running).delta
+    # Reading the document may have read the switch anew.
+    latest = driver.last_reading or reading
     return DeviceReading(
         running=running,
         sha256=running_sha256(running, owned),
@@ -50,19 +61,19 @@ def _read(device: ReachedDevice, rollout: Rollout, owned: DeviceConfig) -> Devic
         commit_id=commit_id,
         snapshot=snapshot,
         gone=gone,
-        blockers=tuple(refused_reload(device.driver, delta, running, owned)),
-        number=generation_of(known_generation(device.driver)).number,
-        earlier=generation_of(getattr(getattr(switch_program(device.driver), "known", None), "earlier", {})),
+        blockers=tuple(refused_reload(driver, delta, running, owned)),
+        number=generation_of(latest.status.generation).number,
+        earlier=generation_of(latest.earlier),
     )
 
 
-def _document(driver: Any, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
-    document = getattr(getattr(driver, "changes", None), "rollback_document", None)
-    if document is None:
+def _document(driver: CheckedDriver, commit_id: str) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the document that undoes a commit, or None and the reason in words."""
+    if not driver.can(Capability.ROLLBACK_DOCUMENTS):
         return None, "its driver keeps no rollback document of a commit that was kept"
     if not commit_id:
         return None, "no commit of the rollout is known on it"
     try:
-        return document(commit_id), ""
+        return driver.rollback_document(commit_id), ""
     except CommitError as fault:
         return None, error_text(fault)

@@ -8,7 +8,6 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from nornir_railweave.device.observing import observe
-from nornir_railweave.device.reading import known_generation, running_of, switch_program
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, unread_event
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -47,13 +46,12 @@ def record_switch(task: Task, announce: Events) -> Result:
     with session(task) as opened:
         try:
             driver = opened.driver
-            running = running_of(driver)
-            known = getattr(switch_program(driver), "known", None)
+            reading = driver.read()
             recorded = RecordedSwitch(
-                running=running,
-                startup=startup_of(driver.get_config(retrieve="startup")["startup"]),
-                image={} if known is None else known.image,
-                generation=known_generation(driver),
+                running=reading.running,
+                startup=startup_of(driver.printed("startup")),
+                image=reading.image,
+                generation=reading.status.generation,
                 seen=observe(driver),
             )
         except DEVICE_ERRORS as fault:
@@ -66,5 +64,5 @@ def record_switch(task: Task, announce: Events) -> Result:
 def record(nr: Nornir, names: Collection[str], *, events: Events = silent) -> dict[str, RecordedSwitch]:
     """Return what the switches ``names`` hold."""
     announce = Announcer([events])
-    found = run_on(nr, names, record_switch, announce=announce)
-    return {name: one or RecordedSwitch(error="not attempted") for name, one in found.items()}
+    recorded = run_on(nr, names, record_switch, announce=announce)
+    return {name: switch or RecordedSwitch(error="not attempted") for name, switch in recorded.items()}

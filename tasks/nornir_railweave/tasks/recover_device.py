@@ -1,15 +1,15 @@
 """Repair the transaction state of devices, each by its switch's own program."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.reading import switch_program
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.target.connect import run_on
 from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
+from railweave.switch_driver import Capability, CommitStatus
 
 _OUTCOMES = {
     "healthy": RecoveryOutcome.HEALTHY,
@@ -37,20 +37,25 @@ def recover_device(task: Task, accept_running: bool) -> Result:
     return Result(host=task.host, result=result, failed=not result.ok)
 
 
-def _recovered(name: str, driver: Any, *, accept_running: bool) -> RecoveryResult:
-    program = switch_program(driver)
-    if program is None:
-        text = f"the driver {type(driver).__name__} keeps no transactions on the switch"
+def _recovered(name: str, driver: CheckedDriver, *, accept_running: bool) -> RecoveryResult:
+    if not driver.can(Capability.RECOVER):
+        text = f"the driver {driver.name} keeps no transactions on the switch"
         return RecoveryResult(name, RecoveryOutcome.REFUSED, error=text)
-    done = program.recover(accept_running=accept_running)
-    found = done.found
-    transaction = f"{found.kind} {found.commit_id}" + (f" by {found.by}" if found.by else "") if found.commit_id else ""
+    recovered = driver.recover(accept_running=accept_running)
     return RecoveryResult(
         name,
-        _OUTCOMES.get(done.outcome, RecoveryOutcome.WAITING),
-        found.status,
-        transaction or found.error,
-        done.restored,
-        done.missing,
-        done.error,
+        _OUTCOMES.get(recovered.outcome, RecoveryOutcome.WAITING),
+        recovered.found.state,
+        _transaction(recovered.found) or recovered.found.error,
+        recovered.restored,
+        recovered.missing,
+        recovered.error,
     )
+
+
+def _transaction(status: CommitStatus) -> str:
+    """Return a transaction for a person; empty where the switch knows of none."""
+    if not status.commit_id:
+        return ""
+    by = f" by {status.by}" if status.by else ""
+    return f"{status.kind} {status.commit_id}{by}"

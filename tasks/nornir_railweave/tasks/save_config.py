@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum, auto
-from typing import Any
 
 from napalm.base.exceptions import NapalmException
 from nornir.core.task import Result, Task
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import DEVICE_ERRORS, session
 from nornir_railweave.events import Event, Events, Step
 from railweave.sonic.document import DocumentError
+from railweave.switch_driver import Capability
 
 
 class Saved(Enum):
@@ -40,7 +41,7 @@ def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> 
 UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"
 
 
-def is_saved(driver: Any, job: DeviceJob) -> bool:
+def is_saved(driver: CheckedDriver, job: DeviceJob) -> bool:
     """Tell whether the device boots what the job wants; raises what the driver raises."""
     try:
         return job.read(driver, "startup").done
@@ -48,9 +49,10 @@ def is_saved(driver: Any, job: DeviceJob) -> bool:
         return False
 
 
-def save(driver: Any, job: DeviceJob) -> bool:
+def save(driver: CheckedDriver, job: DeviceJob) -> bool:
     """Save what runs, where the driver can do that alone; tell whether the device boots what the job wants now."""
-    if hasattr(driver, "changes"):
+    if driver.can(Capability.SAVE):
+        # The commit that waits, or whatever else keeps it from being saved, shows in what it boots.
         with suppress(NapalmException):
-            driver.changes.save()
+            driver.save()
     return is_saved(driver, job)

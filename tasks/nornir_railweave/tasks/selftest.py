@@ -9,9 +9,10 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from napalm_sonic.driver import SonicDriver
 from napalm_sonic.observed import STATE, Observed
 from napalm_sonic.program import SwitchProgram
-from nornir_railweave.device.reading import switch_program
+from nornir_railweave.checked_driver import DriverError
 from nornir_railweave.device.session import DEVICE_ERRORS, Session, error_text, session
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -73,20 +74,41 @@ def selftest_device(task: Task, order: SelftestOrder, announce: Events, clock: C
     with session(task) as opened:
         report = SelftestReport(is_back=False, error="not attempted")
         try:
-            program = switch_program(opened.driver)
-            if program is None:
-                report = SelftestReport(error=f"the driver {type(opened.driver).__name__} is not railweave's own")
+            driver = opened.napalm_driver
+            if isinstance(driver, SonicDriver):
+                test = _Selftest(task.host.name, SonicSession(opened), order, announce, clock)
+                report = test.run(driver.revert_timer)
             else:
-                report = _Selftest(task.host.name, opened, order, announce, clock).run(program)
+                report = SelftestReport(error=f"the driver {type(driver).__name__} is not railweave's own")
         except DEVICE_ERRORS as fault:
             report = SelftestReport(error=error_text(fault))
     return Result(host=task.host, result=report, failed=not report.ok)
 
 
+class SonicSession:
+    """A session of a SONiC switch: the trials are of what SONiC does, so they use its driver as it is."""
+
+    def __init__(self, opened: Session) -> None:
+        self._opened = opened
+
+    @property
+    def driver(self) -> SonicDriver:
+        """Return the open driver; raises ConnectionException, and DriverError where it is another one."""
+        driver = self._opened.napalm_driver
+        if not isinstance(driver, SonicDriver):
+            raise DriverError(f"the driver {type(driver).__name__} is not railweave's own")
+        return driver
+
+    def reconnect(self, within_s: float, clock: Clock) -> SonicDriver:
+        """Return the driver of a new session."""
+        self._opened.reconnect(within_s, clock)
+        return self.driver
+
+
 class _Selftest:
     """One run on one switch. ``results`` grow trial by trial, so that they survive a switch that is lost."""
 
-    def __init__(self, name: str, opened: Session, order: SelftestOrder, announce: Events, clock: Clock) -> None:
+    def __init__(self, name: str, opened: SonicSession, order: SelftestOrder, announce: Events, clock: Clock) -> None:
         self._name = name
         self._opened = opened
         self._order = order
@@ -98,8 +120,7 @@ class _Selftest:
 
     @property
     def _program(self) -> SwitchProgram:
-        program: SwitchProgram = self._opened.driver.revert_timer
-        return program
+        return self._opened.driver.revert_timer
 
     def run(self, program: SwitchProgram) -> SelftestReport:
         """Refuse a switch in use; else read it, try every change, and bring the switch back."""

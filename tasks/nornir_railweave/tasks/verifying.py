@@ -9,7 +9,7 @@ from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.observing import observe_commit
+from nornir_railweave.device.observing import observe
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
@@ -122,7 +122,7 @@ def verify_device(
     with session(task) as opened:
         while True:
             try:
-                judged = judge(task.host.name, observe_commit(opened.driver))
+                judged = judge(task.host.name, observe(opened.driver))
                 silent_reads = 0
             except DEVICE_ERRORS as fault:
                 opened.close()

@@ -75,7 +75,6 @@ class FindLivePorts(LostAsRefused):
             "ports_of": {request.device: decoded(tuple[ClosingPort, ...], asked["ports"])},
             "hosts": decoded(frozenset[str], asked["hosts"]),
             "packets_per_s": decoded(float, asked["packets_per_s"]),
-            "clock": bench.clock,
         }
         return as_json(bench.perform(find_live_ports, request.device, params).result)
 

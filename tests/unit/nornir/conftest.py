@@ -3,7 +3,7 @@
 import json
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -32,12 +32,23 @@ from railweave.intent.load import load_intent_text
 from railweave.plan.consent import Consent
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
+from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.delta.merge import apply as merged
 from railweave.sonic.delta.merge import merge_document
 from railweave.sonic.document import RunningConfig, parse_running
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
+from railweave.switch_driver import (
+    STATE,
+    AppliedChange,
+    Capability,
+    CommitStatus,
+    ConfigReading,
+    ObserveRequest,
+    SwitchDriver,
+    SwitchView,
+)
 from railweave.templates import find_templates
 
 DRIVER = "railweavefake"
@@ -87,6 +98,7 @@ class Switch:
     lost: int = 0
     busy: bool = False
     packets: int = 0
+    steady_s: float = 0.0
 
     def step(self, name: str) -> None:
         self.calls.append(name)
@@ -180,6 +192,146 @@ class Timer:
         )
 
 
+@dataclass(frozen=True)
+class FakeCounters:
+    """The counters of a switch at one moment."""
+
+    at_s: float
+    ports: dict[str, dict[str, int]]
+
+
+class FakeView(SwitchView):
+    """What a switch shows while it is asked."""
+
+    def __init__(self, driver: "FakeDriver", counted: tuple[FakeCounters, ...]) -> None:
+        self.driver = driver
+        self._counted = counted
+
+    @property
+    def counted(self) -> tuple[FakeCounters, ...]:
+        return self._counted
+
+    @property
+    def waiting(self) -> str:
+        return "a commit waits for its confirmation" if self.driver.switch.pending else ""
+
+    def get_interfaces(self) -> dict[str, Any]:
+        return self.driver.get_interfaces()
+
+    def get_interfaces_ip(self) -> dict[str, Any]:
+        return self.driver.get_interfaces_ip()
+
+    def get_lldp_neighbors_detail(self) -> dict[str, Any]:
+        return self.driver.get_lldp_neighbors_detail()
+
+    def get_bgp_neighbors(self) -> dict[str, Any]:
+        return self.driver.get_bgp_neighbors()
+
+
+_parsed = lru_cache(maxsize=128)(parse_running)
+
+
+class FakeSwitchDriver(SwitchDriver):
+    """What tasks ask of a driver, by the methods of the NAPALM driver, at whose steps faults happen."""
+
+    capabilities = frozenset(
+        {
+            Capability.READ,
+            Capability.OBSERVE,
+            Capability.APPLY_WITH_TIMER,
+            Capability.SAVE,
+            Capability.DRAIN,
+            Capability.ROLLBACK_DOCUMENTS,
+            Capability.SECOND_LOGIN,
+        }
+    )
+
+    def __init__(self, driver: "FakeDriver") -> None:
+        self.driver = driver
+
+    def read(self, request: ObserveRequest | None = None) -> ConfigReading:
+        status = self.status()
+        return ConfigReading(_parsed(self.printed("running")), status)
+
+    def status(self) -> CommitStatus:
+        shown = self.driver.revert_timer.status()
+        return CommitStatus(shown.pending, shown.commit_id, shown.message, shown.last, shown.overdue)
+
+    def printed(self, which: str) -> str:
+        return self.driver.get_config(retrieve=which)[which]
+
+    def serial_number(self) -> str:
+        return ""
+
+    def observe(self, request: ObserveRequest = STATE) -> SwitchView:
+        counted: list[FakeCounters] = []
+        if request.counters:
+            counted.append(self._counted(FAST.verify_interval_s))
+        if request.counters and request.over_s:
+            counted.append(self._counted(request.over_s))
+        return FakeView(self.driver, tuple(counted))
+
+    def _counted(self, later_s: float) -> FakeCounters:
+        """Return counters so much later, by the switch's own clock: that of the test is the rollout's."""
+        self.driver.switch.steady_s += later_s
+        return FakeCounters(self.driver.switch.steady_s, self.driver.get_interfaces_counters())
+
+    def interfaces(self) -> dict[str, Any]:
+        return self.driver.get_interfaces()
+
+    def apply(
+        self,
+        delta: Delta,
+        *,
+        message: str,
+        revert_in: int | None,
+        commit_id: str,
+        request: ObserveRequest | None = None,
+        generation: Mapping[str, Any] | None = None,
+        restores: bool = False,
+    ) -> AppliedChange:
+        self.driver.next_id = commit_id
+        self.driver.load_merge_candidate(config=json.dumps(merge_document(delta)))
+        if not self.driver.compare_config():
+            self.driver.discard_config()
+            return AppliedChange("")
+        self.driver.commit_config(message=message, revert_in=revert_in)
+        return AppliedChange(self.status().commit_id)
+
+    def confirm(self, commit_id: str, *, only: ConfigReading | None = None) -> bool:
+        self.driver.confirm_commit()
+        return True
+
+    def revert(self, commit_id: str, *, pending: bool) -> None:
+        self.driver.rollback()
+
+    def save(self) -> None:
+        self.driver.save()
+
+    def drain(
+        self,
+        peers: Sequence[str] | None,
+        *,
+        revert_in: int | None,
+        message: str,
+        request: ObserveRequest | None = None,
+        hold: str = "",
+    ) -> None:
+        self.driver.drain(peers, revert_in=revert_in, message=message)
+
+    def undrain(self, request: ObserveRequest | None = None) -> None:
+        self.driver.undrain()
+
+    def drained(self) -> tuple[str, ...]:
+        return self.driver.drained()
+
+    def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
+        return self.driver.rollback_document(commit_id)
+
+    def log_in_again(self) -> None:
+        self.driver.log_in_again()
+
+
 class FakeDriver(NetworkDriver):  # type: ignore[misc]
     """The part of NAPALM's contract that tasks use, on a ``Switch``."""
 
@@ -198,7 +350,9 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self.candidate: dict[str, Any] | None = None
         self.session = -1
         self.draining = False
+        self.next_id = ""
         self.revert_timer = Timer(self.switch)
+        self.switch_driver = FakeSwitchDriver(self)
 
     def _step(self, name: str) -> None:
         if self.session != self.switch.alive:
@@ -248,18 +402,13 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self.switch.before = self.switch.running
         self.switch.pending = revert_in is not None
         self.switch.message = message
-        self.switch.commit_id = f"commit-{self.switch.calls.count('commit')}"
+        self.switch.commit_id = self.next_id
         self.switch.running = merged(self.candidate, self.switch.running)
         self._step("committed")
 
     def has_pending_commit(self) -> bool:
         self._step("has_pending")
         return self.switch.pending
-
-    @property
-    def device(self) -> "FakeDriver":
-        """Stand for the session too."""
-        return self
 
     def log_in_again(self) -> None:
         self._step("log_in_again")
@@ -272,13 +421,8 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         self._step("confirmed")
         self.switch.saved = self.switch.running
 
-    @property
-    def changes(self) -> Any:
-        return self
-
-    def confirm(self, commit_id: str) -> bool:
-        self.confirm_commit()
-        return True
+    def rollback_document(self, commit_id: str) -> dict[str, Any]:
+        raise CommitError(f"the rollback document of commit {commit_id} is gone")
 
     def save(self) -> None:
         self._step("save")
@@ -297,10 +441,6 @@ class FakeDriver(NetworkDriver):  # type: ignore[misc]
         if not self.switch.pending:
             self.switch.saved = self.switch.running
         self.switch.pending = False
-
-    @property
-    def traffic(self) -> Any:
-        return self
 
     def drain(self, peers: Any, *, revert_in: int | None, message: str) -> None:
         self._step("drain")

@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from napalm.base.exceptions import CommitError, ConnectionClosedException, ConnectTimeoutError, LockError
+from reading_driver import ReadingDriver, reading_driver
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.jobs import DeployJob, config_state
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Step
@@ -20,7 +21,7 @@ from railweave.plan.model import DeviceState
 from railweave.plan.outcome import ConfigState
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.delta import Sharing
-from railweave.sonic.document import RunningConfig, dump, json_tables
+from railweave.sonic.document import RunningConfig, json_tables
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench, Switch
@@ -273,7 +274,7 @@ def test_a_device_that_changed_after_the_plan_is_left_alone(changed: "Bench") ->
 def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(changed: "Bench") -> None:
     made = changed.plan().devices["lab-spine1"]
     silent = RunningConfig(running(changed, "lab-spine1").config_db, None)
-    driver = SimpleNamespace(get_config=lambda retrieve: {retrieve: dump(silent)})
+    driver = reading_driver(silent)
     compare = Comparer(changed.world.fabric, changed.world.intended)
     job = DeployJob(
         compare, expect(changed.world.fabric, changed.world.fabric.switch_of["lab-spine1"]), made, Delta(())
@@ -285,8 +286,8 @@ def test_a_device_whose_frr_does_not_answer_is_not_taken_for_one_that_is_done(ch
 
 def test_a_session_keeps_the_delta_that_the_devices_of_a_plan_share(changed: "Bench") -> None:
     known = RunningConfig(running(changed, "lab-leaf1").config_db, running(changed, "lab-leaf1").frr)
-    read = SimpleNamespace(running=known)
-    driver = SimpleNamespace(revert_timer=SimpleNamespace(read=lambda: read, known=read))
+    switch = ReadingDriver(known)
+    driver = CheckedDriver(switch, "ReadingDriver")
     plain = Comparer(changed.world.fabric, changed.world.intended)
     delta = plain(driver, "lab-leaf1").difference.delta
     assert delta
@@ -298,7 +299,7 @@ def test_a_session_keeps_the_delta_that_the_devices_of_a_plan_share(changed: "Be
         held.append(sharing(found))
         return held[-1]
 
-    read.running = replace(known)
+    switch.running = replace(known)
     compare = Comparer(changed.world.fabric, changed.world.intended, share=share)
     found = [compare(driver, "lab-leaf1").difference.delta for _ in range(2)]
     assert found[0] is found[1] is held[0]
@@ -329,7 +330,7 @@ def test_planning_can_wait_for_the_timer_of_an_interrupted_deployment(changed: "
     assert not changed.plan(pending_wait_s=5).devices["lab-leaf1"].pending
 
 
-def test_a_mistake_of_the_program_in_one_task_is_told_and_the_device_is_read(changed: "Bench") -> None:
+def test_a_mistake_of_a_driver_in_one_task_is_told_and_the_device_is_read(changed: "Bench") -> None:
     def blunder() -> None:
         raise KeyError("a mistake")
 
@@ -340,7 +341,7 @@ def test_a_mistake_of_the_program_in_one_task_is_told_and_the_device_is_read(cha
     assert changed.outcomes(result)["lab-spine2"] == "not-attempted"
 
 
-def test_a_change_that_a_mistake_of_the_program_left_unverified_is_rolled_back_and_the_mistake_named(
+def test_a_change_that_a_mistake_of_a_driver_left_unverified_is_rolled_back_and_the_mistake_named(
     changed: "Bench",
 ) -> None:
     switch = changed.world.switches["lab-spine1"]
@@ -353,16 +354,20 @@ def test_a_change_that_a_mistake_of_the_program_left_unverified_is_rolled_back_a
     switch.faults["observe"] = blunder
     result = changed.deploy()
     device = result.devices["lab-spine1"]
-    assert (device.outcome, device.error) == ("old", "railweave itself failed here: KeyError: 'a mistake'")
+    assert device.outcome == "old"
+    assert device.error.endswith("what it shows cannot be read (KeyError: 'a mistake')")
     assert (switch.running, switch.pending) == (before, False)
 
 
-def test_a_mistake_of_the_program_in_a_rollback_is_not_taken_for_a_fault_of_the_device(changed: "Bench") -> None:
+def test_a_rollback_in_which_the_driver_fails_is_tried_by_rows_and_the_driver_named(changed: "Bench") -> None:
     switch = changed.world.switches["lab-spine1"]
     switch.faults["committed"] = lambda: switch.faults.update({"bgp-down": True})
     switch.faults["rollback"] = TypeError("a mistake")
     device = changed.deploy().devices["lab-spine1"]
-    assert (device.outcome, device.error) == ("unreachable", "railweave itself failed here: TypeError: a mistake")
+    assert device.outcome == "unreachable"
+    assert "the earlier configuration could not be restored, missing: " in device.error
+    lost = [event.text for event in changed.events if event.step is Step.LOST and event.device == "lab-spine1"]
+    assert "the driver RailweavefakeDriver failed in `revert`: TypeError: a mistake" in lost
 
 
 class BrokenProcessor:

@@ -9,6 +9,7 @@ from napalm.base.exceptions import CommitError
 
 from nornir_railweave.tasks import draining
 from railweave.plan.manual_drain import WHOLE, check_drain, choose, neighborhood
+from railweave.switch_driver import Capability
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench
@@ -49,7 +50,8 @@ def test_every_switch_is_undrained_whatever_comes_of_the_others(spines: "Bench")
 
 
 def test_a_driver_that_cannot_drain_says_so(spines: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(get_network_driver("railweavefake").__mro__[1], "traffic")
+    fake = type(get_network_driver("railweavefake")("lab-spine1", "", "").switch_driver)
+    monkeypatch.setattr(fake, "capabilities", fake.capabilities - {Capability.DRAIN})
     (done,) = draining.undrain(spines.nornir(), ["lab-spine1"])
     assert done.error == "the driver RailweavefakeDriver cannot drain"
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 from absent_parts import EMPTY, ODD, Answer, Place, changed, places
+from reading_driver import driver_of
 from switch_answer import ANSWER, CONFIG, FABRIC, LEAF
 
 from napalm_sonic.reading import Reading as SwitchReading
@@ -64,7 +65,8 @@ class Program:
     def __init__(self, answer: Answer, known: SwitchReading | None) -> None:
         self.answer, self.known = answer, known
 
-    def read(self) -> SwitchReading:
+    def read(self, *, look: object) -> SwitchReading:
+        assert look is None
         self.known = reading_of("leaf1", self.answer, self.known)
         return self.known
 
@@ -77,7 +79,7 @@ def read(monkeypatch: pytest.MonkeyPatch, answer: Answer, known: SwitchReading |
 
     @contextmanager
     def session(_task: object) -> Iterator[Any]:
-        yield SimpleNamespace(driver=SimpleNamespace(revert_timer=Program(answer, known)))
+        yield SimpleNamespace(driver=driver_of(cast("Any", Program(answer, known))))
 
     monkeypatch.setattr(planning, "session", session)
     task = cast("Any", SimpleNamespace(host=SimpleNamespace(name=LEAF.name)))

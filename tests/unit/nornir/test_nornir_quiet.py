@@ -1,15 +1,37 @@
 """When drained ports count as quiet, by counters that a test lets rise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import pytest
 
+from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.drained_traffic import wait_until_drained
+from railweave.switch_driver import STATE, Capability, ObserveRequest, SwitchDriver, SwitchView
 
 KINDS = ("unicast", "multicast", "broadcast")
 
 
-class Counting:
+@dataclass(frozen=True)
+class Moment:
+    """Counters at one moment."""
+
+    at_s: float
+    ports: Mapping[str, Mapping[str, int]]
+
+
+class Counters(SwitchView):
+    """What the driver shows: counters alone."""
+
+    def __init__(self, counted: tuple[Moment, ...]) -> None:
+        self._counted = counted
+
+    @property
+    def counted(self) -> tuple[Moment, ...]:
+        return self._counted
+
+
+class Counting(SwitchDriver):
     """A driver whose ports carry packets at rates that a function of the time gives; time passes in ``sleep``."""
 
     def __init__(
@@ -18,7 +40,7 @@ class Counting:
         self.rate, self.ports = rate, ports
         self.now = 1000.0
         self.carried = dict.fromkeys(ports, 50_000.0)
-        self.read = 0
+        self.times_read = 0
 
     def monotonic(self) -> float:
         return self.now
@@ -28,8 +50,15 @@ class Counting:
             self.carried[port] += self.rate(port, self.now - 1000) * seconds
         self.now += seconds
 
+    capabilities = frozenset({Capability.OBSERVE})
+
+    def observe(self, request: ObserveRequest = STATE) -> SwitchView:
+        first = Moment(self.now, self.get_interfaces_counters())
+        self.sleep(request.over_s)
+        return Counters((first, Moment(self.now, self.get_interfaces_counters())))
+
     def get_interfaces_counters(self) -> dict[str, dict[str, int]]:
-        self.read += 1
+        self.times_read += 1
         return {
             port: {
                 **{f"{way}_{kind}_packets": -1 for way in ("rx", "tx") for kind in KINDS},
@@ -40,8 +69,9 @@ class Counting:
         }
 
     def wait(self, *ports: str, packets_per_s: float = 100, timeout_s: float = 20) -> str:
+        driver = CheckedDriver(self, "Counting")
         return wait_until_drained(
-            self, ports or self.ports, packets_per_s=packets_per_s, timeout_s=timeout_s, interval_s=1,
+            driver, ports or self.ports, packets_per_s=packets_per_s, timeout_s=timeout_s, interval_s=1,
             clock=self,
         )  # fmt: skip
 
@@ -50,7 +80,7 @@ def test_keepalives_are_quiet_and_need_one_interval() -> None:
     driver = Counting(lambda port, at: 3)
     assert driver.wait() == ""
     assert driver.now == 1001
-    assert driver.read == 2
+    assert driver.times_read == 2
 
 
 def test_traffic_that_ends_is_waited_for() -> None:

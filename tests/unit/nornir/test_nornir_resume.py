@@ -93,7 +93,7 @@ def bench(deployed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     def commit_config(self: Any, message: str = "", revert_in: int | None = None) -> None:
         undo = merge_document(inverse(delta_of(self.candidate, self.switch.running)))
         keepers.made += 1
-        self.kept.append(Kept(f"commit-{keepers.made}", message, undo))
+        self.kept.append(Kept(self.next_id, message, undo))
         commit(self, message, revert_in)
 
     def roll_back(self: Any) -> None:

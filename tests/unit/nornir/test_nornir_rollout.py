@@ -17,7 +17,6 @@ from napalm.base.exceptions import (
     LockError,
 )
 
-from napalm_sonic.commit import Applied
 from nornir_railweave.device.restore import apply_delta
 from nornir_railweave.events import Step
 from nornir_railweave.rollout.journal import Journal
@@ -28,6 +27,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import expect
 from railweave.plan.policy import Share
+from railweave.switch_driver import AppliedChange
 
 if TYPE_CHECKING:
     from tests.unit.nornir.conftest import Bench, Switch
@@ -458,7 +458,7 @@ def test_the_switchs_own_error_comes_before_what_follows_from_it(
 ) -> None:
     breaks_bgp(switch(wide, "lab-spine1"))
 
-    def complaining(*arguments: Any, **options: Any) -> Applied:
+    def complaining(*arguments: Any, **options: Any) -> AppliedChange:
         return replace(apply_delta(*arguments, **options), complaint="config reload: KeyError: 'profile'")
 
     monkeypatch.setattr(apply_change, "apply_delta", complaining)
@@ -500,7 +500,7 @@ def test_the_name_of_a_commit_is_told_although_the_answer_to_it_was_lost(wide: "
     result = wide.deploy()
     assert result.ok
     told = [event for event in wide.events if event.device == "lab-spine1" and event.step is Step.CONFIRMED]
-    assert [event.details["commit_id"] for event in told] == ["commit-1"]
+    assert [event.details["commit_id"] for event in told] == [switch(wide, "lab-spine1").commit_id]
 
 
 def test_another_commit_that_waits_is_not_confirmed_for_ours(wide: "Bench") -> None:
@@ -769,6 +769,6 @@ def test_the_journal_holds_what_a_rollback_needs(wide: "Bench") -> None:
     lines = [json.loads(line) for line in Path(result.journal).read_text(encoding="utf-8").splitlines()]
     own = {line["step"]: line for line in lines if line["device"] == "lab-leaf2"}
     assert ["link", "Ethernet112"] in own["applying"]["held"] or len(own["applying"]["held"]) > 2
-    assert own["applied"]["commit_id"] == own["confirmed"]["commit_id"] == "commit-1"
+    assert own["applied"]["commit_id"] == own["confirmed"]["commit_id"] == switch(wide, "lab-leaf2").commit_id
     assert len(own["confirmed"]["after_sha256"]) == 64
     assert own["confirmed"]["after_sha256"] == wide.plan().devices["lab-leaf2"].running_sha256

@@ -35,7 +35,7 @@ def opened(bench: "Bench") -> Iterator[Nornir]:
 def use(nr: Nornir, *names: str, fault: type[Exception] | None = None) -> None:
     def work(task: Task) -> None:
         with session(task) as one:
-            assert one.driver.is_alive()["is_alive"]
+            assert cast("Any", one.napalm_driver).is_alive()["is_alive"]
             if fault is not None:
                 raise fault
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from napalm.base.exceptions import CommitError
 
-from nornir_railweave.device.device import Attempt, LastCommit
+from nornir_railweave.device.device import Attempt
 from nornir_railweave.device.jobs import Found
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.fabric.model import Fabric
@@ -24,6 +24,7 @@ from railweave.report.drift import headline
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
+from railweave.switch_driver import CommitStatus
 from railweave.templates import find_templates
 
 NAMES = ("lab-leaf1", "lab-leaf2", "lab-spine1", "lab-spine2")
@@ -153,4 +154,4 @@ def test_a_switch_that_keeps_its_timer_is_not_called_committed(deployed: Any, ch
 def test_the_rollback_of_a_commit_whose_answer_was_lost_is_nobody_elses() -> None:
     found = Found(RunningConfig({}, ""), "", Delta(), done=False)
     lost = Attempt(found, earlier_id="1", message="deploy", sent_id="2")
-    lost.refuse_forestalled(LastCommit(pending=False, commit_id="3", message="rollback of 2"))
+    lost.refuse_forestalled(CommitStatus(pending=False, commit_id="3", message="rollback of 2"))

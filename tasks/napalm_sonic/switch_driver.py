@@ -1,0 +1,211 @@
+"""railweave's contract of a driver (``railweave.switch_driver``) for SONiC, by the program on the switch."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from napalm_sonic import getters_config, getters_facts, getters_interfaces
+from napalm_sonic.lock import HeldError
+from napalm_sonic.observed import Look, Observed
+from napalm_sonic.reading import Reading, Status
+from railweave.sonic.delta.change import Delta
+from railweave.sonic.delta.rejected import ModelsVerdict
+from railweave.switch_driver import (
+    STATE,
+    AppliedChange,
+    Capability,
+    CommitStatus,
+    ConfigReading,
+    HeldByOther,
+    ObserveRequest,
+    RecoveredState,
+    SwitchDriver,
+)
+
+if TYPE_CHECKING:
+    from napalm_sonic.commit import Changes
+    from napalm_sonic.drain import Traffic
+    from napalm_sonic.program import SwitchProgram
+    from napalm_sonic.session import Session
+
+
+class SonicSwitchDriver(SwitchDriver):
+    """A SONiC switch as railweave's tasks work on it; it has every capability."""
+
+    capabilities = frozenset(Capability)
+
+    def __init__(self, session: "Session", program: "SwitchProgram", changes: "Changes", traffic: "Traffic") -> None:
+        """Work over ``session`` by the switch's ``program``."""
+        self._session = session
+        self._program = program
+        self._changes = changes
+        self._traffic = traffic
+
+    @property
+    def last_reading(self) -> ConfigReading | None:
+        """Return what the program's last answer said of what runs."""
+        return _optional_reading(self._program.known)
+
+    def read(self, request: ObserveRequest | None = None) -> ConfigReading:
+        """Read configuration and status with one command; what was read before is not sent again."""
+        return _reading(self._program.read(look=_look(request)))
+
+    def status(self) -> CommitStatus:
+        """Ask the program for the status of its last transaction."""
+        return _status(self._program.status())
+
+    def printed(self, which: str) -> str:
+        """Return the ``running`` or ``startup`` configuration as SONiC prints it."""
+        return getters_config.get_config(self._session, None, which, sanitized=False)[which]
+
+    def serial_number(self) -> str:
+        """Return the serial number of the chassis."""
+        return str(getters_facts.get_facts(self._session)["serial_number"])
+
+    def observe(self, request: ObserveRequest = STATE) -> Observed:
+        """Return what the switch shows, with one command."""
+        return self._program.observe(Look(request.state, request.counters, request.over_s))
+
+    def interfaces(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return NAPALM's ``get_interfaces``."""
+        return getters_interfaces.get_interfaces(self._session)
+
+    def apply(
+        self,
+        delta: Delta,
+        *,
+        message: str,
+        revert_in: int | None,
+        commit_id: str,
+        request: ObserveRequest | None = None,
+        generation: Mapping[str, Any] | None = None,
+        restores: bool = False,
+    ) -> AppliedChange:
+        """Let the program carry the delta out as one transaction, under its timer."""
+        applied = self._changes.apply(
+            delta,
+            message=message,
+            revert_in=revert_in,
+            look=_look(request),
+            generation=generation,
+            restores=restores,
+            commit_id=commit_id,
+        )
+        return AppliedChange(applied.commit_id, _optional_reading(applied.reading), applied.complaint)
+
+    def confirm(self, commit_id: str, *, only: ConfigReading | None = None) -> bool:
+        """Confirm the transaction; with ``only`` the program compares digests first."""
+        native = None
+        if only is not None:
+            if not isinstance(only.native, Reading):
+                raise TypeError("the reading is of another driver")
+            native = only.native
+        return self._changes.confirm(commit_id, only=native)
+
+    def revert(self, commit_id: str, *, pending: bool) -> None:
+        """Revert the transaction, or roll it back by the document that the switch keeps."""
+        self._changes.revert(commit_id, pending=pending)
+
+    def check(self, changes: Mapping[str, Any]) -> ModelsVerdict:
+        """Ask the switch's YANG models about rows that a merge writes."""
+        return self._program.rejected_when_written(changes)
+
+    def check_reload(self, config_db: Mapping[str, Any]) -> ModelsVerdict:
+        """Ask the switch's YANG models about tables that ``config reload`` loads."""
+        return self._program.rejected_by_reload(config_db)
+
+    def save(self) -> None:
+        """Save CONFIG_DB and FRR's file, both or neither."""
+        self._changes.save()
+
+    def drain(
+        self,
+        peers: Sequence[str] | None,
+        *,
+        revert_in: int | None,
+        message: str,
+        request: ObserveRequest | None = None,
+        hold: str = "",
+    ) -> Observed | None:
+        """Drain by FRR's graceful shutdown, under the program's timer."""
+        return self._traffic.drain(peers, revert_in=revert_in, message=message, look=_look(request), hold=hold)
+
+    def undrain(self, request: ObserveRequest | None = None) -> Observed | None:
+        """End this session's drain, or remove all that drains."""
+        return self._traffic.undrain(look=_look(request))
+
+    def drained(self) -> tuple[str, ...]:
+        """Read which peers FRR drains."""
+        return self._traffic.drained()
+
+    def hold(self, name: str, peers: Sequence[str], *, seconds: float, message: str, over: str) -> HeldByOther | None:
+        """Write the hold to the program's state on the switch."""
+        try:
+            self._traffic.hold(name, peers, seconds=seconds, message=message, over=over)
+        except HeldError as error:
+            return HeldByOther(str(error), error.hold, error.message, error.remaining_s)
+        return None
+
+    def ports_towards(self, prefix: str) -> frozenset[str]:
+        """Ask FRR for the ports of a route that is in force."""
+        return self._program.ports_towards(prefix)
+
+    def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
+        """Read the rollback document from the switch."""
+        return self._changes.rollback_document(commit_id)
+
+    def recover(self, *, accept_running: bool) -> RecoveredState:
+        """Let the program repair its state."""
+        recovery = self._program.recover(accept_running=accept_running)
+        return RecoveredState(
+            _status(recovery.found), recovery.outcome, recovery.restored, recovery.missing, recovery.error
+        )
+
+    def log_in_again(self) -> None:
+        """Log in a second time, beside the open session."""
+        self._session.log_in_again()
+
+
+def _look(request: ObserveRequest | None) -> Look | None:
+    return None if request is None else Look(request.state, request.counters, request.over_s)
+
+
+def _optional_reading(reading: Reading | None) -> ConfigReading | None:
+    return None if reading is None else _reading(reading)
+
+
+def _reading(reading: Reading) -> ConfigReading:
+    return ConfigReading(
+        running=reading.running,
+        status=_status(reading.status),
+        tables_digest=reading.config_digest,
+        earlier=reading.earlier,
+        view=reading.seen,
+        unapplied=reading.unapplied,
+        unseen=reading.unseen,
+        image=reading.image,
+        native=reading,
+    )
+
+
+def _status(status: Status) -> CommitStatus:
+    return CommitStatus(
+        pending=status.pending,
+        commit_id=status.commit_id,
+        message=status.message,
+        kept=status.last,
+        overdue=status.overdue,
+        by=status.by,
+        is_drain=status.is_drain,
+        state=status.status,
+        kind=status.kind,
+        error=status.error,
+        waits_for=status.waits_for,
+        damage=status.damage,
+        broken=status.broken,
+        generation=status.generation,
+        hold=status.hold,
+        held=status.held,
+        held_by=status.held_by,
+        remaining_s=status.remaining_s,
+        held_s=status.held_s,
+    )
