@@ -59,7 +59,8 @@ SCALED_INTENT = "intent.yml"
 MAPPING = "mapping.md"
 _FOLDER = STATE / "lab"
 _UNBUILT = "railweave-lab-node"
-_KINDS, _TRANSPORTS = ("sonic-vs", MACHINE_KIND), ("ssh", "docker")
+_KINDS = ("sonic-vs", MACHINE_KIND)
+_TRANSPORTS = ("ssh", "docker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +91,20 @@ class RenderedLab:
     def runner(self) -> LabFolder:
         """Return what starts and stops it."""
         image = self.lab.image
-        names = [one.switch.name for one in self.lab.switches]
-        ports = {one.switch.name: one.ssh_port for one in self.lab.switches} if image.has_ssh else {}
-        containers = tuple(names) if image.transport == "docker" else ()
+        ports = {}
+        if image.has_ssh:
+            ports = {node.switch.name: node.ssh_port for node in self.lab.switches}
+        containers: tuple[str, ...] = ()
+        if image.transport == "docker":
+            containers = tuple(node.switch.name for node in self.lab.switches)
         return LabFolder(self.folder, self.name, ports, own_image=image.ours, containers=containers, kind=image.kind)
 
     @property
     def deploy_intent(self) -> Path:
         """Return the intent to deploy on the lab."""
-        return self.intent if self.scaled is None else self.folder / SCALED_INTENT
+        if self.scaled is None:
+            return self.intent
+        return self.folder / SCALED_INTENT
 
 
 def render(project: Project, out: Path | None = None, *, environ: Mapping[str, str] | None = None) -> RenderedLab:
@@ -109,10 +115,11 @@ def render(project: Project, out: Path | None = None, *, environ: Mapping[str, s
     prints its running configuration as the FRR of that release does. Raises RefusedError if the intent has errors or
     cannot become a lab, UsageError for an unknown kind, transport or release.
     """
-    made = rendered(project.intent, _with_mac(chosen_image(os.environ if environ is None else environ)))
-    made = replace(made, folder=out or made.folder)
-    write_lab(made)
-    return made
+    lab = rendered(project.intent, _with_mac(chosen_image(os.environ if environ is None else environ)))
+    if out is not None:
+        lab = replace(lab, folder=out)
+    write_lab(lab)
+    return lab
 
 
 def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: float | None = None) -> RenderedLab:
@@ -124,39 +131,42 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
     Raises as `render` does, and ContainerlabError, with nothing left running that this call started.
     """
     image = _with_mac(chosen_image(os.environ if environ is None else environ))
-    made = _joined(_with_images(rendered(project.intent, image)))
-    refuse_unable(made.runner)
-    with one_at_a_time(f"railweave-lab-{made.name}"):
-        running = running_topology(made.runner)
+    lab = _joined(_with_images(rendered(project.intent, image)))
+    refuse_unable(lab.runner)
+    with one_at_a_time(f"railweave-lab-{lab.name}"):
+        running = running_topology(lab.runner)
         if running is not None:
-            return _grown(made, running, wait)
-        start(made.runner, lab_topology(made.lab), lambda: write_lab(made), wait)
-        return made
+            return _grown(lab, running, wait)
+        start(lab.runner, lab_topology(lab.lab), lambda: write_lab(lab), wait)
+        return lab
 
 
-def _grown(made: RenderedLab, running: Topology, wait: float | None) -> RenderedLab:
+def _grown(rendered: RenderedLab, running: Topology, wait: float | None) -> RenderedLab:
     """Add to the running lab what it lacks; raises ContainerlabError."""
-    made = replace(made, lab=with_kept_ports(made.lab, running))
-    lab = made.lab
-    found = growth(made.name, running, lab_topology(lab), document_head(made.name), lab.image.takes_ports)
-    refuse_obstacles(made.name, found)
-    more = _more_routes(made, running)
-    grow(made.runner, found, lambda: write_lab(made, found.added), more, wait)
-    write_lab(made, more)
-    return replace(made, growth=found)
+    lab = with_kept_ports(rendered.lab, running)
+    rendered = replace(rendered, lab=lab)
+    missing = growth(rendered.name, running, lab_topology(lab), document_head(rendered.name), lab.image.takes_ports)
+    refuse_obstacles(rendered.name, missing)
+    routes = _missing_routes(rendered, running)
+    grow(rendered.runner, missing, lambda: write_lab(rendered, missing.added), routes, wait)
+    # Nodes that run keep their files until their routes are set: the files are compared to find what is missing.
+    write_lab(rendered, routes)
+    return replace(rendered, growth=missing)
 
 
-def _more_routes(made: RenderedLab, running: Topology) -> dict[str, tuple[str, ...]]:
-    """Return the routes that the GPU nodes of a running lab lack, to leaves that nothing was laid out for before."""
-    more: dict[str, tuple[str, ...]] = {}
-    for path, text in node_files(made.lab).items():
-        script = made.folder / path
-        name = script.parent.name
-        if name in running.nodes and script.name == NETWORK_SCRIPT and script.exists():
-            known = set(script.read_text(encoding="utf-8").splitlines())
-            lines = tuple(line for line in text.splitlines() if " route add " in line and line not in known)
-            more |= {name: lines} if lines else {}
-    return more
+def _missing_routes(rendered: RenderedLab, running: Topology) -> dict[str, tuple[str, ...]]:
+    """Return the commands that add the routes which running GPU nodes lack, to leaves that were not rendered before."""
+    routes: dict[str, tuple[str, ...]] = {}
+    for path, text in node_files(rendered.lab).items():
+        script = rendered.folder / path
+        node = script.parent.name
+        if node not in running.nodes or script.name != NETWORK_SCRIPT or not script.exists():
+            continue
+        existing = set(script.read_text(encoding="utf-8").splitlines())
+        lines = tuple(line for line in text.splitlines() if " route add " in line and line not in existing)
+        if lines:
+            routes[node] = lines
+    return routes
 
 
 def down(project: Project | None = None) -> dict[str, bool]:
@@ -173,14 +183,10 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
 
     SONIC_TRANSPORT is ``ssh`` or ``docker``; docker-sonic-vs has no SSH server. Raises UsageError.
     """
-    name, kind, transport, frr = (environ.get(f"SONIC_{what}", "") for what in ("IMAGE", "KIND", "TRANSPORT", "FRR"))
-    for variable, value, known in (
-        ("KIND", kind, _KINDS),
-        ("TRANSPORT", transport, _TRANSPORTS),
-        ("FRR", frr, RELEASES),
-    ):
-        if value and value not in known:
-            raise UsageError(f"SONIC_{variable} is {value!r}; it must be one of {', '.join(known)}")
+    name = environ.get("SONIC_IMAGE", "")
+    kind = _choice(environ, "SONIC_KIND", _KINDS)
+    transport = _choice(environ, "SONIC_TRANSPORT", _TRANSPORTS)
+    frr = _choice(environ, "SONIC_FRR", RELEASES)
     if kind == "sonic-vm" and transport == "docker":
         raise UsageError(
             "SONIC_TRANSPORT=docker does not reach a sonic-vm: `docker exec` enters the virtual machine's launcher"
@@ -194,7 +200,18 @@ def chosen_image(environ: Mapping[str, str]) -> NodeImage:
             "SONIC_FRR is for railweave's node image; the image that SONIC_IMAGE names has an FRR of its own"
         )
     kind = kind or "sonic-vs"
-    return NodeImage(name, kind, ours=False, transport=transport or ("docker" if kind == "sonic-vs" else "ssh"))
+    if not transport:
+        # docker-sonic-vs runs no SSH server; a virtual machine is reached in no other way.
+        transport = "docker" if kind == "sonic-vs" else "ssh"
+    return NodeImage(name, kind, ours=False, transport=transport)
+
+
+def _choice(environ: Mapping[str, str], variable: str, choices: Collection[str]) -> str:
+    """Return the value of a variable, empty if it is not set; raises UsageError for none of ``choices``."""
+    value = environ.get(variable, "")
+    if value and value not in choices:
+        raise UsageError(f"{variable} is {value!r}; it must be one of {', '.join(choices)}")
+    return value
 
 
 def _with_mac(image: NodeImage) -> NodeImage:
@@ -212,21 +229,32 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     folder = _FOLDER / designed.fabric.name
     whole = _started(designed, image)
     hint = fitting_reserve(designed.fabric, whole)
-    text: str | None = None
+    scaled_text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
     if needs_scaling(designed.fabric, whole):
         small = scaled(designed.intent, designed.fabric)
-        text, mapping = _yaml(path, small.keys), small.mapping
-        designed = design_text(text, str(folder / SCALED_INTENT))
+        scaled_text = _yaml(path, small.keys)
+        mapping = small.mapping
+        designed = design_text(scaled_text, str(folder / SCALED_INTENT))
         whole = _started(designed, image)
     if diagnostics := lab_diagnostics(whole):
         raise RefusedError(diagnostics)
-    return RenderedLab(folder, path, _lab(designed, whole, image), len(designed.fabric.switches), text, mapping, hint)
+    return RenderedLab(
+        folder=folder,
+        intent=path,
+        lab=_lab(designed, whole, image),
+        claimed=len(designed.fabric.switches),
+        scaled=scaled_text,
+        mapping=mapping,
+        fitting_reserve=hint,
+    )
 
 
 def _started(designed: Designed, image: NodeImage) -> Fabric:
     """Return what a lab starts: the whole reserve, of virtual machines (4 GiB each) only what the intent has."""
-    return designed.fabric if image.kind == MACHINE_KIND else _whole(designed)
+    if image.kind == MACHINE_KIND:
+        return designed.fabric
+    return _whole(designed)
 
 
 def _whole(designed: Designed) -> Fabric:
@@ -238,7 +266,9 @@ def _reserve(designed: Designed, image: NodeImage) -> Fabric | None:
     if image.kind != MACHINE_KIND:
         return None
     whole = _whole(designed)
-    return whole if len(whole.switches) <= SSH_PORTS_OF_A_LAB and not lab_diagnostics(whole) else None
+    if len(whole.switches) > SSH_PORTS_OF_A_LAB or lab_diagnostics(whole):
+        return None
+    return whole
 
 
 def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
@@ -249,7 +279,7 @@ def _yaml(path: Path, keys: Mapping[str, Any]) -> str:
 def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
     reserve = _reserve(designed, image)
     ports = ssh_ports(reserve or whole)
-    devices = {one.name: one for one in simulator_spec(whole, load_catalog()).devices}
+    devices = {device.name: device for device in simulator_spec(whole, load_catalog()).devices}
 
     def lab_switch(switch: Switch) -> LabSwitch:
         device = devices[switch.name]
@@ -257,12 +287,14 @@ def _lab(designed: Designed, whole: Fabric, image: NodeImage) -> Lab:
         boot = _with_ports_down(device.factory)
         if image.kind == MACHINE_KIND:
             # Loaded over the image's own configuration: nothing that could take away its login or its address.
-            mac = {"mac": image.mac} if image.mac else {}
-            boot = {"DEVICE_METADATA": {"localhost": {"hostname": switch.name, **mac}}}
+            localhost = {"hostname": switch.name}
+            if image.mac:
+                localhost["mac"] = image.mac
+            boot = {"DEVICE_METADATA": {"localhost": localhost}}
         return LabSwitch(switch, boot, device.serial, device.mac, claimed, ports[switch.name])
 
     host_image = image.name if image.ours else _UNBUILT
-    return Lab(whole, tuple(lab_switch(one) for one in whole.switches), image, host_image, reserve=reserve)
+    return Lab(whole, tuple(map(lab_switch, whole.switches)), image, host_image, reserve=reserve)
 
 
 def _with_ports_down(factory: ConfigDb) -> ConfigDb:
@@ -271,26 +303,32 @@ def _with_ports_down(factory: ConfigDb) -> ConfigDb:
     return {**factory, "PORT": ports}
 
 
-def _with_images(made: RenderedLab) -> RenderedLab:
+def _with_images(rendered: RenderedLab) -> RenderedLab:
     """Return the lab with the node image built; raises ContainerlabError if that fails or a named image is missing."""
-    image = made.lab.image
+    image = rendered.lab.image
     if not image.ours and not has_image(image.name):
         raise ContainerlabError(
             f"SONIC_IMAGE names {image.name}, which is not on this machine: `docker load` or pull it"
         )
     built = ensure_image(image_sources())
-    lab = replace(made.lab, host_image=built, image=replace(image, name=built) if image.ours else image)
-    return replace(made, lab=lab)
+    lab = replace(rendered.lab, host_image=built)
+    if image.ours:
+        lab = replace(lab, image=replace(image, name=built))
+    return replace(rendered, lab=lab)
 
 
-def _joined(made: RenderedLab) -> RenderedLab:
+def _joined(rendered: RenderedLab) -> RenderedLab:
     """Return the lab with its cables to the nodes that run in labs of other fabrics of the intent."""
-    beside = load_intent(made.intent).others if made.scaled is None else ()
+    # A scaled-down lab has fewer nodes than the intent, and so than the labs of the other fabrics.
+    if rendered.scaled is not None:
+        return replace(rendered, lab=replace(rendered.lab, joined={}))
     joined: dict[str, str] = {}
-    for other in beside:
+    for other in load_intent(rendered.intent).others:
         running = running_nodes(other.fabric)
-        joined = {one.name: running[one.name] for one in made.lab.fabric.hosts if one.name in running} | joined
-    return replace(made, lab=replace(made.lab, joined=joined))
+        for host in rendered.lab.fabric.hosts:
+            if host.name in running:
+                joined.setdefault(host.name, running[host.name])
+    return replace(rendered, lab=replace(rendered.lab, joined=joined))
 
 
 def image_sources() -> Path:
@@ -308,20 +346,23 @@ def image_sources() -> Path:
     return folder
 
 
-def write_lab(made: RenderedLab, only: Collection[str] | None = None) -> None:
+def write_lab(rendered: RenderedLab, only: Collection[str] | None = None) -> None:
     """Write the topology, the nodes' files and, for a scaled-down intent, that intent and its mapping.
 
-    ``only`` are the nodes whose files are written, where others run.
+    ``only`` are the nodes whose files are written; the others run already.
     """
-    topology = yaml.safe_dump(clab_document(made.lab), sort_keys=False, width=120)
-    nodes = {path: text for path, text in node_files(made.lab).items() if only is None or path.split("/")[1] in only}
-    files = {"topology.clab.yml": topology, **nodes}
-    if made.scaled is not None:
-        rows = "".join(f"| {what} | {there} | {here} |\n" for what, there, here in made.mapping)
-        head = f"# {made.intent.name} as a lab\n\n| | intent | lab |\n|---|---|---|\n"
-        files |= {SCALED_INTENT: made.scaled, MAPPING: head + rows}
+    files = {"topology.clab.yml": yaml.safe_dump(clab_document(rendered.lab), sort_keys=False, width=120)}
+    # Paths are nodes/NAME/FILE.
+    files |= {
+        path: text for path, text in node_files(rendered.lab).items() if only is None or path.split("/")[1] in only
+    }
+    if rendered.scaled is not None:
+        rows = "".join(f"| {what} | {in_intent} | {in_lab} |\n" for what, in_intent, in_lab in rendered.mapping)
+        head = f"# {rendered.intent.name} as a lab\n\n| | intent | lab |\n|---|---|---|\n"
+        files[SCALED_INTENT] = rendered.scaled
+        files[MAPPING] = head + rows
     for name, text in files.items():
-        path = made.folder / name
+        path = rendered.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, text.encode())
         if path.name == NODE_FACTS:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 class Operator:
     """Receives progress and confirms before devices change.
 
-    This one ignores all progress and agrees to everything: a program decides before it calls. A subclass shows and
-    asks.
+    This class ignores all progress and agrees to everything: a program decides before it calls. A subclass shows
+    progress and asks.
     """
 
     def tell(self, note: str) -> None:
         """Take a note: one sentence that stops nothing."""
 
-    def warn(self, found: Iterable[Diagnostic]) -> None:
+    def warn(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Take diagnostics that stop nothing."""
 
     def progress(self) -> "FabricProgress":
@@ -39,7 +39,7 @@ class Operator:
     def node_progress(
         self, title: str, count: int
     ) -> "AbstractContextManager[Callable[[str, HostState], None] | None]":
-        """Return what receives the name and state of each of ``count`` GPU nodes as it is done; None: nothing does."""
+        """Return what receives the name and state of each of ``count`` GPU nodes as it is done; None for nothing."""
         return nullcontext()
 
     def finished(self, step: "PhaseStep") -> None:

@@ -7,11 +7,12 @@ whoever resumes it checks the signature again.
 
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from railweave.api.project import Project
 from railweave.api.targets.phases import live_phase
-from railweave.diagnostics import Severity, Where, error
+from railweave.diagnostics import Diagnostic, Severity, Where, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.document import parse_plan
 from railweave.plan.lineage import discarded
@@ -24,9 +25,9 @@ from railweave.wording import command_line, first_few
 
 _AFRESH = "make a plan of what is left, have it signed, and deploy that"
 NAMESPACE = "railweave-plan"
-"""What a signature is for: one made for anything else is none of a plan."""
+"""The namespace of plan signatures, as ssh-keygen calls it: a signature made for another purpose is not valid."""
 ORDER_NAMESPACE = "railweave-rollback"
-"""The same of an order to roll back: a file that holds the name of the rollout."""
+"""The namespace of signed orders to roll back, files that hold the name of the rollout."""
 
 
 def plan(
@@ -46,15 +47,20 @@ def plan(
     has a link to is planned as factory-fresh, for review alone, and needs no address. Raises RefusedError, UsageError.
     """
     fabric = live_phase(project, target, base, phase, partial=skip_unreachable)
-    project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
+    project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
         made = fabric.plan(remove_conflicting=remove_conflicting, skip_unreachable=skip_unreachable)
-    project.operator.warn([one._replace(severity=Severity.WARNING) for one in discarded(made, fabric.history)])
+    project.operator.warn(as_warnings(discarded(made, fabric.history)))
     return made
 
 
+def as_warnings(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return what refuses a deployment as warnings, because a plan changes nothing."""
+    return [diagnostic._replace(severity=Severity.WARNING) for diagnostic in diagnostics]
+
+
 def read_plan(file: Path, allowed_signers: Path | None) -> tuple[Plan, Signed | None, str]:
-    """Return the plan of a file, what was signed, and who did; only what was checked is read."""
+    """Return the plan in a file, what was signed, and by whom; only content whose signature was checked is parsed."""
     try:
         if allowed_signers is None:
             return parse_plan(file.read_bytes().decode(), str(file)), None, ""
@@ -118,7 +124,7 @@ def check_resumed(rollout: Rollout, allowed: Path) -> str:
     signer = _signer(rollout.signed, allowed, NAMESPACE, where)
     plan = parse_plan(rollout.signed.text.decode("utf-8", "replace"), where)
     if differences := unlike_plan(rollout, plan):
-        message = f"{where} does not tell the plan that was signed: {first_few(differences)} differ"
+        message = f"{where} does not have the plan that was signed: {first_few(differences)} differ"
         raise RefusedError([error("RW528", message, Where(str(rollout.path)), fix=_AFRESH)])
     return signer
 
@@ -145,14 +151,15 @@ def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
     with tempfile.NamedTemporaryFile() as signature:
         signature.write(signed.signature)
         signature.flush()
-        told = ("-f", str(allowed), "-n", namespace, "-s", signature.name)
-        status, said = _ssh_keygen(signed.text, "-Y", "find-principals", *told)
+        options = ("-f", str(allowed), "-n", namespace, "-s", signature.name)
+        # ssh-keygen verifies a signature for a given signer only, so that the signer is looked up first.
+        status, said = _ssh_keygen(signed.text, "-Y", "find-principals", *options)
         signer = said.splitlines()[0].strip() if said else ""
         if status or not signer:
             raise _refused(
                 f"the signature of {where} is of nobody in {allowed}: {said or 'no match'}", where, namespace
             )
-        status, said = _ssh_keygen(signed.text, "-Y", "verify", *told, "-I", signer)
+        status, said = _ssh_keygen(signed.text, "-Y", "verify", *options, "-I", signer)
     if status:
         raise _refused(f"the signature of {where} is not of this content: {said}", where, namespace)
     return signer
@@ -161,8 +168,8 @@ def _signer(signed: Signed, allowed: Path, namespace: str, where: str) -> str:
 def refuse_unsigned(target: str, allowed: Path) -> RefusedError:
     """Return that ``target`` takes signed plans only."""
     message = f"target {target} takes plans only that somebody in {allowed} signed"
-    plan, deploy = command_line("plan", "--out", "plan.json", "--sign", "KEY"), command_line("deploy", "plan.json")
-    fix = f"`{plan}`, have it reviewed, then `{deploy}`"
+    plan = command_line("plan", "--out", "plan.json", "--sign", "KEY")
+    fix = f"`{plan}`, have it reviewed, then `{command_line('deploy', 'plan.json')}`"
     return RefusedError([error("RW528", message, fix=fix)])
 
 

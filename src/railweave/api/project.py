@@ -1,4 +1,4 @@
-"""The files of a project: which intent is meant, which target, where state is kept."""
+"""The files of a project: its intent, its targets, and the folder of its state."""
 
 import os
 from collections.abc import Mapping
@@ -59,5 +59,5 @@ def find_target(name: str) -> Path:
     path = Path("inventory") / f"{name}.yml"
     if path.is_file():
         return path
-    known = ", ".join(sorted(each.stem for each in Path("inventory").glob("*.yml"))) or "none"
-    raise UsageError(f"no target {name!r}: {path} does not exist (available targets: {known})")
+    available = ", ".join(sorted(file.stem for file in Path("inventory").glob("*.yml"))) or "none"
+    raise UsageError(f"no target {name!r}: {path} does not exist (available targets: {available})")

@@ -32,7 +32,7 @@ def schemas() -> Mapping[str, str]:
 
 def codes() -> Mapping[str, str]:
     """Return the rule of every code of a diagnostic."""
-    return {code: one.title for code, one in all_rules().items()}
+    return {code: rule.title for code, rule in all_rules().items()}
 
 
 def explain_rule(code: str) -> Rule:
@@ -57,11 +57,9 @@ def models(model: str = "") -> Models:
     What is lossless follows from the default traffic classes. Raises UsageError that names the nearest id.
     """
     catalog = _catalog_with(model)
-    switches, nics = catalog.switch_ids(), catalog.nic_ids()
-    return Models(
-        tuple(_capability(catalog.switch(one)) for one in switches if model in {"", one}),
-        tuple(catalog.nic(one) for one in nics if model in {"", one}),
-    )
+    switches = [catalog.switch(switch_id) for switch_id in catalog.switch_ids() if model in {"", switch_id}]
+    nics = [catalog.nic(nic_id) for nic_id in catalog.nic_ids() if model in {"", nic_id}]
+    return Models(tuple(map(_capability, switches)), tuple(nics))
 
 
 @cache
@@ -82,8 +80,8 @@ def model_file(model: str) -> str:
 def _catalog_with(model: str) -> Catalog:
     use_own_models()
     catalog = load_catalog()
-    known = (*catalog.switch_ids(), *catalog.nic_ids())
-    if model and model not in known:
-        near = suggestion(model, known)
+    ids = (*catalog.switch_ids(), *catalog.nic_ids())
+    if model and model not in ids:
+        near = suggestion(model, ids)
         raise UsageError(f"the catalog has no model {model!r}: {near}`railweave models` lists all")
     return catalog

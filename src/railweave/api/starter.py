@@ -35,18 +35,14 @@ _FIRST_COUNT = re.compile(r"(?m)^(  - \{name: gpu, count: )[0-9]+")
 
 def starter_templates() -> Mapping[str, str]:
     """Return what each template is for: the first line of its README, by name."""
-    folders = (entry for entry in _starter().iterdir() if entry.is_dir() and entry.joinpath("README.md").is_file())
-    return {folder.name: _first_line(folder) for folder in sorted(folders, key=lambda entry: entry.name)}
+    folders = (folder for folder in _starter().iterdir() if folder.is_dir() and folder.joinpath("README.md").is_file())
+    return {folder.name: _first_line(folder) for folder in sorted(folders, key=lambda folder: folder.name)}
 
 
 def starter_designs() -> Mapping[str, str]:
     """Return what each reference design is: the first line of its intent, by name."""
-    texts = {entry.name.removesuffix(".yml"): entry for entry in _starter().joinpath(_DESIGNS).iterdir()}
-    return {
-        name: texts[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        for name in sorted(texts)
-        if texts[name].name.endswith(".yml")
-    }
+    files = {file.name: file for file in _starter().joinpath(_DESIGNS).iterdir() if file.name.endswith(".yml")}
+    return {name.removesuffix(".yml"): _comment(files[name]) for name in sorted(files)}
 
 
 def design_intent(design: str, nodes: int | None = None) -> str:
@@ -54,14 +50,15 @@ def design_intent(design: str, nodes: int | None = None) -> str:
 
     Raises UsageError for an unknown design, RefusedError with what has to change where it does not scale so far.
     """
-    known = starter_designs()
-    if design not in known:
-        guess = suggestion(design, list(known))
+    designs = starter_designs()
+    if design not in designs:
+        guess = suggestion(design, list(designs))
         raise UsageError(f"no design {design!r}: {guess}`railweave init --list` shows them")
     text = _starter().joinpath(_DESIGNS, f"{design}.yml").read_text(encoding="utf-8")
     if nodes is None:
         return text
     scaled = _FIRST_COUNT.sub(rf"\g<1>{nodes}", text, count=1)
+    # Refuses more nodes than the design scales to, with what would have to change.
     design_text(scaled, str(INTENT))
     return scaled
 
@@ -75,9 +72,9 @@ def init(
     Raises UsageError for an unknown template or design, RefusedError for a design that does not scale to ``nodes``,
     RailweaveError if the folder is not empty: no file is overwritten.
     """
-    known = starter_templates()
-    if template not in known:
-        raise UsageError(f"no template {template!r}; there are: {', '.join(known)}")
+    templates = starter_templates()
+    if template not in templates:
+        raise UsageError(f"no template {template!r}; there are: {', '.join(templates)}")
     if design is None and nodes is not None:
         raise UsageError("the number of nodes is that of a design: name it with --design, or edit the intent")
     intent = None if design is None else design_intent(design, nodes)
@@ -99,7 +96,12 @@ def _starter() -> Traversable:
 
 
 def _first_line(folder: Traversable) -> str:
-    return folder.joinpath("README.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return _comment(folder.joinpath("README.md"))
+
+
+def _comment(file: Traversable) -> str:
+    """Return the first line of a file without its ``#``: a comment of YAML, a heading of Markdown."""
+    return file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def _copy(source: Traversable, folder: Path, written: set[Path]) -> None:

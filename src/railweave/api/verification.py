@@ -3,10 +3,10 @@
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from railweave.api.plans import as_warnings
 from railweave.api.project import Project
 from railweave.api.targets.fabric import live_fabric
 from railweave.api.targets.phases import live_phase
-from railweave.diagnostics import Severity
 from railweave.plan.drift import Drift, judge, load_rules
 from railweave.plan.outcome import VerifyResult
 
@@ -31,7 +31,8 @@ def drift(project: Project, target: str, *, ignore: Path | None = None, today: d
     """
     rules = load_rules(ignore) if ignore else ()
     fabric = live_fabric(project, target)
-    project.operator.warn([one._replace(severity=Severity.WARNING) for one in fabric.missing_secrets])
+    project.operator.warn(as_warnings(fabric.missing_secrets))
     with fabric.progress():
         made = fabric.plan()
+    # In UTC, so that a pipeline and a workstation agree on the last day of an exception.
     return judge(made, rules, today or datetime.now(UTC).date())

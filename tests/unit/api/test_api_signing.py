@@ -134,7 +134,7 @@ def test_a_journal_that_names_other_changes_than_the_signed_plan_is_not_resumed(
         replace(rollout, target="sim"),
         replace(rollout, fabric="pod2"),
     ):
-        assert "does not tell the plan that was signed" in message(partial(check_resumed, forged, allowed))
+        assert "does not have the plan that was signed" in message(partial(check_resumed, forged, allowed))
 
 
 def test_a_journal_without_a_signature_or_with_one_of_another_text_is_not_resumed(

@@ -1,4 +1,4 @@
-"""The templates of a git revision of the project, for who compares it with another one."""
+"""The templates of a git revision of the project."""
 
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,8 +22,11 @@ def templates_at(revision: str) -> Templates:
     """
     named = f"{revision}^{{tree}}"
     listed = _git("ls-tree", "-r", "-z", named, "--", f"{_FOLDER}/").decode("utf-8", "surrogateescape")
-    own, current = _of_listing(revision, listed), find_templates(Path.cwd())
-    return current if files_of(own) == files_of(current) else own
+    own = _of_listing(revision, listed)
+    current = find_templates(Path.cwd())
+    if files_of(own) == files_of(current):
+        return current
+    return own
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Manual drain and undrain: the checks, the question to the operator, the wait, the verification."""
+"""Manual drain and undrain: check, ask the operator, wait until the traffic has moved, verify."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -26,9 +26,9 @@ from railweave.plan.manual_drain import (
 )
 from railweave.plan.outcome import CheckKind, VerifyResult
 
-_OF_TRAFFIC = ("reachable", "link", "bgp", "bfd", "ipv6", "prefixes")
+_TRAFFIC_CHECKS = ("reachable", "link", "bgp", "bfd", "ipv6", "prefixes")
 """The kinds of checks that show whether traffic can flow."""
-_OF_OTHER_THINGS = {kind.value: "no matter of traffic" for kind in CheckKind if kind.value not in _OF_TRAFFIC}
+_OTHER_CHECKS = {kind.value: "no matter of traffic" for kind in CheckKind if kind.value not in _TRAFFIC_CHECKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
         return None
     rollout = live.target.rollout
     wait_s = rollout.drain_timeout_s if request.wait_s is None else request.wait_s
-    command = " ".join(["drain", *request.devices, *(["--links", ",".join(request.links)] if request.links else [])])
+    command = " ".join(["drain", *request.devices])
+    if request.links:
+        command += f" --links {','.join(request.links)}"
     with ExitStack() as stack:
         stack.enter_context(holding_capacity(fabric.name, target, command, project.operator))
         record = stack.enter_context(audited_action(command, fabric.name, target, live.designed.intent.sha256))
@@ -81,8 +83,8 @@ def drained(project: Project, target: str) -> tuple[DrainResult, ...]:
     """Return what is drained on each switch of the fabric."""
     live = live_fabric(project, target)
     with live.progress():
-        found = draining.read(live.nornir, [switch.name for switch in live.designed.fabric.switches])
-    return tuple(found.values())
+        states = draining.read(live.nornir, [switch.name for switch in live.designed.fabric.switches])
+    return tuple(states.values())
 
 
 def undrain(
@@ -99,14 +101,14 @@ def undrain(
     with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
         results = draining.undrain(live.nornir, names)
         record(_outcomes(results, "undrained"))
-        done = [one.device for one in results if not one.error]
-        if not done:
+        undrained = [result.device for result in results if not result.error]
+        if not undrained:
             return results, None
-        seconds = live.target.rollout.verify_timeout_s if wait_s is None else wait_s
+        timeout_s = live.target.rollout.verify_timeout_s if wait_s is None else wait_s
         # What traffic does not depend on, and what the target skips, is not waited for.
-        expecting = skipping(live.expecting, {**live.target.skip_checks, **_OF_OTHER_THINGS})
-        seen = verify(live.nornir, fabric, done, timeout_s=seconds, expecting=expecting)
-        return results, VerifyResult(tuple(check for check in seen.checks if check.kind.value in _OF_TRAFFIC))
+        expecting = skipping(live.expecting, {**live.target.skip_checks, **_OTHER_CHECKS})
+        verified = verify(live.nornir, fabric, undrained, timeout_s=timeout_s, expecting=expecting)
+        return results, VerifyResult(tuple(check for check in verified.checks if check.kind.value in _TRAFFIC_CHECKS))
 
 
 def forbidding(
@@ -128,35 +130,46 @@ def _around(live: LiveFabric, targets: Sequence[DrainTarget], hold: str = "") ->
 
 
 def _refused(
-    fabric: Fabric, targets: Sequence[DrainTarget], found: Mapping[str, DrainResult], *, several: bool
+    fabric: Fabric, targets: Sequence[DrainTarget], around: Mapping[str, DrainResult], *, several: bool
 ) -> tuple[Diagnostic, ...]:
-    silent = [name for name, one in found.items() if one.error]
-    soon = {name: one.held_by for name, one in found.items() if one.held and not one.withheld and not one.after}
-    return check_drain(fabric, targets, _drained_of(found), silent, several=several, soon=soon)
+    """Return why ``targets`` must not be drained, given the state of the switches around them."""
+    unreachable = [name for name, state in around.items() if state.error]
+    # Peers that somebody is about to drain count as drained already; the diagnostic names who that is.
+    soon = {
+        name: state.held_by for name, state in around.items() if state.held and not state.withheld and not state.after
+    }
+    return check_drain(fabric, targets, _drained_links(around), unreachable, several=several, soon=soon)
 
 
-def _drained_of(found: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:
-    return {name: one.away for name, one in found.items() if not one.error}
+def _drained_links(states: Mapping[str, DrainResult]) -> dict[str, tuple[str, ...]]:
+    """Return what is drained on each switch that could be read."""
+    return {name: state.away for name, state in states.items() if not state.error}
 
 
 def _drained_around(
     live: LiveFabric, targets: Sequence[DrainTarget], *, several: bool
 ) -> Mapping[str, tuple[str, ...]]:
     """Return what is drained around the targets; raises RefusedError if the remaining paths do not suffice."""
-    found = _around(live, targets)
+    around = _around(live, targets)
     for target in targets:
-        if why := found[target.device].error:
+        if why := around[target.device].error:
             raise RailweaveError(f"{target.device}: {why}")
-    if refused := _refused(live.designed.fabric, targets, found, several=several):
-        raise RefusedError(refused)
-    return _drained_of(found)
+    if diagnostics := _refused(live.designed.fabric, targets, around, several=several):
+        raise RefusedError(diagnostics)
+    return _drained_links(around)
 
 
 def _outcomes(results: Sequence[DrainResult], done: str) -> dict[str, dict[str, str]]:
-    return {
-        one.device: {
-            "outcome": "failed" if one.error else done if one.changed else "unchanged",
-            **({"error": one.error or one.flows} if not one.ok else {}),
-        }
-        for one in results
-    }
+    """Return what the audit log records of each device; ``done`` is the word for a device that was changed."""
+    outcomes = {}
+    for result in results:
+        if result.error:
+            outcome = {"outcome": "failed"}
+        elif result.changed:
+            outcome = {"outcome": done}
+        else:
+            outcome = {"outcome": "unchanged"}
+        if not result.ok:
+            outcome["error"] = result.error or result.flows
+        outcomes[result.device] = outcome
+    return outcomes

@@ -35,15 +35,16 @@ def replace(project: Project, target: str, device: str, *, serial: str = "") -> 
     """
     fabric = load_designed(project.intent).fabric
     known_switches(fabric, [device])
-    seen = _condition(project, fabric, load_target(find_target(target)), device)
-    return replacement_steps(fabric, fabric.switch_of[device], seen, target=target, new_serial=serial)
+    condition = _condition(project, fabric, load_target(find_target(target)), device)
+    return replacement_steps(fabric, fabric.switch_of[device], condition, target=target, new_serial=serial)
 
 
 def _condition(project: Project, fabric: Fabric, target: Target, device: str) -> Condition:
-    shown = _host_key(fabric, target, device)
-    if shown is not None and shown.trust is Trust.UNREACHABLE:
+    """Return the present state of a device; one with an unknown host key is not logged in to."""
+    key = _host_key(fabric, target, device)
+    if key is not None and key.trust is Trust.UNREACHABLE:
         return Condition(answers=False, key_known=False)
-    if shown is not None and shown.trust is not Trust.KNOWN:
+    if key is not None and key.trust is not Trust.KNOWN:
         return Condition(answers=True, key_known=False)
     return _inspected(project, target.name, device)
 
@@ -52,7 +53,9 @@ def _host_key(fabric: Fabric, target: Target, device: str) -> ShownKey | None:
     """Return the host key that the device shows; None if the target has no file of host keys."""
     reach = resolve(fabric, target, STATE)[device]
     known_hosts = reach.options.get("alt_key_file")
-    return None if known_hosts is None else look({device: reach}, Path(known_hosts), 1)[0]
+    if known_hosts is None:
+        return None
+    return look({device: reach}, Path(known_hosts), 1)[0]
 
 
 def _inspected(project: Project, target: str, device: str) -> Condition:
@@ -60,22 +63,22 @@ def _inspected(project: Project, target: str, device: str) -> Condition:
     fabric = live.designed.fabric
     compare = Comparer(fabric, live.intended)
     with live.progress():
-        seen = run_on(live.nornir, (device,), inspect_device, compare=compare)[device]
-        if seen.error:
+        inspection = run_on(live.nornir, (device,), inspect_device, compare=compare)[device]
+        if inspection.error:
             return Condition(answers=False, key_known=True)
-        near = (*fabric.above(device), *fabric.below(device))
         verified = None
-        as_intended = not seen.changes and not seen.pending
-        if seen.provisioned and as_intended:
-            verified = verify(live.nornir, fabric, {device, *near}).ok
+        as_intended = not inspection.changes and not inspection.pending
+        if inspection.provisioned and as_intended:
+            # The neighbors have an end of each of its links and sessions.
+            verified = verify(live.nornir, fabric, {device, *fabric.above(device), *fabric.below(device)}).ok
     return Condition(
         answers=True,
         key_known=True,
-        provisioned=seen.provisioned,
+        provisioned=inspection.provisioned,
         as_intended=as_intended,
-        drained=seen.drained,
+        drained=inspection.drained,
         verified=verified,
-        serial=seen.serial,
+        serial=inspection.serial,
     )
 
 
@@ -87,21 +90,25 @@ def retire(
     ``wait_s`` bounds the wait for idle ports. Raises RefusedError if one of the two has errors, UsageError for an
     unknown target.
     """
-    before, after = designed_at(base, project.intent), designed_at(head, project.intent)
-    gone = leaving(before.fabric, after.fabric)
+    before = designed_at(base, project.intent)
+    after = designed_at(head, project.intent)
+    removed = leaving(before.fabric, after.fabric)
+    # Also without switches that leave: an unknown target is refused either way.
     live = connect(project, before, target)
-    if not gone.switches:
-        return gone, ()
+    if not removed.switches:
+        return removed, ()
     with live.progress():
-        return gone, proofs(before.fabric, gone, switch_uses(live, gone, wait_s))
+        return removed, proofs(before.fabric, removed, switch_uses(live, removed, wait_s))
 
 
-def switch_uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use]:
-    """Read the switches that leave, and the far ends of those that do not answer; ``wait_s`` bounds the wait for idle
-    ports."""
+def switch_uses(live: LiveFabric, removed: Leaving, wait_s: float) -> dict[str, Use]:
+    """Read the switches that leave, and the far ends of those that do not answer.
+
+    ``wait_s`` bounds the wait for idle ports.
+    """
     fabric = live.designed.fabric
-    names = [switch.name for switch in gone.switches]
-    found: dict[str, Use] = run_on(
+    names = [switch.name for switch in removed.switches]
+    uses: dict[str, Use] = run_on(
         live.nornir,
         names,
         check_in_use,
@@ -111,9 +118,10 @@ def switch_uses(live: LiveFabric, gone: Leaving, wait_s: float) -> dict[str, Use
         timeout_s=wait_s,
         interval_s=_INTERVAL_S,
     )
-    silent = [name for name, use in found.items() if use.error]
-    seen = links_up_towards(live.nornir, fabric, silent)
-    return {**found, **{name: replaced(found[name], far_ends_up=ends) for name, ends in seen.items()}}
+    unreachable = [name for name, use in uses.items() if use.error]
+    for name, ends in links_up_towards(live.nornir, fabric, unreachable).items():
+        uses[name] = replaced(uses[name], far_ends_up=ends)
+    return uses
 
 
 def _hosts_by_port(fabric: Fabric, switch: str) -> dict[str, str]:
@@ -132,8 +140,10 @@ def recover(
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     names = known_switches(fabric, devices)
-    command = " ".join(["recover", *names, *(["--accept-running"] if accept_running else [])])
+    command = " ".join(["recover", *names])
+    if accept_running:
+        command += " --accept-running"
     with audited_action(command, fabric.name, target, live.designed.intent.sha256) as record, live.progress():
         results = recover_device.recover(live.nornir, names, accept_running=accept_running)
-        record({one.device: {"outcome": one.outcome.value, "error": one.error} for one in results})
+        record({result.device: {"outcome": result.outcome.value, "error": result.error} for result in results})
         return results

@@ -55,7 +55,9 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     with audited_action(command, designed.fabric.name, target, designed.intent.sha256) as record, live.progress():
         report = test_switch(live.nornir, device, order, events=live.shown)
         outcome = {"outcome": "tested" if report.is_back else "changed"}
-        record({device: {**outcome, **({"error": report.error} if report.error else {})}})
+        if report.error:
+            outcome["error"] = report.error
+        record({device: outcome})
         return report
 
 

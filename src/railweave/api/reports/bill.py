@@ -1,4 +1,4 @@
-"""What to buy for an intent: the bill of materials, what a change adds to it, with prices of the user's."""
+"""What to buy for an intent: its bill of materials, what a change adds to it, cable labels; priced by a price list."""
 
 from collections.abc import Iterable, Iterator
 from math import ceil
@@ -34,19 +34,22 @@ def bom(project: Project, *, against: str = "", prices: Path | None = None, spar
     or of a kind of part as ``module=5``, or pieces as ``switch=+1``. Raises RefusedError with every error of an intent
     or of the prices, UsageError for other rules of spares.
     """
-    listed = None if prices is None else read_prices(prices)
+    price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
 
     def bought(fabric: Fabric) -> Bill:
         return with_spares(bill(fabric, load_catalog()), rules)
 
-    found = bought(load_designed(project.intent).fabric)
-    known = found.lines
+    order = bought(load_designed(project.intent).fabric)
+    # A price is refused if it is of no part; parts that are only in the earlier bill are known as well.
+    parts = order.lines
     if against:
         before = bought(designed_at(against, project.intent).fabric)
-        known = (*known, *before.lines)
-        found = change(before, found, against)
-    return found if listed is None else priced(found, listed, known)
+        parts = (*parts, *before.lines)
+        order = change(before, order, against)
+    if price_list is None:
+        return order
+    return priced(order, price_list, parts)
 
 
 def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable[str] = ()) -> tuple[BomPhase, ...]:
@@ -55,35 +58,39 @@ def bom_phases(project: Project, *, prices: Path | None = None, spares: Iterable
     A phase that is no larger than the one before is left out. Spares are those of all parts until then. Raises
     RefusedError also where the fabric cannot be built at a phase, with what prevents it.
     """
-    listed = None if prices is None else read_prices(prices)
+    price_list = None if prices is None else read_prices(prices)
     rules = read_spares(spares)
     today = load_designed(project.intent)
     totals: list[Bill] = []
     phases: list[BomPhase] = []
     for title, designed in _phases(today):
         total = with_spares(bill(designed.fabric, load_catalog()), rules)
-        more = change(totals[-1], total, phases[-1].title) if totals else total
+        order = total
+        if totals:
+            order = change(totals[-1], total, phases[-1].title)
         totals.append(total)
-        phases.append(BomPhase(title, growing(designed.intent).count, gpus_of(designed.intent), more))
-    if listed is None:
+        phases.append(BomPhase(title, growing(designed.intent).count, gpus_of(designed.intent), order))
+    if price_list is None:
         return tuple(phases)
-    known = [line for total in totals for line in total.lines]
-    return tuple(phase._replace(bill=priced(phase.bill, listed, known)) for phase in phases)
+    parts = [line for total in totals for line in total.lines]
+    return tuple(phase._replace(bill=priced(phase.bill, price_list, parts)) for phase in phases)
 
 
 def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
     """Yield the fabric of each phase, each larger than the one before."""
     intent = today.intent
-    entry = growing(intent)
+    kind = growing(intent)
     yield "today", today
-    largest = entry.count
+    largest = kind.count
     target = intent.workload.growth
     if target is not None:
-        more = ceil((target.gpus - gpus_of(intent)) / max(1, entry.gpus))
-        nodes = entry.count + max(0, more)
+        more = ceil((target.gpus - gpus_of(intent)) / max(1, kind.gpus))
+        nodes = kind.count + max(0, more)
         if nodes > largest:
-            when = "" if target.months is None else f" in {counted(target.months, 'month')}"
-            yield f"{target.gpus:,} GPUs{when}", _grown(today, nodes)
+            title = f"{target.gpus:,} GPUs"
+            if target.months is not None:
+                title += f" in {counted(target.months, 'month')}"
+            yield title, _grown(today, nodes)
             largest = nodes
     fits = most_growing(intent, today.fabric)
     if fits > largest:
@@ -91,16 +98,18 @@ def _phases(today: Designed) -> Iterator[tuple[str, Designed]]:
 
 
 def _grown(today: Designed, nodes: int) -> Designed:
-    intent = today.intent
-    larger = grown(intent, nodes)
+    """Return the design with so many nodes; raises RefusedError with what prevents it."""
+    larger = grown(today.intent, nodes)
     try:
+        # Pods that state their switches are designed twice: first without, to count how many switches they need.
         if (counted_freely := without_switches_of_pods(larger, today.fabric)) is not None:
             larger = with_switches_of_pods(larger, today.fabric, design_intent(counted_freely).fabric)
         return design_intent(larger)
     except RefusedError as refused:
-        name = growing(intent).name
-        found = [one._replace(message=f"with {nodes} nodes {name}: {one.message}") for one in refused.diagnostics]
-        raise RefusedError(found) from None
+        prefix = f"with {nodes} nodes {growing(today.intent).name}"
+        raise RefusedError(
+            [diagnostic._replace(message=f"{prefix}: {diagnostic.message}") for diagnostic in refused.diagnostics]
+        ) from None
 
 
 def cable_labels(project: Project) -> tuple[Label, ...]:

@@ -1,4 +1,4 @@
-"""Designs side by side: what several intents take, carry and lose."""
+"""Designs side by side: sizes, parts, worst failures and rules of thumb; and suggestions of other designs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,13 +35,13 @@ def compare(projects: Sequence[Project], *, prices: Path | None = None, html: Pa
     """
     if len(projects) < 2:
         raise UsageError("name two intents or more to compare")
-    found = _compared([(str(project.intent), gather(project.intent)) for project in projects], prices)
+    comparison = _compared([(str(project.intent), gather(project.intent)) for project in projects], prices)
     if html is not None:
         try:
-            write_private(html, comparison_html(found), _READABLE)
+            write_private(html, comparison_html(comparison), _READABLE)
         except OSError as exc:
             raise RailweaveError(f"{html} cannot be written: {exc.strerror}") from exc
-    return found
+    return comparison
 
 
 class Suggested(NamedTuple):
@@ -65,33 +65,39 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     the intent where no design carries it, RailweaveError where the folder cannot be written.
     """
     own = gather(project.intent)
-    intent, refused = own.intent, own.diagnostics
+    intent = own.intent
+    diagnostics = own.diagnostics
     catalog = load_catalog()
-    shown = () if has_errors(refused) else (_measured(str(project.intent), own, catalog),)
+    present: Alternative | None = None
+    if not has_errors(diagnostics):
+        present = _measured(str(project.intent), own, catalog)
     del own  # The graphs of large fabrics are held one at a time.
-    found = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
+    tried = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
     accepted: dict[str, Alternative] = {}
 
-    def accept(one: Candidate) -> bool:
-        gathered = gather_text(one.text, f"{one.name}.yml")
-        if not has_errors(gathered.diagnostics):
-            accepted[one.name] = _measured(one.name, gathered, catalog)
-        return one.name in accepted
+    def accept(candidate: Candidate) -> bool:
+        gathered = gather_text(candidate.text, f"{candidate.name}.yml")
+        if has_errors(gathered.diagnostics):
+            return False
+        accepted[candidate.name] = _measured(candidate.name, gathered, catalog)
+        return True
 
-    chosen = smallest(found, accept, most)
+    chosen = smallest(tried, accept, most)
     if not chosen:
-        raise RefusedError(refused or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)])
-    suggested = tuple(accepted[one.name] for one in chosen)
+        raise RefusedError(diagnostics or [error("RW020", "no model of the catalog carries these nodes", fix=_WIDER)])
     growth = intent.workload.growth
     gpus = None if growth is None else growth.gpus
-    suggested = tuple(one._replace(reasons=reasons(one, next(iter(shown), None), gpus)) for one in suggested)
-    texts = {
-        f"suggestion-{number}.yml": "".join(f"# {line}\n" for line in (one.name, *why.reasons)) + one.text
-        for number, (one, why) in enumerate(zip(chosen, suggested, strict=True), start=1)
-    }
+    alternatives = [] if present is None else [present]
+    texts = {}
+    for number, candidate in enumerate(chosen, start=1):
+        suggestion = accepted[candidate.name]
+        suggestion = suggestion._replace(reasons=reasons(suggestion, present, gpus))
+        alternatives.append(suggestion)
+        head = "".join(f"# {line}\n" for line in (candidate.name, *suggestion.reasons))
+        texts[f"suggestion-{number}.yml"] = head + candidate.text
     if out is not None:
         _write(out, texts)
-    return Suggested(Comparison((*shown, *suggested)), texts, found.tried)
+    return Suggested(Comparison(tuple(alternatives)), texts, tried.tried)
 
 
 def _write(out: Path, texts: Mapping[str, str]) -> None:
@@ -109,26 +115,45 @@ def compare_designs() -> Comparison:
 
 
 def _compared(named: Sequence[tuple[str, Gathered]], prices: Path | None) -> Comparison:
-    wrong = [one for _, each in named for one in each.diagnostics]
-    if has_errors(wrong):
-        raise RefusedError(wrong)
+    """Return intents with their names side by side; raises RefusedError with every error of all of them."""
+    diagnostics = [diagnostic for _, gathered in named for diagnostic in gathered.diagnostics]
+    if has_errors(diagnostics):
+        raise RefusedError(diagnostics)
     catalog = load_catalog()
-    found = [_measured(name, each, catalog) for name, each in named]
+    alternatives = [_measured(name, gathered, catalog) for name, gathered in named]
     if prices is not None:
-        listed = read_prices(prices)
-        known = [line for one in found if one.bill is not None for line in one.bill.lines]
-        found = [one if one.bill is None else one._replace(bill=priced(one.bill, listed, known)) for one in found]
-    return Comparison(tuple(found))
+        alternatives = _priced(alternatives, prices)
+    return Comparison(tuple(alternatives))
 
 
-def _measured(name: str, each: Gathered, catalog: Catalog) -> Alternative:
-    assert each.sizing is not None, name  # noqa: S101  an intent without errors has sizes
-    fabric = each.fabric
-    return Alternative(
+def _priced(alternatives: Sequence[Alternative], prices: Path) -> list[Alternative]:
+    """Return the alternatives with their costs; those that can only be sized have no bill."""
+    price_list = read_prices(prices)
+    # A price counts as known if any of the alternatives has its part.
+    bills = [alternative.bill for alternative in alternatives if alternative.bill is not None]
+    parts = [line for each in bills for line in each.lines]
+    result = []
+    for alternative in alternatives:
+        if alternative.bill is None:
+            result.append(alternative)
+        else:
+            result.append(alternative._replace(bill=priced(alternative.bill, price_list, parts)))
+    return result
+
+
+def _measured(name: str, gathered: Gathered, catalog: Catalog) -> Alternative:
+    """Return what an intent without errors takes, carries and loses."""
+    sizing = gathered.sizing
+    assert sizing is not None, name  # noqa: S101  an intent without errors has sizes
+    fabric = gathered.fabric
+    alternative = Alternative(
         name,
-        each.sizing,
-        None if fabric is None else bill(fabric, catalog),
-        None if fabric is None else worst_single(fabric),
-        guidelines(each.sizing, fabric, each.intent),
-        gpu_gbps(each.intent),
+        sizing,
+        bill=None,
+        worst=None,
+        guidelines=guidelines(sizing, fabric, gathered.intent),
+        gpu_gbps=gpu_gbps(gathered.intent),
     )
+    if fabric is None:
+        return alternative
+    return alternative._replace(bill=bill(fabric, catalog), worst=worst_single(fabric))

@@ -1,4 +1,4 @@
-"""The report of a fabric: one page with design, risk and cost, and what is to happen to it or was found on it."""
+"""The report of a fabric: a page with design, risk and cost, and with a plan, verification, drift or rollout of it."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ from railweave.api.project import Project
 from railweave.api.simulator.rehearsal_files import stored
 from railweave.bom.bill import bill
 from railweave.catalog.load import load_catalog
-from railweave.diagnostics import has_errors
+from railweave.diagnostics import Diagnostic, has_errors
 from railweave.drawing.marks import Mark, Marks
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.fabric.model import Fabric
@@ -19,12 +19,13 @@ from railweave.plan.document import parse_plan
 from railweave.plan.model import Plan
 from railweave.qos.summary import switch_buffers
 from railweave.report.page.change_sections import (
-    Told,
+    MarkedSection,
     drift_section,
     plan_section,
     rollout_section,
     verification_section,
 )
+from railweave.report.page.content import Section
 from railweave.report.page.design_sections import (
     bill_section,
     diagnostics_section,
@@ -62,7 +63,7 @@ def report(
     """Write the report of the intent's fabric into ``out``, one HTML file that loads nothing.
 
     ``plan`` is a file of `plan -o`, ``verification`` and ``drift`` are files that `verify --json` and `drift --json`
-    printed, ``rollout`` is the name of a rollout, empty for the newest: what they tell is drawn on the topology. Raises
+    printed, ``rollout`` is the name of a rollout, empty for the newest: their results are drawn on the topology. Raises
     RefusedError with every error of the intent or of the plan, UsageError for another ending and for files of another
     kind or fabric, RailweaveError where the page cannot be written.
     """
@@ -76,59 +77,64 @@ def report(
         raise RailweaveError(
             f"{project.intent}: this intent can be sized but not drawn; name switch models of the catalog"
         )
-    told = _told(fabric, plan, verification, drift, rollout)
-    buffers = switch_buffers(fabric)
-    sections = (
-        *(one.section for one in told.values()),
-        sizing_section(fabric.sizing),
-        qos_section(fabric, buffers),
-        diagnostics_section(gathered.diagnostics),
-        *(() if fabric.racks is None else (racks_section(fabric, fabric.racks),)),
-        *(() if fabric.management is None else (management_section(fabric.management),)),
-        failures_section(single_failures(fabric), lossless_classes(fabric)),
-        bill_section(bill(fabric, load_catalog())),
+    marked = _marked_sections(fabric, plan, verification, drift, rollout)
+    page = Page(
+        fabric,
+        summary_facts(fabric, gathered.diagnostics),
+        (*(part.section for part in marked.values()), *_design_sections(fabric, gathered.diagnostics)),
+        _joined(marked.values()),
+        listed(marked) if marked else "",
+        tuple(cable for part in marked.values() for cable in part.leaving),
     )
-    marked = listed(told) if told else ""
-    written = page_html(
-        Page(
-            fabric,
-            summary_facts(fabric, gathered.diagnostics),
-            sections,
-            _joined(told.values()),
-            marked,
-            tuple(cable for one in told.values() for cable in one.leaving),
-        )
-    )
+    html = page_html(page)
     try:
-        write_private(out, written, _READABLE)
+        write_private(out, html, _READABLE)
     except OSError as exc:
         raise RailweaveError(f"{out} cannot be written: {exc.strerror}") from exc
-    return Reported(fabric, out, len(written))
+    return Reported(fabric, out, len(html))
 
 
-def _told(
+def _design_sections(fabric: Fabric, diagnostics: tuple[Diagnostic, ...]) -> tuple[Section, ...]:
+    """Return the sections that follow from the intent alone, in the order of the page."""
+    sections = [
+        sizing_section(fabric.sizing),
+        qos_section(fabric, switch_buffers(fabric)),
+        diagnostics_section(diagnostics),
+    ]
+    if fabric.racks is not None:
+        sections.append(racks_section(fabric, fabric.racks))
+    if fabric.management is not None:
+        sections.append(management_section(fabric.management))
+    sections.append(failures_section(single_failures(fabric), lossless_classes(fabric)))
+    sections.append(bill_section(bill(fabric, load_catalog())))
+    return tuple(sections)
+
+
+def _marked_sections(
     fabric: Fabric, plan: Path | None, verification: Path | None, drift: Path | None, rollout: str | None
-) -> dict[str, Told]:
-    """Return what is said of the fabric beside its design, by what says it."""
-    found: dict[str, Told] = {}
+) -> dict[str, MarkedSection]:
+    """Return the sections of a plan, verification, drift and rollout, by the words that the page has for them."""
+    sections: dict[str, MarkedSection] = {}
     if plan is not None:
-        read = _of_fabric(_plan(plan), fabric, plan)
-        found["the plan"] = plan_section(fabric, read, stored(read, plan))
+        parsed = _plan(plan)
+        _demand_fabric(parsed.fabric, fabric, plan)
+        sections["the plan"] = plan_section(fabric, parsed, stored(parsed, plan))
     if verification is not None:
         verified = read_verified(verification)
         _demand_devices({check.device for check in verified.checks}, fabric, verification)
-        found["the verification"] = verification_section(fabric, verified)
+        sections["the verification"] = verification_section(fabric, verified)
     if drift is not None:
         drifted = read_drifted(drift)
         _demand_fabric(drifted.fabric, fabric, drift)
-        found["drift"] = drift_section(drifted)
+        sections["drift"] = drift_section(drifted)
     if rollout is not None:
-        from railweave.api.journal.rollout import find  # it brings the driver with it: most of the time of a small page
+        # Imports the driver, which takes most of the time of a small page.
+        from railweave.api.journal.rollout import find
 
-        told = find(rollout)
-        _demand_fabric(told.fabric, fabric, told.path)
-        found["the rollout"] = rollout_section(told)
-    return found
+        recorded = find(rollout)
+        _demand_fabric(recorded.fabric, fabric, recorded.path)
+        sections["the rollout"] = rollout_section(recorded)
+    return sections
 
 
 def _plan(path: Path) -> Plan:
@@ -140,28 +146,28 @@ def _plan(path: Path) -> Plan:
         ) from None
 
 
-def _of_fabric(plan: Plan, fabric: Fabric, path: Path) -> Plan:
-    _demand_fabric(plan.fabric, fabric, path)
-    return plan
+def _demand_fabric(name: str, fabric: Fabric, path: Path) -> None:
+    """Raise UsageError for a file of another fabric."""
+    if name != fabric.name:
+        raise UsageError(f"{path} is of fabric {name!r}, the intent is of {fabric.name!r}")
 
 
-def _demand_fabric(found: str, fabric: Fabric, path: Path) -> None:
-    if found != fabric.name:
-        raise UsageError(f"{path} is of fabric {found!r}, the intent is of {fabric.name!r}")
+def _demand_devices(devices: Collection[str], fabric: Fabric, path: Path) -> None:
+    """Raise UsageError for a verification of another fabric.
+
+    `verify --json` does not name the fabric: that of another one has none of this one's devices.
+    """
+    if devices and not any(name in fabric.ports_of for name in devices):
+        raise UsageError(f"{path} is of {first_few(sorted(devices))}, of which the fabric {fabric.name!r} has none")
 
 
-def _demand_devices(found: Collection[str], fabric: Fabric, path: Path) -> None:
-    """Raise UsageError for a verification of another fabric, which has no name: none of its devices is of this one."""
-    if found and not any(name in fabric.ports_of for name in found):
-        raise UsageError(f"{path} is of {first_few(sorted(found))}, of which the fabric {fabric.name!r} has none")
-
-
-def _joined(told: Iterable[Told]) -> Marks:
+def _joined(sections: Iterable[MarkedSection]) -> Marks:
+    """Return the marks of all sections; those of one device or cable are in the order of the sections."""
     devices: dict[str, tuple[Mark, ...]] = {}
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
-    for one in told:
-        for name, marks in one.marks.devices.items():
+    for section in sections:
+        for name, marks in section.marks.devices.items():
             devices[name] = (*devices.get(name, ()), *marks)
-        for pair, marks in one.marks.cables.items():
+        for pair, marks in section.marks.cables.items():
             cables[pair] = (*cables.get(pair, ()), *marks)
     return Marks(devices, cables)

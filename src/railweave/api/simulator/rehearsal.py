@@ -1,4 +1,4 @@
-"""A rehearsal: the plan for a target, carried out on simulated switches that hold what the target's switches hold."""
+"""A rehearsal: the plan for a target, deployed on simulated switches that hold what the target's switches hold."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,8 @@ from railweave.plan.rollout_step import Step
 from railweave.wording import compact, counted, first_few
 from sonic_sim.faults import FaultKind
 
-_UNREACHABLE, _LINK_DOWN = FaultKind.UNREACHABLE, FaultKind.LINK_DOWN
+_UNREACHABLE = FaultKind.UNREACHABLE
+_LINK_DOWN = FaultKind.LINK_DOWN
 
 
 def rehearse(
@@ -50,11 +51,11 @@ def rehearse(
     phase: int | None = None,
     faults: Sequence[str] = (),
 ) -> Rehearsal:
-    """Carry out the plan for ``target`` on simulated switches that hold what its switches hold; return what was met.
+    """Deploy the plan for ``target`` on simulated switches with the configuration of its switches; return the result.
 
     No device of the target is changed. ``options`` are what the deployment would be agreed to, ``reviewed`` is the file
     of a plan, ``faults`` are injected (``DEVICE[:PORT]=KIND[@WAVE]``). With ``running`` no device is read either: it
-    tells what runs, a revision or file of the intent or a folder of recorded documents (`running_states`). ``base`` and
+    names what runs, a revision or file of the intent or a folder of recorded documents (`states_of`). ``base`` and
     ``phase`` are of a change in phases, as for `plan`: that phase is rehearsed, by default the next one. The result is
     stored in the project under the plan's digest, and beside ``reviewed``. Raises RefusedError where a device
     changed since ``reviewed`` or the simulated switches do not run what the switches run, UsageError for an unknown
@@ -70,19 +71,17 @@ def rehearse(
     else:
         live, options = _live(project, target, options, base, phase)
         task = _read(live, options, reviewed)
-    named = tuple(parse_fault(one, task.designed.fabric, FAULTS) for one in faults)
-    with twin(project, task.designed, task.target, task.recorded, task.expecting) as made:
-        dark = dark_ports(made.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
-        plan = _settled(made, task, options, dark)
-        injected = default_waves(named, plan.waves)
-        for one in injected:
-            if one.wave > max(1, len(plan.waves)):
-                raise UsageError(f"--fault {one}: the plan has {counted(len(plan.waves), 'wave')}")
-        judge = Judge(task.designed.fabric, plan, made.watch())
-        run = _Run(made, plan, options, injected)
+    parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
+    with twin(project, task.designed, task.target, task.recorded, task.expecting) as simulated:
+        dark = dark_ports(simulated.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
+        plan = _settled(simulated, task, options, dark)
+        injected = default_waves(parsed, plan.waves)
+        _check_waves(injected, plan)
+        judge = Judge(task.designed.fabric, plan, simulated.watch())
+        run = _RehearsedRun(simulated, plan, options, injected)
         refused = run.deploy(str(project.intent))
         waves = judge.waves(run.moments, run.link_moments(), task.target.rollout.workers)
-        injected = run.told_faults()
+        injected = run.injected_faults()
     if run.result is not None and run.result.interrupted:
         raise KeyboardInterrupt
     rehearsal = Rehearsal(
@@ -105,12 +104,20 @@ def rehearse(
     return rehearsal
 
 
+def _check_waves(faults: Sequence[InjectedFault], plan: Plan) -> None:
+    """Raise UsageError for a fault in a wave that the plan does not have."""
+    for fault in faults:
+        # A plan without waves is still rehearsed: nothing starts, and the fault is reported as not injected.
+        if fault.wave > max(1, len(plan.waves)):
+            raise UsageError(f"--fault {fault}: the plan has {counted(len(plan.waves), 'wave')}")
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is rehearsed: the fabric, its target, and what the switches hold, with where that is from.
+    """What is rehearsed: the fabric, its target, and the configuration of its switches with its ``source`` in words.
 
-    ``plan`` is that of the target, None where no device was read; ``digest`` is then of the difference, if of one.
-    ``expecting`` tells what is verified, less than all while cables are yet to be moved.
+    ``plan`` is that of the target, None where no device was read. ``digest`` is then that of the difference of two
+    intents, if two are compared. ``expecting`` returns what is verified: not the cables that are still to be moved.
     """
 
     designed: Designed
@@ -142,22 +149,27 @@ def _live(
 def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _Task:
     """Make the plan for the target as a deployment makes it, and read what its switches hold."""
     live.require_secrets()
-    bound = read_plan(reviewed, live.target.allowed_signers)[0] if reviewed else None
+    bound = None
+    if reviewed is not None:
+        bound, _, _ = read_plan(reviewed, live.target.allowed_signers)
     with live.connected(), live.shown:
         plan = live.plan(remove_conflicting=options.remove_conflicting)
-        if bound is not None and (moved := check_binding(bound, plan, str(reviewed))):
-            raise RefusedError(moved)
+        if bound is not None and (diagnostics := check_binding(bound, plan, str(reviewed))):
+            raise RefusedError(diagnostics)
+        # Devices that could not be read for the plan have no digest.
         readable = [name for name, device in plan.devices.items() if device.running_sha256]
         recorded = record(live.nornir, readable, events=live.shown)
-    if lost := [name for name, one in recorded.items() if one.error]:
+    if lost := [name for name, switch in recorded.items() if switch.error]:
         why = "; ".join(f"{name}: {recorded[name].error}" for name in lost[:3])
         raise RailweaveError(f"{first_few(lost)} answered for the plan and not for the rehearsal: {why}")
-    of_phase = f", phase {live.phase} from {live.base}" if live.phase else ""
-    return _Task(live.designed, live.target, recorded, f"target {live.target.name}{of_phase}", plan, live.expecting)
+    source = f"target {live.target.name}"
+    if live.phase:
+        source += f", phase {live.phase} from {live.base}"
+    return _Task(live.designed, live.target, recorded, source, plan, live.expecting)
 
 
 def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
-    """Take from ``running`` what the switches hold; of the target only its file is read."""
+    """Return the task for switches that hold what ``running`` names; only the target's file is read."""
     designed = load_configurable(project.intent)
     states = states_of(project, designed, running)
     digest = ""
@@ -173,40 +185,47 @@ def _offline(project: Project, target: str, options: DeployOptions, running: str
     return _Task(designed, load_target(find_target(target)), states.recorded, states.source, digest=digest)
 
 
-def _settled(made: Twin, task: _Task, options: DeployOptions, dark: Sequence[tuple[str, str]]) -> Plan:
-    """Make the twin as it was read, with the links of the ports ``dark`` down; return the plan.
+def _settled(simulated: Twin, task: _Task, options: DeployOptions, dark: Sequence[tuple[str, str]]) -> Plan:
+    """Put the twin into the state of the target, with the links of the ports ``dark`` down; return the plan.
 
-    Raises RefusedError where the twin plans something else than the target.
+    Raises RefusedError if the plan for the twin differs from that for the target.
     """
     plan = task.plan
-    for name in plan.names(DeviceState.UNREACHABLE) if plan else ():
-        if plan and name not in task.recorded:
-            made.fault(name, _UNREACHABLE)
-            if plan.devices[name].out_of_service:
-                made.fault(name, _LINK_DOWN)
+    if plan is not None:
+        _disconnect_unreachable(simulated, plan, task.recorded)
     for name, port in dark:
-        made.fault(name, _LINK_DOWN, port=port)
-    with made.live.progress():
-        planned = made.live.plan(remove_conflicting=options.remove_conflicting)
+        simulated.fault(name, _LINK_DOWN, port=port)
+    with simulated.live.progress():
+        planned = simulated.live.plan(remove_conflicting=options.remove_conflicting)
     if plan is None:
         return planned
-    if other := tuple(unlike(plan, planned)):
-        message = f"the simulated twin of {first_few(other)} does not run what the switch runs"
+    if differing := tuple(unlike(plan, planned)):
+        message = f"the simulated twin of {first_few(differing)} does not run what the switch runs"
         fix = "rehearse again if the target was changed meanwhile; otherwise report it, with the plan as JSON"
-        raise RefusedError([error("RW540", message, devices=other, fix=fix)])
+        raise RefusedError([error("RW540", message, devices=differing, fix=fix)])
     return plan
 
 
-_NEVER_CAME: Mapping[str, str] = {
+def _disconnect_unreachable(simulated: Twin, plan: Plan, recorded: Mapping[str, RecordedSwitch]) -> None:
+    """Make the switches unreachable that the plan could not read, with their links down if they are out of service."""
+    for name in plan.names(DeviceState.UNREACHABLE):
+        if name in recorded:
+            continue
+        simulated.fault(name, _UNREACHABLE)
+        if plan.devices[name].out_of_service:
+            simulated.fault(name, _LINK_DOWN)
+
+
+_MISSED_BECAUSE: Mapping[str, str] = {
     FaultKind.NO_RETURN: "the switch was not reloaded after that",
     FaultKind.REFUSE_COMMIT: "nothing was committed on the switch after that",
 }
-"""Why a fault that waits for something to happen did not show, where that is not any command."""
+"""Why a fault had no effect, for those that wait for something other than the next command."""
 
 
 @dataclass(slots=True)
-class _Run:
-    """The plan on its way through the twin: what the rollout did when, and how it ended (None where refused)."""
+class _RehearsedRun:
+    """The deployment of the plan on the twin: the moments of the rollout, and its result (None if it was refused)."""
 
     twin: Twin
     plan: Plan
@@ -220,6 +239,7 @@ class _Run:
     def deploy(self, intent: str) -> tuple[Diagnostic, ...]:
         """Deploy the plan as it would be deployed to the target; return why that is refused."""
         live = self.twin.live
+        # The target's policy with the waits of the twin, which are short.
         policy = self.options.policy_on(self.twin.of)
         rollout = replace(live.target.rollout, max_failures=policy.rollout.max_failures)
         try:
@@ -250,49 +270,58 @@ class _Run:
     def _take(self, event: Event) -> None:
         wave = int(event.details["wave"]) if event.step is Step.WAVE else 0
         self.moments.append(RolloutMoment(time.monotonic(), event.step, event.device))
-        for one in self.faults:
-            if wave and one.wave == wave:
-                try:
-                    self.twin.fault(one.device, one.kind, **({"port": one.port} if one.port else {}))
-                except RailweaveError as refused:
-                    self._not_injected = f"--fault {one}: {refused}"
-                self._injected.add(one)
+        for fault in self.faults:
+            if wave and fault.wave == wave:
+                self._inject(fault)
         self.twin.live.shown(event)
 
-    def told_faults(self) -> tuple[InjectedFault, ...]:
-        """Return the faults, those that had no effect with the reason."""
-        return tuple(one._replace(missed=self._missed(one)) for one in self.faults)
+    def _inject(self, fault: InjectedFault) -> None:
+        details = {"port": fault.port} if fault.port else {}
+        try:
+            self.twin.fault(fault.device, fault.kind, **details)
+        except RailweaveError as refused:
+            # Raised after the rollout: an exception from here would be one of the rollout's own.
+            self._not_injected = f"--fault {fault}: {refused}"
+        self._injected.add(fault)
 
-    def _missed(self, one: InjectedFault) -> str:
-        if one not in self._injected:
-            return f"wave {one.wave} was not started" if self.plan.waves else "the plan has no wave"
-        if one.kind in self.twin.unstruck(one.device):
-            return _NEVER_CAME.get(one.kind, f"{one.device} ran no command after that")
+    def injected_faults(self) -> tuple[InjectedFault, ...]:
+        """Return the faults, those that had no effect with the reason."""
+        return tuple(fault._replace(missed=self._missed(fault)) for fault in self.faults)
+
+    def _missed(self, fault: InjectedFault) -> str:
+        """Return why a fault had no effect, empty if it had one."""
+        if fault not in self._injected:
+            return f"wave {fault.wave} was not started" if self.plan.waves else "the plan has no wave"
+        if fault.kind in self.twin.unstruck(fault.device):
+            return _MISSED_BECAUSE.get(fault.kind, f"{fault.device} ran no command after that")
         return ""
 
     def link_moments(self) -> tuple[LinkMoment, ...]:
-        """Return what the twin's record says of its cables."""
+        """Return when which cables of the twin came up and went down."""
         return tuple(
             LinkMoment(
-                float(one["at"]),
-                str(one["device"]),
-                float(one["busy_s"]),
-                tuple((a, b) for a, b in one["up"]),
-                tuple((a, b) for a, b in one["down"]),
+                float(moment["at"]),
+                str(moment["device"]),
+                float(moment["busy_s"]),
+                tuple((a, b) for a, b in moment["up"]),
+                tuple((a, b) for a, b in moment["down"]),
             )
-            for one in self.twin.watched()
+            for moment in self.twin.watched()
         )
 
 
 def _notes(task: _Task, plan: Plan, dark: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return what the simulated switches lack of the target's."""
-    unread = [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]
-    unknown = [name for name, one in task.recorded.items() if one.startup is None] if task.plan else []
-    soak_s = task.target.rollout.soak_s
-    return (
-        *([f"{compact(unread)} could not be read, and does not answer in the rehearsal either"] if unread else ()),
-        *([f"{compact(unknown)}: what it boots could not be read, and is taken to be what it runs"] if unknown else ()),
-        *([f"down on the target, and here: {first_few(':'.join(one) for one in dark)}"] if dark else ()),
-        *([f"the soak of {soak_s:g} s after each wave was left out"] if soak_s else ()),
-        *(["no switch was read: what others changed there is not part of this"] if task.plan is None else ()),
-    )
+    notes = []
+    if unread := [name for name in plan.names(DeviceState.UNREACHABLE) if name not in task.recorded]:
+        notes.append(f"{compact(unread)} could not be read, and does not answer in the rehearsal either")
+    without_startup = [name for name, switch in task.recorded.items() if switch.startup is None]
+    if without_startup and task.plan is not None:
+        notes.append(f"{compact(without_startup)}: what it boots could not be read, and is taken to be what it runs")
+    if dark:
+        notes.append(f"down on the target, and here: {first_few(':'.join(end) for end in dark)}")
+    if soak_s := task.target.rollout.soak_s:
+        notes.append(f"the soak of {soak_s:g} s after each wave was left out")
+    if task.plan is None:
+        notes.append("no switch was read: what others changed there is not part of this")
+    return tuple(notes)

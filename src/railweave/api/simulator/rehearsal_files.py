@@ -1,10 +1,9 @@
-"""Stored rehearsals: by the digest of their plan in the project, and beside a plan's file.
+"""The files of rehearsals: in the project, by the digest of their plan, and beside the file of the plan.
 
-One with injected faults has a file of its own, so that it does not take the place of one without.
+A rehearsal with injected faults has a file of its own, so that it does not replace one without.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,25 +38,30 @@ def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
 def stored(plan: Plan, *beside: Path) -> tuple[dict[str, Any], ...]:
     """Return the documents of the last rehearsals of exactly ``plan``: without faults, then with faults.
 
-    One of another plan, version or form is as good as none.
+    Documents of another plan, version or form are ignored.
     """
-    if not (_FOLDER.is_dir() or any(one.with_suffix(suffix).exists() for one in beside for suffix in _SUFFIXES)):
-        return ()  # most plans: their digest is not worth its time
+    candidates = [plan_file.with_suffix(suffix) for plan_file in beside for suffix in _SUFFIXES]
+    if not (_FOLDER.is_dir() or any(path.exists() for path in candidates)):
+        return ()  # most plans: the digest of a large one takes a noticeable time
     digest = plan_digest(plan)
-    found = (next(_of(digest, suffix, beside), None) for suffix in _SUFFIXES)
-    return tuple(one for one in found if one is not None)
+    documents = (_document(digest, suffix, beside) for suffix in _SUFFIXES)
+    return tuple(document for document in documents if document is not None)
 
 
-def _of(digest: str, suffix: str, beside: tuple[Path, ...]) -> Iterator[dict[str, Any]]:
-    for path in (_FOLDER / f"{digest}{suffix}", *(one.with_suffix(suffix) for one in beside)):
+def _document(digest: str, suffix: str, beside: tuple[Path, ...]) -> dict[str, Any] | None:
+    """Return the first valid rehearsal of the plan with this digest: in the project, else beside the plan's files."""
+    for path in (_FOLDER / f"{digest}{suffix}", *(plan_file.with_suffix(suffix) for plan_file in beside)):
         try:
-            read = json.loads(path.read_bytes())
+            document = json.loads(path.read_bytes())
         except (OSError, ValueError):
             continue
-        if not isinstance(read, dict) or (read.get("version"), read.get("plan_digest")) != (VERSION, digest):
+        if not isinstance(document, dict):
             continue
-        if isinstance(read.get("waves"), list) and all(map(_is_wave, read["waves"])):
-            yield read
+        if (document.get("version"), document.get("plan_digest")) != (VERSION, digest):
+            continue
+        if isinstance(document.get("waves"), list) and all(map(_is_wave, document["waves"])):
+            return document
+    return None
 
 
 def _is_wave(value: object) -> bool:

@@ -46,7 +46,7 @@ _EXTRA = ("asyncssh", "click", "jsonpatch", "tabulate")
 
 @contextmanager
 def simulator_errors() -> Iterator[None]:
-    """Turn what the simulator refuses, or that it is not installed, into RailweaveError."""
+    """Raise RailweaveError for what the simulator refuses, and if it is not installed."""
     if missing := [name for name in _EXTRA if find_spec(name) is None]:
         needed = f"the simulator needs the extra railweave[sim] (missing: {', '.join(missing)})"
         raise RailweaveError(f"{needed}: pip install 'railweave[sim]'")
@@ -122,8 +122,8 @@ def ssh_command(project: Project, device: str, command: Sequence[str] = ()) -> l
     if endpoint is None:
         raise UsageError(f"no simulated switch {device!r}; known are {', '.join(endpoints.devices)}")
     if command and command[0].startswith("-"):
-        alone = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
-        raise UsageError(f"{command[0]!r} is no command of a switch: write it without options, as in `{alone}`")
+        example = shlex.join((device, " ".join(command[1:]) or "show lldp table"))
+        raise UsageError(f"{command[0]!r} is no command of a switch: write it without options, as in `{example}`")
     options = {"UserKnownHostsFile": endpoints.known_hosts, "IdentitiesOnly": "yes", "LogLevel": "ERROR"}
     return [
         "ssh",
@@ -187,8 +187,11 @@ def _host(host: Host, fabric: Fabric) -> SimHost:
 
 def _lower_end(link: Link, fabric: Fabric) -> str:
     host = fabric.host_of.get(link.lower)
-    ports = host.ports if host is not None else fabric.switch_of[link.lower].panel.ports
-    return f"{link.lower}:{ports[link.lower_port].name}"
+    if host is not None:
+        port_name = host.ports[link.lower_port].name
+    else:
+        port_name = fabric.switch_of[link.lower].panel.ports[link.lower_port].name
+    return f"{link.lower}:{port_name}"
 
 
 def _upper_end(link: Link, fabric: Fabric) -> str:

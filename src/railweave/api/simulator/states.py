@@ -1,4 +1,4 @@
-"""What switches run where nobody reads them: by recorded documents, or by a revision of the intent."""
+"""What switches run, without reading them: from recorded documents, or from a revision of the intent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from railweave.wording import compact, first_few
 
 @dataclass(frozen=True, slots=True)
 class RunningStates:
-    """What switches hold, by name, and in words where that is from; ``base`` is the intent that is taken to run."""
+    """The configuration of switches by name, and its ``source`` in words; ``base`` is the intent taken to run."""
 
     recorded: Mapping[str, RecordedSwitch]
     source: str
@@ -28,7 +28,7 @@ class RunningStates:
 
 
 def states_of(project: Project, designed: Designed, source: str) -> RunningStates:
-    """Return the states that ``source`` tells.
+    """Return the states that ``source`` names.
 
     A folder holds ``NAME.json``, what ``show runningconfiguration all`` printed; anything else is a revision, or a
     file, of the intent, which is taken to be deployed on switches that were factory-fresh. A switch that is in neither
@@ -37,37 +37,39 @@ def states_of(project: Project, designed: Designed, source: str) -> RunningState
     """
     folder = Path(source)
     if folder.is_dir():
-        found = _recorded(designed.fabric, folder)
-        return RunningStates(found, f"documents in {folder} of {compact(found)}")
+        recorded = _recorded(designed.fabric, folder)
+        return RunningStates(recorded, f"documents in {folder} of {compact(recorded)}")
     before = designed_at(source, project.intent)
     return RunningStates(_deployed(before), f"the intent at {source}, taken to be deployed", before)
 
 
 def _recorded(fabric: Fabric, folder: Path) -> dict[str, RecordedSwitch]:
-    found = {}
+    switches = {}
     for path in sorted(folder.glob("*.json")):
         if path.stem not in fabric.switch_of:
             continue
         try:
             running = parse_running(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, DocumentError) as wrong:
-            raise RailweaveError(f"{path}: {wrong}: `show runningconfiguration all` prints what it must hold") from None
+        except (OSError, UnicodeDecodeError, DocumentError) as fault:
+            raise RailweaveError(f"{path}: {fault}: `show runningconfiguration all` prints what it must hold") from None
         if not running.is_whole:
             raise RailweaveError(f"{path}: no whole configuration: `show runningconfiguration all` prints one")
-        found[path.stem] = RecordedSwitch(running=running)
-    if not found:
+        switches[path.stem] = RecordedSwitch(running=running)
+    if not switches:
         names = first_few(f"{name}.json" for name in fabric.switch_of)
         raise UsageError(f"{folder} holds no document of a switch of {fabric.name}: {names}")
-    return found
+    return switches
 
 
 def _deployed(designed: Designed) -> dict[str, RecordedSwitch]:
-    """Return what switches hold once an intent is deployed on them as the factory left them."""
+    """Return what factory-fresh switches hold once an intent is deployed on them."""
     fabric = designed.fabric
     configurator = Configurator(fabric, designed.templates)
-    found = {}
+    switches = {}
     for device in simulator_spec(fabric, load_catalog()).devices:
         intended = configurator.device(fabric.switch_of[device.name])
         factory = RunningConfig(running_from(device.factory).config_db, "")
-        found[device.name] = RecordedSwitch(running=applied(diff(device.name, factory, intended).delta, factory))
-    return found
+        delta = diff(device.name, factory, intended).delta
+        # Not the intended rows alone: what the factory set and railweave does not manage stays on the switch.
+        switches[device.name] = RecordedSwitch(running=applied(delta, factory))
+    return switches

@@ -1,9 +1,9 @@
-"""A twin: simulated switches on loopback that hold what a target's switches were read to hold."""
+"""A twin: simulated switches on loopback, with the configuration and cables that were read from a target's switches."""
 
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -31,12 +31,16 @@ from sonic_sim.faults import AT_A_COMMAND, AT_ONCE, OF_A_PORT, FaultKind
 from sonic_sim.network import Port, compatible, end_of, port_of
 from sonic_sim.spec import SimCable, SimSpec, SimState
 
+Recorded = Mapping[str, RecordedSwitch]
+"""What was read from the switches of a target, by name."""
+
 FAULTS = {str(kind): kind in OF_A_PORT for kind in FaultKind if kind is not FaultKind.ERRORS}
 """The kinds of faults that can be injected, and whether of one port. Errors count in the soak, which is left out."""
 
-_PATIENCE_S, _PATIENCE_OF_A_SWITCH_S = 10.0, 0.1
-"""What is down on simulated switches after so long stays down: their own waits take a thousandth of the real time, and
-one process serves all of them, so that the size of the fabric counts and the target's own times do not."""
+_PATIENCE_S = 10.0
+_PATIENCE_OF_A_SWITCH_S = 0.1
+"""What is down on simulated switches after so long stays down. Their own waits take a thousandth of the real time, and
+one process serves all of them, so that the time depends on the size of the fabric and not on the target's settings."""
 _COMMAND_S = Timeouts().command_s
 _TIMER_PATIENCES = 3
 """The revert timer of a twin covers a wave and its verification, and a lost switch is waited for until it expires."""
@@ -45,8 +49,8 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A running twin: its fabric as a deployment sees it, the target that it is ``of``, the simulator's folder, and
-    what the simulator is made of."""
+    """A running twin: its fabric as a deployment sees it, the target ``of`` which it is the twin, the simulator's
+    folder, and the specification of the simulator."""
 
     live: LiveFabric
     of: Target
@@ -69,23 +73,21 @@ class Twin:
             return control.watched(self.folder)
 
     def fault(self, device: str, kind: str, **details: Any) -> None:
-        """Inject a fault; raises RailweaveError for an unknown kind or port.
-
-        A slow switch takes a second longer by its own clock, as all that is said of its time. One that boots is met
-        away by the next connection, as one that takes minutes to boot.
-        """
+        """Inject a fault; raises RailweaveError for an unknown kind or port."""
         if kind == FaultKind.SLOW:
+            # One second of the switch's own clock, which runs a thousand times faster.
             details = {"seconds": NEARLY_NOTHING, **details}
         if kind in AT_ONCE:
+            # The next connection finds the switch booting, as it would with one that takes minutes to boot.
             details = {"unanswered": 1, **details}
         with simulator_errors():
             control.fault(self.folder, device, kind, **details)
 
     def unstruck(self, device: str) -> frozenset[str]:
-        """Return the kinds of faults of a switch that wait for a command of it and were not met by one."""
+        """Return the kinds of faults that wait for a command on a switch and have had no effect yet."""
         with simulator_errors():
-            armed = control.status(self.folder)["devices"][device]["faults"]
-        return frozenset(one["kind"] for one in armed if one["kind"] in AT_A_COMMAND and not one["struck"])
+            faults = control.status(self.folder)["devices"][device]["faults"]
+        return frozenset(fault["kind"] for fault in faults if fault["kind"] in AT_A_COMMAND and not fault["struck"])
 
 
 @contextmanager
@@ -106,7 +108,7 @@ def twin(
     try:
         with simulator_errors():
             spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
-            states = {name: sim_state(one) for name, one in recorded.items() if not one.error}
+            states = {name: sim_state(switch) for name, switch in recorded.items() if not switch.error}
             endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
         yield Twin(_reached(project, designed, target, endpoints, expecting), target, folder, spec)
     finally:
@@ -163,7 +165,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
             strict=True,
             known_hosts=Path(endpoints.known_hosts),
         ),
-        devices={name: Address(one.address, one.port) for name, one in endpoints.devices.items()},
+        devices={name: Address(endpoint.address, endpoint.port) for name, endpoint in endpoints.devices.items()},
         options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
         timeouts=Timeouts(connect_s=patience_s, command_s=max(_COMMAND_S, patience_s), reconnect_s=patience_s),
         rollout=twin_rollout(target.rollout, patience_s),
@@ -173,7 +175,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
 
 
 def twin_rollout(rollout: Rollout, patience_s: float) -> Rollout:
-    """Return a rollout without the waits that only tell something of real switches: no soak, patience of its own."""
+    """Return a rollout with the waits of a twin: no soak, which only shows something on real switches."""
     return replace(
         rollout,
         soak_s=0,
@@ -192,60 +194,73 @@ def refuse_other_machines(fabric: Fabric, target: Target) -> None:
             raise RailweaveError(f"{switch.name}: its twin is not on loopback, so nothing was rehearsed")
 
 
-Recorded = Mapping[str, RecordedSwitch]
-
-
 def cabled_as_seen(spec: SimSpec, fabric: Fabric, recorded: Recorded) -> SimSpec:
-    """Return ``spec`` with the cables between switches that LLDP shows in the place of those that they contradict."""
-    seen = {tuple(sorted(ends)) for ends in _seen_cables(fabric, recorded)}
-    taken = {end for ends in seen for end in ends}
-    kept = tuple(one for one in spec.cables if not taken & {one.a, one.b})
-    return replace(spec, cables=(*kept, *(SimCable(a, b) for a, b in sorted(seen))))
+    """Return ``spec`` with the cables that LLDP shows between switches, instead of those that contradict them."""
+    shown = {tuple(sorted(ends)) for ends in _lldp_cables(fabric, recorded)}
+    occupied = {end for ends in shown for end in ends}
+    kept = tuple(cable for cable in spec.cables if not occupied & {cable.a, cable.b})
+    return replace(spec, cables=(*kept, *(SimCable(a, b) for a, b in sorted(shown))))
 
 
-def _seen_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]]:
-    ports = {name: _names(one) for name, one in recorded.items()}
-    for name, one in recorded.items():
-        for port, neighbors in one.seen.lldp.items() if one.seen else ():
-            known = {(far.system, ports.get(far.system, {}).get(far.port, "")) for far in neighbors}
-            known = {(system, far_port) for system, far_port in known if system in fabric.switch_of and far_port}
-            if port in ports[name] and len(known) == 1:
-                ((system, far_port),) = known
-                yield f"{name}:{port}", f"{system}:{far_port}"
+def _lldp_cables(fabric: Fabric, recorded: Recorded) -> Iterator[tuple[str, str]]:
+    """Yield the two ends ``DEVICE:PORT`` of each cable that a switch sees by LLDP."""
+    ports = {name: _port_names(switch) for name, switch in recorded.items()}
+    for name, switch in recorded.items():
+        if switch.seen is None:
+            continue
+        for port, neighbors in switch.seen.lldp.items():
+            if port not in ports[name]:
+                continue
+            far_ends = set()
+            for neighbor in neighbors:
+                far_port = ports.get(neighbor.system, {}).get(neighbor.port)
+                if far_port and neighbor.system in fabric.switch_of:
+                    far_ends.add(f"{neighbor.system}:{far_port}")
+            # Several neighbors at one port: a hub or a stale entry, which does not show where the cable ends.
+            if len(far_ends) == 1:
+                yield f"{name}:{port}", far_ends.pop()
 
 
-def _names(one: RecordedSwitch) -> dict[str, str]:
+def _port_names(switch: RecordedSwitch) -> dict[str, str]:
     """Return the ports of a switch by name and by alias, which SONiC's LLDP sends."""
-    rows = one.running.port_rows if one.running else {}
+    rows = switch.running.port_rows if switch.running else {}
     return {str(row.get("alias", name)): name for name, row in rows.items()} | {name: name for name in rows}
 
 
 def dark_ports(spec: SimSpec, recorded: Recorded, unprovisioned: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return the switch and port of each link that would be up by both configurations and is down on the target.
+    """Return the switch and port of each link that is down on the target although both configurations have it up.
 
-    A switch that is provisioned yet has links of another speed until then, so nothing is said of them.
+    Links of unprovisioned switches are left out: until they are provisioned, these may run at another speed.
     """
-    found = []
+    dark = []
     for cable in spec.cables:
-        ends = [end_of(one) for one in (cable.a, cable.b)]
-        own = [end for end in ends if end.node in recorded]
-        if any(end.node in unprovisioned for end in ends) or not own:
+        ends = [end_of(cable.a), end_of(cable.b)]
+        recorded_ends = [end for end in ends if end.node in recorded]
+        if not recorded_ends or any(end.node in unprovisioned for end in ends):
             continue
-        ports = [_port(recorded[end.node], end.port) for end in own]
-        would = all(one is not None and one.admin_up for one in ports)
-        if would and len(ports) == 2 and not (ports[0] and ports[1] and compatible(ports[0], ports[1])):
+        if not _is_configured_up([_port(recorded[end.node], end.port) for end in recorded_ends]):
             continue
-        down = [end for end in own if _is_down(recorded[end.node], end.port)]
-        if would and down:
-            found.append((down[0].node, down[0].port))
-    return tuple(found)
+        down = [end for end in recorded_ends if _is_down(recorded[end.node], end.port)]
+        if down:
+            dark.append((down[0].node, down[0].port))
+    return tuple(dark)
 
 
-def _port(one: RecordedSwitch, name: str) -> Port | None:
-    row = one.running.port_rows.get(name) if one.running else None
-    return None if row is None else port_of(name, {key: str(value) for key, value in row.items()})
+def _is_configured_up(ports: Sequence[Port | None]) -> bool:
+    """Tell whether a link is up by the configuration of its recorded ends, one or both; None for a missing port."""
+    configured = [port for port in ports if port is not None and port.admin_up]
+    if len(configured) < len(ports):
+        return False
+    return len(configured) < 2 or compatible(configured[0], configured[1])
 
 
-def _is_down(one: RecordedSwitch, port: str) -> bool:
-    state = one.seen.ports.get(port) if one.seen else None
+def _port(switch: RecordedSwitch, name: str) -> Port | None:
+    row = switch.running.port_rows.get(name) if switch.running else None
+    if row is None:
+        return None
+    return port_of(name, {key: str(value) for key, value in row.items()})
+
+
+def _is_down(switch: RecordedSwitch, port: str) -> bool:
+    state = switch.seen.ports.get(port) if switch.seen else None
     return state is not None and not state.up

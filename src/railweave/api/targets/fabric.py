@@ -146,7 +146,7 @@ def pending_wait_s(target: Target) -> float:
 def live_fabric(project: Project, target: str, *, partial: bool = False) -> LiveFabric:
     """Return the fabric of the project's intent on ``target``; raises RefusedError, UsageError as `connect` does."""
     designed = load_configurable(project.intent)
-    count = sum(one.severity is Severity.WARNING for one in designed.diagnostics)
+    count = sum(diagnostic.severity is Severity.WARNING for diagnostic in designed.diagnostics)
     if count:
         intent = str(project.intent)
         check = command_line("check", intent=intent)
@@ -165,34 +165,34 @@ def connect(
 ) -> LiveFabric:
     """Return ``designed`` on ``target``; no session is opened yet. With ``partial`` switches may lack an address.
 
-    ``whole`` tells that it is the fabric of the project's intent, which workers can read too; what else there is, such
-    as a phase, is worked on from this process.
+    ``whole``: it is the fabric of the project's intent, which workers read for themselves. Any other, such as that of a
+    phase, is worked on from this process.
 
     Raises UsageError for an unknown target, RefusedError if it is in error or reaches switches through the fabric.
     """
     file = find_target(target)
-    chosen = load_target(file)
+    loaded = load_target(file)
     shown = project.operator.progress()
-    nornir = build(designed.fabric, chosen, processors=[shown], partial=partial)
+    nornir = build(designed.fabric, loaded, processors=[shown], partial=partial)
     addresses = {name: host.hostname or "" for name, host in nornir.inventory.hosts.items()}
     in_band = tuple(management_findings(designed.fabric, addresses, Where(str(file))))
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
     if whole:
-        nornir = spread(project, designed, chosen, nornir)
-    elif chosen.sites:
+        nornir = spread(project, designed, loaded, nornir)
+    elif loaded.sites:
         project.operator.tell(
             "a phase, or a fabric whose switches leave, is worked on from this machine, not from the target's sites"
         )
-    return on_nornir(designed, chosen, nornir, shown, expecting)
+    return on_nornir(designed, loaded, nornir, shown, expecting)
 
 
 def on_nornir(
-    designed: Designed, chosen: Target, nornir: Nornir, shown: FabricProgress, expecting: Expecting = expect
+    designed: Designed, target: Target, nornir: Nornir, shown: FabricProgress, expecting: Expecting = expect
 ) -> LiveFabric:
-    """Return ``designed`` with the secrets and exceptions of the target ``chosen``, reached through ``nornir``."""
-    store = SecretStore(chosen)
+    """Return ``designed`` with the secrets and exceptions of ``target``, reached through ``nornir``."""
+    store = SecretStore(target)
     missing = store.missing(secret_places(designed.intent))
     templates = project_templates()
     configurator = Configurator(designed.fabric, templates, store.values)
@@ -201,10 +201,12 @@ def on_nornir(
     def intended(device: str) -> DeviceConfig:
         return configurator.device(designed.fabric.switch_of[device])
 
-    expecting = with_own_frr(expecting) if own_frr_template(templates) is not None else expecting
-    expecting = skipping(expecting, chosen.skip_checks) if chosen.skip_checks else expecting
+    if own_frr_template(templates) is not None:
+        expecting = with_own_frr(expecting)
+    if target.skip_checks:
+        expecting = skipping(expecting, target.skip_checks)
     return LiveFabric(
-        designed, chosen, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing
+        designed, target, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing
     )
 
 

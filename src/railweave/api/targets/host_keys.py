@@ -1,4 +1,4 @@
-"""Record host keys: shown first, confirmed, written at once; a changed key never by accident."""
+"""Host keys of a target's devices: read, shown to the operator, recorded; a changed key only on request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Trusted:
     @property
     def ok(self) -> bool:
         """Tell whether every device's key is recorded now."""
-        return self.agreed and not any(one.error for one in self.keys)
+        return self.agreed and not any(key.error for key in self.keys)
 
 
 def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace: bool = False) -> Trusted:
@@ -44,30 +44,34 @@ def trust(project: Project, target: str, devices: Sequence[str] = (), *, replace
     """
     fabric = load_designed(project.intent).fabric
     file = find_target(target)
-    chosen = load_target(file)
+    loaded = load_target(file)
     known_switches(fabric, devices)
-    reaches = resolve(fabric, chosen, STATE)
+    reaches = resolve(fabric, loaded, STATE)
     known_hosts = _known_hosts(next(iter(reaches.values())).options.get("alt_key_file"), file)
-    seen: tuple[ShownKey, ...] = ()
-    recorded: tuple[str, ...] = ()
+    jump_keys: tuple[ShownKey, ...] = ()
+    jump_recorded: tuple[str, ...] = ()
+    # The jump host comes first: the switches' keys are read through it, and mean nothing if it is not the right one.
     if jump := jump_of(reaches):
-        shown = look_at_jump(jump, chosen.timeouts.connect_s)
-        if shown.trust is Trust.UNREACHABLE:
-            raise RailweaveError(f"jump host {jump}: {shown.error}")
-        seen = (shown,)
-        agreed = _recorded(seen, jump.known_hosts_file, project.operator, replace=replace)
+        jump_key = look_at_jump(jump, loaded.timeouts.connect_s)
+        if jump_key.trust is Trust.UNREACHABLE:
+            raise RailweaveError(f"jump host {jump}: {jump_key.error}")
+        jump_keys = (jump_key,)
+        agreed = _recorded(jump_keys, jump.known_hosts_file, project.operator, replace=replace)
         if agreed is None:
-            return Trusted(seen, (), known_hosts, agreed=False)
-        recorded = agreed
-    asked = {name: reach for name, reach in reaches.items() if not devices or name in devices}
-    keys = look(asked, known_hosts, chosen.rollout.workers)
+            return Trusted(jump_keys, (), known_hosts, agreed=False)
+        jump_recorded = agreed
+    requested = {name: reach for name, reach in reaches.items() if not devices or name in devices}
+    keys = look(requested, known_hosts, loaded.rollout.workers)
     shared = devices_by_key(keys, reaches, known_hosts)
     project.operator.warn(_shared_key(fingerprint, names, known_hosts) for fingerprint, names in shared.items())
     agreed = _recorded(keys, known_hosts, project.operator, replace=replace)
-    return Trusted((*seen, *keys), (*recorded, *(agreed or ())), known_hosts, agreed=agreed is not None)
+    if agreed is None:
+        return Trusted((*jump_keys, *keys), jump_recorded, known_hosts, agreed=False)
+    return Trusted((*jump_keys, *keys), (*jump_recorded, *agreed), known_hosts, agreed=True)
 
 
 def _known_hosts(named: str | None, file: Path) -> Path:
+    """Return the file of host keys that the target ``file`` names; raises RefusedError if it names none."""
     if named is None:
         refused = error(
             "RW605",
@@ -84,39 +88,39 @@ def _recorded(
 ) -> tuple[str, ...] | None:
     """Show the keys, ask, record; return the devices whose key was recorded, None if the operator declined."""
     operator.show_keys(keys)
-    refused = [_revoked_key(one, known_hosts) for one in keys if one.trust is Trust.REVOKED]
+    diagnostics = [_revoked_key(key, known_hosts) for key in keys if key.trust is Trust.REVOKED]
     if not replace:
-        refused += [_changed_key(one, known_hosts) for one in keys if one.trust is Trust.CHANGED]
-    if refused:
-        raise RefusedError(refused)
-    fresh = [one for one in keys if one.trust in {Trust.NEW, Trust.CHANGED}]
+        diagnostics += [_changed_key(key, known_hosts) for key in keys if key.trust is Trust.CHANGED]
+    if diagnostics:
+        raise RefusedError(diagnostics)
+    fresh = [key for key in keys if key.trust in {Trust.NEW, Trust.CHANGED}]
     if not fresh:
         return ()
     if not operator.approves_keys(fresh, known_hosts):
         return None
     try:
-        record(known_hosts, {one.name: one.key for one in fresh})
+        record(known_hosts, {key.name: key.key for key in fresh})
     except OSError as exc:
         raise RailweaveError(f"{known_hosts} cannot be written: {exc.strerror}") from exc
-    return tuple(one.device for one in fresh)
+    return tuple(key.device for key in fresh)
 
 
-def _changed_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
+def _changed_key(key: ShownKey, known_hosts: Path) -> Diagnostic:
     return error(
         "RW605",
-        f"{one.device} ({one.name}) shows another host key than the one recorded: {one.fingerprint}",
+        f"{key.device} ({key.name}) shows another host key than the one recorded: {key.fingerprint}",
         Where(str(known_hosts)),
-        devices=(one.device,),
+        devices=(key.device,),
         fix="find out why; if it was reinstalled, compare the fingerprint at its console, then add --replace",
     )
 
 
-def _revoked_key(one: ShownKey, known_hosts: Path) -> Diagnostic:
+def _revoked_key(key: ShownKey, known_hosts: Path) -> Diagnostic:
     return error(
         "RW605",
-        f"{one.device} ({one.name}) shows a host key that is marked @revoked: {one.fingerprint}",
+        f"{key.device} ({key.name}) shows a host key that is marked @revoked: {key.fingerprint}",
         Where(str(known_hosts)),
-        devices=(one.device,),
+        devices=(key.device,),
         fix="give the switch a new key at its console (`ssh-keygen -A` after removing the old one), then run it again",
     )
 
@@ -132,6 +136,6 @@ def _shared_key(fingerprint: str, names: Sequence[str], known_hosts: Path) -> Di
     )
 
 
-def key_fields(one: ShownKey) -> dict[str, str]:
+def key_fields(key: ShownKey) -> dict[str, str]:
     """Return a key as `railweave.report.trust` takes it."""
-    return members(one, "device", "name", "trust", "algorithm", "fingerprint", "error")
+    return members(key, "device", "name", "trust", "algorithm", "fingerprint", "error")

@@ -1,4 +1,4 @@
-"""A change in phases on a target: how far the switches are, and which cables are missing."""
+"""A change in phases on a target: the progress of its switches, and the cables that are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,10 @@ class LivePhases:
 
     def live(self, number: int, expecting: Expecting = expect) -> LiveFabric:
         """Return the fabric of a phase, of the base if ``number`` is 0."""
-        fabric = self.change.phase(number).fabric if number else self.change.before
+        if number:
+            fabric = self.change.phase(number).fabric
+        else:
+            fabric = self.change.before
         return connect(self.project, replace(self.change.designed, fabric=fabric), self.target, expecting)
 
     def live_to_deploy(self, number: int) -> LiveFabric:
@@ -38,9 +41,9 @@ class LivePhases:
     def done(self, asked: int | None = None, *, settle: bool = False) -> int:
         """Read every switch and return the last phase that all of them have, confirmed.
 
-        With ``settle``, for who is about to change something, commits of an interrupted deployment are waited for until
-        their timers have reverted them. Raises RefusedError if phase ``asked``, by default the next one, can neither
-        begin nor be repeated.
+        With ``settle``, before a change, commits of an interrupted deployment are waited for until their timers have
+        reverted them. Raises RefusedError if phase ``asked``, by default the next one, can neither begin nor be
+        repeated.
         """
         if settle:
             refuse_while_rolling_out(self.change.designed.fabric.name, self.target, self.project.operator)
@@ -57,15 +60,14 @@ class LivePhases:
     def _progress(self, *, settle: bool) -> PhaseProgress:
         fabrics = (self.change.before, *(phase.fabric for phase in self.change.phases))
         inventory = replace(self.change.designed, fabric=_with_every_switch(fabrics))
-        everyone = connect(self.project, inventory, self.target)
-        with everyone.progress():
-            own = (self.change.running.templates, *(self.change.designed.templates for _ in self.change.phases))
-            stages = [
-                Configurator(fabric, templates, everyone.secrets)
-                for fabric, templates in zip(fabrics, own, strict=True)
-            ]
-            wait_s = pending_wait_s(everyone.target) if settle else 0
-            return find_phase_progress(everyone.nornir, stages, pending_wait_s=wait_s, events=everyone.shown)
+        live = connect(self.project, inventory, self.target)
+        with live.progress():
+            # What runs was rendered with the templates of its revision, every phase with those of the new one.
+            before = Configurator(self.change.before, self.change.running.templates, live.secrets)
+            templates = self.change.designed.templates
+            stages = [before, *(Configurator(phase.fabric, templates, live.secrets) for phase in self.change.phases)]
+            wait_s = pending_wait_s(live.target) if settle else 0
+            return find_phase_progress(live.nornir, stages, pending_wait_s=wait_s, events=live.shown)
 
     def missing_cables(self, number: int) -> Waiting | None:
         """Return the first phase up to ``number`` with a cable that is missing or whose link is down."""
@@ -79,7 +81,7 @@ class LivePhases:
             if failed and all(
                 check.kind in (CheckKind.BGP, CheckKind.TIMERS, CheckKind.BFD, CheckKind.IPV6) for check in failed
             ):
-                # The cables are there; sessions need their time.
+                # Links are up, so the cables are right: BGP sessions come up later than their links.
                 failed = fabric.verify(wait_s=fabric.target.rollout.verify_timeout_s).failed
         return _first_missing(moving, _ports(fabric, failed))
 
@@ -107,9 +109,12 @@ def live_phase(
     if number is not None and done:
         phases.require_reached(number)
     if number is None:
-        last = phases.done()
-        number = last if done else min(last + 1, len(phases.change.phases))
-    return phases.live(number) if done else phases.live_to_deploy(number)
+        number = phases.done()
+        if not done:
+            number = min(number + 1, len(phases.change.phases))
+    if done:
+        return phases.live(number)
+    return phases.live_to_deploy(number)
 
 
 def _with_every_switch(fabrics: Sequence[Fabric]) -> Fabric:
@@ -120,11 +125,12 @@ def _with_every_switch(fabrics: Sequence[Fabric]) -> Fabric:
 
 def _ports(fabric: LiveFabric, failed: Sequence[VerifyCheck]) -> set[tuple[str, str]]:
     """Return the ports of failed checks; that of a session is the port of its link."""
-    found = {(check.device, check.subject) for check in failed}
+    ports = {(check.device, check.subject) for check in failed}
     for name in {check.device for check in failed}:
         sessions = expect(fabric.designed.fabric, fabric.designed.fabric.switch_of[name]).sessions
-        found |= {(name, one.port) for one in sessions if (name, one.peer) in found}
-    return found
+        # The subject of a check of a session is its peer.
+        ports |= {(name, session.port) for session in sessions if (name, session.peer) in ports}
+    return ports
 
 
 def _first_missing(moving: Sequence[Phase], ports: set[tuple[str, str]]) -> Waiting | None:

@@ -1,4 +1,4 @@
-"""Which switches are worked on from where: this process, further processes of this machine, or the target's sites."""
+"""Where each switch is worked on from: this process, further processes of this machine, or a site of the target."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from nornir_railweave.target.secret_store import SecretStore
 from railweave.api.design.intent import Designed
 from railweave.api.journal.history import sources_digest
 from railweave.api.project import Project
-from railweave.diagnostics import Where, error
+from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.wording import command_line, first_few
 
@@ -29,30 +29,31 @@ _MODELS = Path("catalog")
 
 
 def spread(project: Project, designed: Designed, target: Target, nornir: Nornir) -> Nornir:
-    """Return ``nornir`` with a runner that works on each switch where the target says; as it is where that is here.
+    """Return ``nornir`` with a runner that works on each switch from its site; unchanged if that is here for all.
 
     Raises RefusedError where a switch is of two sites, or the broker's URL is missing.
     """
     names = [switch.name for switch in designed.fabric.switches]
     site_of = sites_of(target, names)
-    elsewhere = [name for name in names if name not in site_of]
-    count = processes_for(target, len(elsewhere))
+    without_site = [name for name in names if name not in site_of]
+    count = processes_for(target, len(without_site))
     if not site_of and count < 2:
         return nornir
     from nornir_railweave.workers.runner import Limits, Place, Spread, SpreadRunner
     from nornir_railweave.workers.serving import READING, SPREAD
 
-    places = {name: Place(name, _channel(target, name), SPREAD, start_command(target, name)) for name in target.sites}
-    of = {name: places[site] for name, site in site_of.items()}
+    sites = {site: Place(site, _channel(target, site), SPREAD, start_command(target, site)) for site in target.sites}
+    place_of: dict[str, Place] = {name: sites[site] for name, site in site_of.items()}
     if count > 1:
         command = (sys.executable, "-c", _RUN, *_words(project, target))
-        here = [_process(command, f"process-{number + 1}", target, READING) for number in range(count)]
-        of.update({name: here[index % count] for index, name in enumerate(elsewhere)})
-    rollout, times = target.rollout, target.timeouts
+        # Only reading and verifying cost processor time for every switch; changes wait for the switches.
+        processes = [_process(command, f"process-{number + 1}", target, READING) for number in range(count)]
+        place_of |= {name: processes[index % count] for index, name in enumerate(without_site)}
+    rollout = target.rollout
+    times = target.timeouts
     changing_s = rollout.revert_in_s + times.reconnect_s + 2 * rollout.verify_timeout_s + rollout.drain_timeout_s
     reading_s = 4 * (times.connect_s + times.command_s) + times.worker_s
     limits = Limits(times.worker_s, reading_s, changing_s + reading_s)
-    place_of: dict[str, Place] = of
     file = f"inventory/{target.name}.yml"
     spreading = Spread(binding_of(designed, target.name), place_of.get, limits, file)
     return nornir.with_runner(SpreadRunner(spreading, rollout.workers))
@@ -81,41 +82,55 @@ def _channel(target: Target, site: str) -> "Channel":
 
 
 def broker_url(target: Target) -> str:
-    """Return the URL of the target's broker; raises RefusedError where its secret cannot be resolved."""
-    return "" if target.broker is None else SecretStore(target).required(target.broker.secret)
+    """Return the URL of the target's broker, empty without one; raises RefusedError for an unresolved secret."""
+    if target.broker is None:
+        return ""
+    return SecretStore(target).required(target.broker.secret)
 
 
 def start_command(target: Target, site: str) -> str:
     """Return the command that starts a worker of a site."""
     command = target.sites[site].command
-    return " ".join(command) if command is not None else command_line("worker", "--site", site, target=target.name)
+    if command is None:
+        return command_line("worker", "--site", site, target=target.name)
+    return " ".join(command)
 
 
 def processes_for(target: Target, switches: int) -> int:
     """Return how many processes of this machine read its switches: what the target says, else as many as pay."""
     if target.rollout.processes != "auto":
         return min(target.rollout.processes, max(1, switches))
-    return len(os.sched_getaffinity(0)) if switches >= PAYS_FROM else 1
+    if switches < PAYS_FROM:
+        return 1
+    # Not os.cpu_count(): a container or a cpuset may grant fewer.
+    return len(os.sched_getaffinity(0))
 
 
 def sites_of(target: Target, names: list[str]) -> dict[str, str]:
     """Return the site of each switch that has one; raises RefusedError for a switch of two."""
-    found: dict[str, str] = {}
-    twice: dict[tuple[str, str], list[str]] = {}
-    for site, one in target.sites.items():
-        for name in [name for name in names if any(fnmatchcase(name, pattern) for pattern in one.devices)]:
-            if (other := found.setdefault(name, site)) != site:
-                twice.setdefault((other, site), []).append(name)
-    if twice:
-        where = Where(f"inventory/{target.name}.yml", path="sites")
-        raise RefusedError([
-            error(
-                "RW606", f"{first_few(both)} {'is' if len(both) == 1 else 'are'} of the sites {one} and {other}", where,
-                devices=tuple(both), fix="let each switch match the patterns of one site",
-            )
-            for (one, other), both in twice.items()
-        ])  # fmt: skip
-    return found
+    site_of: dict[str, str] = {}
+    ambiguous: dict[tuple[str, str], list[str]] = {}
+    for site_name, site in target.sites.items():
+        for name in names:
+            if not any(fnmatchcase(name, pattern) for pattern in site.devices):
+                continue
+            first_site = site_of.setdefault(name, site_name)
+            if first_site != site_name:
+                ambiguous.setdefault((first_site, site_name), []).append(name)
+    if ambiguous:
+        raise RefusedError([_of_two_sites(target, names, *pair) for pair, names in ambiguous.items()])
+    return site_of
+
+
+def _of_two_sites(target: Target, names: list[str], first: str, second: str) -> Diagnostic:
+    verb = "is" if len(names) == 1 else "are"
+    return error(
+        "RW606",
+        f"{first_few(names)} {verb} of the sites {first} and {second}",
+        Where(f"inventory/{target.name}.yml", path="sites"),
+        devices=tuple(names),
+        fix="let each switch match the patterns of one site",
+    )
 
 
 def binding_of(designed: Designed, target: str) -> "Binding":

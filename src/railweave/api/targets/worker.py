@@ -20,32 +20,34 @@ def load_workbench(project: Project, target: str) -> Workbench:
     """Read the project and its target, and return what a worker works with. Raises RefusedError, UsageError."""
     use_own_models()
     designed = load_configurable(project.intent)
-    chosen = load_target(find_target(target))
-    nornir = build(designed.fabric, chosen, partial=True)
-    fabric = on_nornir(designed, chosen, nornir, project.operator.progress())
+    loaded = load_target(find_target(target))
+    # Partial: the target file of a site may lack the addresses of the switches of other sites.
+    nornir = build(designed.fabric, loaded, partial=True)
+    fabric = on_nornir(designed, loaded, nornir, project.operator.progress())
     missing = tuple(name for name in secret_places(designed.intent) if name not in fabric.secrets)
     return Workbench(
-        binding_of(designed, target), nornir, designed.fabric, chosen, fabric.intended, fabric.expecting, missing
+        binding_of(designed, target), nornir, designed.fabric, loaded, fabric.intended, fabric.expecting, missing
     )
 
 
 def worker(project: Project, target: str, *, site: str = "") -> None:
-    """Be a worker: of ``site``'s queue until a signal ends it, else of standard input until that ends.
+    """Work for a coordinator: on the queue of ``site`` until a signal, else on standard input until its end.
 
     Raises UsageError for an unknown target or site, RefusedError where the target's file or the broker's URL is.
     """
-    chosen = load_target(find_target(target))
+    loaded = load_target(find_target(target))
 
     def load() -> Workbench:
         return load_workbench(project, target)
 
     if not site:
-        serve(Worker(load), *own_pipe(), chosen.rollout.workers)
+        serve(Worker(load), *own_pipe(), loaded.rollout.workers)
         # Nobody waits for its tasks: their sessions end, and switches revert by themselves what is not confirmed.
         os._exit(0)
-    if site not in chosen.sites or chosen.sites[site].command is not None:
-        queued = [name for name, one in chosen.sites.items() if one.command is None]
-        known = ", ".join(queued) or "none"
-        raise UsageError(f"no site {site!r} with a queue in inventory/{target}.yml (sites with a queue: {known})")
-    app = make_app(broker_url(chosen), chosen.timeouts.worker_s)
-    serve_queue(app, lambda name: Worker(load, name), site, chosen.rollout.workers)
+    # A site with a command of its own is reached through that command's standard input, not through a queue.
+    queued = [name for name, of_site in loaded.sites.items() if of_site.command is None]
+    if site not in queued:
+        available = ", ".join(queued) or "none"
+        raise UsageError(f"no site {site!r} with a queue in inventory/{target}.yml (sites with a queue: {available})")
+    app = make_app(broker_url(loaded), loaded.timeouts.worker_s)
+    serve_queue(app, lambda name: Worker(load, name), site, loaded.rollout.workers)

@@ -29,7 +29,7 @@ _OPS = {Op.ADD: Tone.GOOD, Op.UPDATE: Tone.WARNING, Op.REMOVE: Tone.BAD}
 _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
 
 
-class Told(NamedTuple):
+class MarkedSection(NamedTuple):
     """A section with what it says of devices and cables; ``leaving`` are removed cables, by the devices at their ends,
     to devices that the fabric no longer has."""
 
@@ -38,7 +38,7 @@ class Told(NamedTuple):
     leaving: Leaving = ()
 
 
-def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Told:
+def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> MarkedSection:
     """Return what a plan does, wave by wave, with what the fabric has left meanwhile; ``rehearsals`` are documents."""
     rehearsals, planned = tuple(rehearsals), _planned(plan)
     parts: list[Part] = [
@@ -64,7 +64,7 @@ def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, A
     gone = {name for pair in leaving for name in pair if name not in fabric.ports_of}
     devices = planned | dict.fromkeys(gone, (Mark(MarkKind.REMOVED, "no longer in the intent"),))
     marks = Marks(devices, _planned_cables(fabric, cables))
-    return Told(Section("plan", "Plan", tuple(parts)), marks, leaving)
+    return MarkedSection(Section("plan", "Plan", tuple(parts)), marks, leaving)
 
 
 def _impact(plan: Plan) -> Grid:
@@ -208,7 +208,7 @@ def _ends(one: CableChange) -> tuple[str, str]:
     return lower, upper
 
 
-def verification_section(fabric: Fabric, found: Verified) -> Told:
+def verification_section(fabric: Fabric, found: Verified) -> MarkedSection:
     """Return the checks of a verification that do not hold, and how many of each kind do."""
     failed = found.failed
     made = [check for check in found.checks if not check.skipped]
@@ -235,7 +235,7 @@ def verification_section(fabric: Fabric, found: Verified) -> Told:
         ]
         parts.append(_clipped("Checks that failed", ("device", "check", "subject", "expected", "found"), rows))
     parts.append(Grid("Checks by kind", ("check", "passed", "failed"), tuple(passed), frozenset({1, 2})))
-    return Told(Section("verification", "Verification", tuple(parts)), _failed_marks(fabric, failed))
+    return MarkedSection(Section("verification", "Verification", tuple(parts)), _failed_marks(fabric, failed))
 
 
 def _failed_marks(fabric: Fabric, failed: Iterable[FoundCheck]) -> Marks:
@@ -260,7 +260,7 @@ def _links_by_port(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
     return found
 
 
-def drift_section(found: Drifted) -> Told:
+def drift_section(found: Drifted) -> MarkedSection:
     """Return how what runs differs from the intent."""
     changes = Counter(one.device for one in found.changes)
     unreached = {name: one.error for name, one in found.devices.items() if one.state == DeviceState.UNREACHABLE}
@@ -278,7 +278,7 @@ def drift_section(found: Drifted) -> Told:
         parts.append(_clipped("Differences", columns, rows))
     marks = {name: (Mark(MarkKind.DRIFTED, counted(count, "difference")),) for name, count in changes.items()}
     marks |= {name: (Mark(MarkKind.UNREACHABLE, error or "not reachable"),) for name, error in unreached.items()}
-    return Told(Section("drift", "Drift", tuple(parts)), Marks(marks))
+    return MarkedSection(Section("drift", "Drift", tuple(parts)), Marks(marks))
 
 
 def _drifted(one: DriftedRow) -> tuple[Cell, ...]:
@@ -301,7 +301,7 @@ _OUTCOMES = {
 }
 
 
-def rollout_section(rollout: Rollout) -> Told:
+def rollout_section(rollout: Rollout) -> MarkedSection:
     """Return a rollout as its journal tells it: the end of every device, and every step."""
     state = f"{rollout.state}: {rollout.stopped_by}" if rollout.stopped_by else rollout.state
     tone = Tone.GOOD if rollout.finished else Tone.BAD
@@ -319,7 +319,7 @@ def rollout_section(rollout: Rollout) -> Told:
         _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), ends, frozenset({0})),
         _clipped("Journal", ("time (UTC)", "step", "device", "what happened"), steps),
     )
-    return Told(Section("rollout", "Rollout", parts), Marks(dict(_ended(rollout))))
+    return MarkedSection(Section("rollout", "Rollout", parts), Marks(dict(_ended(rollout))))
 
 
 def _ended(rollout: Rollout) -> Iterator[tuple[str, tuple[Mark, ...]]]:
