@@ -349,7 +349,7 @@ def image_sources() -> Path:
 def write_lab(rendered: RenderedLab, only: Collection[str] | None = None) -> None:
     """Write the topology, the nodes' files and, for a scaled-down intent, that intent and its mapping.
 
-    ``only`` are the nodes whose files are written; the others run already.
+    ``only`` are the nodes whose files are written; the others are running.
     """
     files = {"topology.clab.yml": yaml.safe_dump(clab_document(rendered.lab), sort_keys=False, width=120)}
     # Paths are nodes/NAME/FILE.
