@@ -738,6 +738,7 @@ def test_a_queue_without_a_number_is_never_written_although_the_model_takes_it(l
         leaf.commit_config()
 
 
+@pytest.mark.slow
 def test_a_fault_of_others_refuses_no_change_and_a_refusal_quotes_no_secret(leaf: SonicDriver) -> None:
     leaf.cli(["sonic-db-cli CONFIG_DB HSET 'VLAN|Vlan300' vlanid 301"])
     leaf.load_merge_candidate(config=json.dumps({"SCHEDULER": {"bulk": {"type": "DWRR", "weight": "50"}}}))

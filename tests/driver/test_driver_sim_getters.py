@@ -70,6 +70,7 @@ def test_the_environment_has_load_and_memory_and_no_fans(leaf: SonicDriver) -> N
     assert found["fans"] == found["power"] == found["temperature"] == {}
 
 
+@pytest.mark.slow
 def test_ping_is_answered_by_the_neighbor_and_by_nobody_else(leaf: SonicDriver) -> None:
     answered = leaf.ping("10.192.0.0", count=3)["success"]
     assert (answered["probes_sent"], answered["packet_loss"], len(answered["results"])) == (3, 0, 3)

@@ -244,7 +244,9 @@ def test_a_node_that_is_as_its_document_says_shows_nothing(pod: Pod, vendor: str
     assert not found(fabric, vendor, reading_of(document_of(fabric)))
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize(
+    "vendor", [pytest.param(vendor, marks=() if vendor == "nvidia" else pytest.mark.slow) for vendor in VENDORS]
+)
 def test_every_value_that_is_set_on_a_node_has_a_mismatch_that_is_found(pod: Pod, vendor: str) -> None:
     fabric = fabric_of(pod, vendor)
     document = document_of(fabric)
@@ -258,12 +260,15 @@ ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize("name", ADDRESSES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "IPv6 alone" else pytest.mark.slow) for name in ADDRESSES]
+)
 def test_every_address_rule_and_route_of_a_node_has_a_mismatch_that_is_found(pod: Pod, name: str) -> None:
     fabric = pod(f"{ADDRESSES[name]}\n")
     assert not missed_on(fabric, "nvidia", list(mismatches(reading_of(document_of(fabric)))))
 
 
+@pytest.mark.slow
 def test_nics_that_several_leaves_share_have_mismatches_that_are_found() -> None:
     fabric = design(load_intent(DUAL_TOR), load_catalog()).fabric
     assert fabric is not None

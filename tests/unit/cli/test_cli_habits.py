@@ -217,6 +217,7 @@ def test_models_nodes_and_faults_are_completed(
     assert capsys.readouterr().out.split() == offered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
 def test_lines_fit_the_terminal_of_any_kind(project: Path, term: str) -> None:
     screen, inside = pty.openpty()

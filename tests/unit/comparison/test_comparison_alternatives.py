@@ -51,6 +51,7 @@ def sized(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_table_of_three_designs_whole(sized: Path) -> None:
     assert rows(compared(INTENTS / "pod-32.yml", INTENTS / "pods-512.yml", sized)) == {
         "GPUs": ("256", "4,096", "512"),

@@ -43,6 +43,7 @@ FEW = models("nokia-ixr7220-h4-64d")._replace(
 """Three of the catalog's models: nine pairs to design instead of hundreds."""
 
 
+@pytest.mark.slow
 def test_the_suggestions_are_those_for_the_fabric_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "models", lambda: FEW)
     (tmp_path / "cluster.yml").write_text(TEXT)

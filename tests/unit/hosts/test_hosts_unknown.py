@@ -117,6 +117,7 @@ def _is_main_table(told: Document, at: Place, odd: object) -> bool:
     return odd is ABSENT and at[-1] == "table" and told[""][at[1]]["table"] == "254"
 
 
+@pytest.mark.slow
 def test_no_node_is_unchanged_because_a_part_of_ip_is_not_there(
     recorded: tuple[Recording, Document],
 ) -> None:

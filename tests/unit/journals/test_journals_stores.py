@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable
 
+import pytest
+
 from nornir_railweave.journals.store import Store
 
 Runner = Callable[[], Store]
@@ -39,6 +41,7 @@ def test_what_is_removed_is_gone_for_all(runner: Runner) -> None:
     assert other.read(["a/1", "a/4"]) == {"a/4": b"all"}
 
 
+@pytest.mark.slow
 def test_a_number_that_was_passed_is_taken_although_its_record_is_gone(runner: Runner) -> None:
     """A runner that was away for long must not write where others went on and cleaned up."""
     one, other, away = runner(), runner(), runner()

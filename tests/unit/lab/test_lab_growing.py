@@ -199,6 +199,7 @@ def test_a_network_that_others_use_is_named(programs: Any, tmp_path: Path) -> No
     assert not lab.folder.exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_has_left_is_removed_by_the_next(programs: Any, tmp_path: Path) -> None:
     lab = programs(*NODES)
     laboratory.write_keys(lab)

@@ -118,6 +118,7 @@ def set_timers(keepalive: int, hold: int) -> None:
     INTENT.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_change_of_a_bgp_timer_costs_one_login_and_few_commands_and_parses(
     pod: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +159,7 @@ class Meanwhile(Operator):
         return Progress(io.StringIO())
 
 
+@pytest.mark.slow
 def test_who_leads_traffic_away_between_two_waves_stops_the_rollout(pod: Counted) -> None:
     """One leaf misses a way, so all switches are asked, and the one that carries no traffic is named."""
     gone: list[str] = []

@@ -131,6 +131,7 @@ def test_the_answer_of_a_switch_as_intended_is_no_drift() -> None:
     assert said(others()) == INTENDED
 
 
+@pytest.mark.slow
 def test_no_switch_is_as_intended_because_a_part_of_its_answer_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = list(corpus(HEALTHY))
     silent = [

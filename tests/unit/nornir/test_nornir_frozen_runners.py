@@ -32,6 +32,7 @@ def test_what_was_lost_once_is_not_lost_again(seed: int, monkeypatch: pytest.Mon
     run_seed(seed, monkeypatch)
 
 
+@pytest.mark.slow
 def test_without_the_refusal_of_runners_and_switches_confirmed_work_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the seeds show hangs on both: a runner that asks who came after it, and a switch that is told on whom."""
     monkeypatch.setattr(Attempt, "refuse_forestalled", lambda attempt, last: None)

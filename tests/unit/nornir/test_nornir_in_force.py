@@ -38,7 +38,7 @@ def failed() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("force", "said"),
     [
-        ({"speed": 100000}, "speed is 100000, configured"),
+        pytest.param({"speed": 100000}, "speed is 100000, configured", marks=pytest.mark.slow),
         ({"fec": "none"}, "fec is none, configured rs"),
     ],
 )
@@ -52,6 +52,7 @@ def test_a_port_that_runs_with_another_value_is_found(pod: Counted, force: dict[
     assert [str(one) for one in drift(Project(INTENT), "sim").plan.devices["pod1-leaf1"].unapplied] == [actual]
 
 
+@pytest.mark.slow
 def test_what_is_not_reported_is_said_and_not_taken_for_right(pod: Counted) -> None:
     assert verify(Project(INTENT), "sim").warnings == ()
     for name in ("pod1-spine1", "pod1-spine2"):
@@ -75,6 +76,7 @@ def test_a_port_that_is_down_has_nothing_in_force(pod: Counted) -> None:
     assert not [one for one in found if one.kind is CheckKind.APPLIED]
 
 
+@pytest.mark.slow
 def test_bfd_that_notices_silence_later_than_designed_is_found_at_both_ends(pod: Counted) -> None:
     text = INTENT.read_text(encoding="utf-8")
     INTENT.write_text(f"{text}bgp: {{bfd: true}}\n", encoding="utf-8")

@@ -113,6 +113,7 @@ def test_the_answer_of_a_switch_that_is_as_intended_passes_with_nothing_unknown(
     assert passes(judged(name, answer(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_no_verification_passes_because_a_part_of_the_answer_is_not_there(name: str) -> None:
     silent = []

@@ -58,6 +58,7 @@ def test_new_switches_that_do_not_answer_are_planned_as_factory_fresh(growing: A
     assert {change.key for change in answered.deltas[NEW[0]]} >= {change.key for change in plan.deltas[NEW[0]]}
 
 
+@pytest.mark.slow
 def test_every_view_names_what_was_not_read(growing: Any) -> None:
     plan = growing.plan(skip_unreachable=True)
     assert headline(plan).startswith("lab: adds 2 leaves")

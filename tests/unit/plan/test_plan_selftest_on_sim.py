@@ -34,7 +34,9 @@ def shown_by_the_asic(device: Device) -> set[str]:
     return {one.name for one in trials_of(config_db, PORT, has_frr=True) if one.objects}
 
 
-@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == SWITCHES[0] else pytest.mark.slow) for name in SWITCHES]
+)
 def test_a_switch_that_does_what_the_rules_say_confirms_them_and_is_back(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +64,7 @@ def deaf_to(device: Device, tables: set[str], monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(orchagent, "followed_rows", followed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWITCHES)
 def test_an_orchagent_that_takes_no_change_contradicts_every_claim_of_the_asic(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -77,6 +80,7 @@ def test_an_orchagent_that_takes_no_change_contradicts_every_claim_of_the_asic(
     assert [reason for reason in contradicted.values() if not reason.startswith(evidence)] == []
 
 
+@pytest.mark.slow
 def test_one_table_that_is_not_taken_contradicts_its_own_claims_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     device = spare("pod-leaf1")
     deaf_to(device, {"WRED_PROFILE"}, monkeypatch)
@@ -85,6 +89,7 @@ def test_one_table_that_is_not_taken_contradicts_its_own_claims_alone(monkeypatc
     assert contradicted == {"ECN threshold", "ECN probability"}
 
 
+@pytest.mark.slow
 def test_a_daemon_that_ends_on_a_change_contradicts_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     device = spare("pod-leaf1")
     kills = orchagent._kills

@@ -119,6 +119,7 @@ def test_a_table_that_is_too_wide_for_the_screen_stands_as_records(growth: Plan,
     assert "    devices: lab-spine1, lab-spine2" in lines[place : place + 6]
 
 
+@pytest.mark.slow
 def test_markdown_always_fits_a_comment(plan_of: Callable[..., Plan], change: Callable[..., Change]) -> None:
     changes = [
         change(device=f"leaf{device}", key=f"Ethernet{port}", after=f"{device}" * 40, reason="r")

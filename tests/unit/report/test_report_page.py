@@ -95,7 +95,13 @@ def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
     return cache(lambda intent: written(tmp_path_factory.mktemp("page"), intent))
 
 
-@pytest.mark.parametrize("intent", sorted(INTENTS.glob("*.yml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "intent",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem == "pods-512" else ())
+        for path in sorted(INTENTS.glob("*.yml"))
+    ],
+)
 def test_a_page_of_every_intent_is_well_formed_and_points_to_what_is_there(
     intent: Path, page_of: Callable[[Path], str]
 ) -> None:

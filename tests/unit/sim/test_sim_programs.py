@@ -55,6 +55,7 @@ def test_the_list_of_config_names_the_modules_of_every_command() -> None:
     assert {(module, name) for module, name in found if module != placeholders} == listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "left_out"),
     [
@@ -74,6 +75,7 @@ def test_a_program_imports_what_it_needs(program: str, left_out: tuple[str, ...]
     assert not imported & set(left_out)
 
 
+@pytest.mark.slow
 def test_the_simulator_starts_no_process_when_it_is_imported() -> None:
     code = (
         "import sys; started = []\n"

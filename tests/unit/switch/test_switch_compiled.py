@@ -6,6 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 from small_switch import SmallHost, SmallSwitch
 
 from railweave_switch.compiled import keep
@@ -49,6 +50,7 @@ def test_the_modules_of_another_version_go() -> None:
     assert f"{DIRECTORY}/transaction.json" in switch.files
 
 
+@pytest.mark.slow
 def test_python_starts_from_what_is_kept_and_without_it(tmp_path: Path) -> None:
     switch = SmallSwitch()
     keep(SmallHost(switch), packed())

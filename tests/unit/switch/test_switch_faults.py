@@ -75,6 +75,7 @@ def test_killed_at_every_step_the_change_is_taken_back_by_the_guard() -> None:
         judged(world, case)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_from_any_write_on_leaves_no_change() -> None:
     world, _ = watched()
     world.send("apply", transaction())
@@ -88,6 +89,7 @@ def test_a_disk_that_is_full_from_any_write_on_leaves_no_change() -> None:
             judged(world, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", switch_cases.DAMAGES)
 def test_a_state_file_damaged_at_any_step_is_never_called_none_and_ends_in_the_earlier_configuration(
     damage: bytes | None,
