@@ -19,6 +19,7 @@ def image() -> Iterator[str]:
     subprocess.run(["docker", "image", "rm", "--force", IMAGE], check=True, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.nightly
 def test_the_image_designs_and_deploys_a_project_of_its_own(image: str, tmp_path: Path) -> None:
     def run(*words: str, entrypoint: str = "railweave") -> str:
         mounted = ["--volume", f"{tmp_path}:/project", "--entrypoint", entrypoint]

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.e2e
 SPINE, FAR = "generations-spine1", "10.32.1.0/25"
 
 
+@pytest.mark.nightly
 def test_spines_with_ports_of_two_speeds_are_deployed_and_grow_by_a_pod(new_project: Any) -> None:
     project = new_project("generations.yml")
     project.up()

@@ -85,6 +85,7 @@ def settings(run: Any, name: str) -> dict[tuple[str, str], tuple[Any, Any]]:
     return {(one["subject"], one["what"]): (one["before"], one["after"]) for one in changes}
 
 
+@pytest.mark.nightly
 def test_nodes_are_set_up_once_and_a_second_run_changes_nothing(nodes: Nodes) -> None:
     nodes.add("gpu1", "gpu2")
     nodes.target()
@@ -148,6 +149,7 @@ def assert_mellanox_is_set(node: Node) -> None:
         assert (node.folder / f"sys/class/infiniband/mlx5_{number}/tc/1/traffic_class").read_text() == "106"
 
 
+@pytest.mark.nightly
 def test_a_node_changed_by_hand_is_found_and_mended(nodes: Nodes) -> None:
     nodes.add("gpu1")
     nodes.target()
@@ -235,6 +237,7 @@ def test_collected_facts_fit_a_node_that_is_set_up_and_tell_what_was_changed_by_
     assert node.calls() == calls  # reading changed nothing
 
 
+@pytest.mark.nightly
 def test_a_plan_tells_what_the_firmware_lacks_and_where_a_restart_is_pending_and_sets_neither(nodes: Nodes) -> None:
     nodes.add("gpu1")
     nodes.target()
@@ -313,6 +316,7 @@ def test_the_unit_sets_a_restarted_node_from_its_own_files(nodes: Nodes) -> None
     assert_mellanox_is_set(node)
 
 
+@pytest.mark.nightly
 def test_broadcom_nics_are_set_by_their_own_tools(nodes: Nodes) -> None:
     nodes.project.edit(
         ("speed: 100G, ports: 1, model: connectx-6", "speed: 100G, ports: 1, model: broadcom-thor"),
@@ -334,6 +338,7 @@ def test_broadcom_nics_are_set_by_their_own_tools(nodes: Nodes) -> None:
     assert "NCCL_IB_HCA==bnxt_re0:1,bnxt_re1:1\n" in node.file("/etc/nccl.conf").read_text()
 
 
+@pytest.mark.nightly
 def test_amd_nics_are_set_port_by_port_and_read_back(nodes: Nodes) -> None:
     # A Pollara has no single port of 100G, the speed of this small fabric.
     nodes.project.edit(

@@ -41,6 +41,7 @@ NEXT = MODELS.with_name(f"{MODELS.name}-next")
 FOLDERS = {release: folder / release for folder in (MODELS, NEXT) for release in KNOWN if (folder / release).is_dir()}
 RELEASES = tuple(FOLDERS)
 INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
+NIGHTLY = pytest.mark.nightly
 
 pytestmark = [
     pytest.mark.e2e,
@@ -81,7 +82,11 @@ def test_the_edge_guard_of_nodes_with_ipv6_is_valid_on_every_release(
     assert status == 0, json.loads(capsys.readouterr().out)["diagnostics"]
 
 
-@pytest.mark.parametrize("intent", INTENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "intent",
+    # Half a thousand switches take minutes, and have the rows of a pod.
+    [pytest.param(path, id=path.stem, marks=NIGHTLY if path.stem == "pods-512" else ()) for path in INTENTS],
+)
 def test_every_reference_intent_is_valid_on_every_release(intent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [word for release in RELEASES for word in ("--yang", str(FOLDERS[release]))]
     status = main(["check", str(intent), *folders, "--json"])
@@ -153,7 +158,7 @@ def fabrics_of(model: str) -> tuple[tuple[str, Fabric], ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("model", sampled(load_catalog().switch_ids(), every=4))
+@pytest.mark.parametrize("model", sampled(load_catalog().switch_ids(), every=12))
 def test_every_catalog_model_is_valid_as_leaf_and_spine_on_every_release(model: str) -> None:
     releases = [load_models(FOLDERS[release]) for release in RELEASES]
     fabrics = fabrics_of(model)
