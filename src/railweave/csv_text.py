@@ -1,28 +1,32 @@
-"""Tables as CSV that a spreadsheet opens as what they are: no text in them is a formula."""
+"""Tables as CSV in which a spreadsheet takes no text for a formula."""
 
 import csv
 import io
 import re
 from collections.abc import Iterable
 
+# What spreadsheets take for the beginning of a formula (OWASP, CSV Injection; also in full width).
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-"""What spreadsheets take for the beginning of a formula (OWASP, CSV Injection; also in full width)."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV, lines ended by a line feed.
 
-    A text that would be a formula begins with an apostrophe, by which spreadsheets know a text.
+    A text that looks like a formula is prefixed with an apostrophe, which spreadsheets read as "this is text".
     """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([_cell(one) for one in row] for row in rows)
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow(map(_cell, row))
     return text.getvalue()
 
 
 def _cell(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
-    # Python's writer quotes no carriage return, by which a spreadsheet would begin another row.
+    # Python's writer does not quote a carriage return, and a spreadsheet would begin another row at one.
     text = cell.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong with an input, where it stands, and what to do about it.
+"""Diagnostics: what is wrong with an input, where, and how to fix it.
 
 A diagnostic is a value. Functions gather all of them and return them; only the command at the top shows them and
 chooses the exit status.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """How bad it is: an error stops the command, a warning and an information do not."""
+    """How severe a diagnostic is: only an error stops the command."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -36,7 +36,7 @@ class Where(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """What is wrong, and where. ``code`` is an id of docs/reference/checks.md, ``RW…`` where no check fits."""
+    """What is wrong, and where. ``code`` is a check's id (docs/reference/checks.md), or ``RW…`` outside the checks."""
 
     code: str
     severity: Severity
@@ -47,9 +47,9 @@ class Diagnostic(NamedTuple):
 
 
 class Blocker(NamedTuple):
-    """Why something cannot be done, and the fix; the caller knows the place and makes a diagnostic of it.
+    """Why something cannot be done, and the fix; the caller turns it into a diagnostic at a place.
 
-    ``code`` is the diagnostic's where it is not the caller's.
+    ``code`` overrides the caller's own code.
     """
 
     message: str
@@ -78,15 +78,14 @@ def info(code: str, message: str, where: Where | None = None, *, fix: str = "") 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     """Tell whether anything in ``diagnostics`` stops the command."""
-    return any(one.severity is Severity.ERROR for one in diagnostics)
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the diagnostics errors first, then by place, then by code; equal ones once."""
-    unique = dict.fromkeys(diagnostics)
-    return tuple(
-        sorted(
-            unique,
-            key=lambda one: (_RANK[one.severity], one.where.file, one.where.line, one.where.column, one.code),
-        )
-    )
+    return tuple(sorted(dict.fromkeys(diagnostics), key=_order))
+
+
+def _order(diagnostic: Diagnostic) -> tuple[int, str, int, int, str]:
+    where = diagnostic.where
+    return _RANK[diagnostic.severity], where.file, where.line, where.column, diagnostic.code

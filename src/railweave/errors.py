@@ -24,7 +24,12 @@ class RefusedError(RailweaveError):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Keep the diagnostics in the order in which they are shown."""
         self.diagnostics = in_order(diagnostics)
-        super().__init__("\n".join(": ".join(filter(None, (str(one.where), one.message))) for one in self.diagnostics))
+        super().__init__("\n".join(map(_line, self.diagnostics)))
+
+
+def _line(diagnostic: Diagnostic) -> str:
+    where = str(diagnostic.where)
+    return f"{where}: {diagnostic.message}" if where else diagnostic.message
 
 
 class UsageError(RailweaveError):

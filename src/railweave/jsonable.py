@@ -1,5 +1,5 @@
-"""Values as JSON knows them: a dataclass or named tuple as an object of its fields, other
-tuples as lists, enumerations by their value. And what a line of a log holds."""
+"""Values as JSON: a dataclass or named tuple becomes an object of its fields, another tuple a list, an enumeration
+its value."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,16 @@ def as_json(value: object) -> Any:
     if is_dataclass(value) or hasattr(value, "_fields"):
         return {name: as_json(getattr(value, name)) for name in _fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): as_json(held) for name, held in value.items()}
+        return {str(name): as_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(one) for one in value]
+        return [as_json(member) for member in value]
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, date):
         return value.isoformat()
-    return None if isinstance(value, float) and isinf(value) else value
+    # JSON has no infinity, which a ratio of load to paths is once the last path is lost.
+    is_infinite = isinstance(value, float) and isinf(value)
+    return None if is_infinite else value
 
 
 def members(value: object, *names: str) -> dict[str, Any]:
@@ -31,14 +33,15 @@ def members(value: object, *names: str) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> Iterable[str]:
-    """Return the names of the fields of a dataclass or named tuple, or of a value of one."""
-    return value._fields if hasattr(value, "_fields") else [one.name for one in fields(value)]
+    if hasattr(value, "_fields"):
+        return value._fields
+    return [field.name for field in fields(value)]
 
 
 def object_of(line: str | bytes) -> dict[str, Any]:
-    """Return the object that a line of a log holds as JSON, empty where it holds none."""
+    """Return the JSON object in a line of a log; empty if the line is damaged or another value."""
     try:
-        held = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -19,39 +19,46 @@ from urllib.parse import quote
 T = TypeVar("T")
 
 SHORTEST = 6
-"""A shorter value stands in many words that have nothing to do with it: masked, it would spoil them and show itself."""
+"""Characters. A shorter value occurs in unrelated words: masking it there would spoil them and reveal the value."""
 
 _REFERENCE = r"\{secret:\s?[A-Za-z_][\w.-]*\}"
+# What no encoding but base64 alters. Searching for a value's longest run is much cheaper than for its pattern.
 _BARE_RUN = re.compile(r"[A-Za-z0-9]+")
-"""What no encoding but base64 alters; the longest run of a value is looked for before its pattern is."""
 _LINE_END = re.compile(r"\\?\r?\n[ \t]*")
+# Programs wrap what is too long, also within a value.
 _BREAK = rf"(?:{_LINE_END.pattern})?"
-"""The end of a line within a value, as programs wrap what is too long."""
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+# Base64 encodes groups of three octets (RFC 4648). By the number of octets before a value in its first group: how many
+# characters they influence.
 _BASE64_SHARED = (0, 2, 3)
-"""By the number of octets before a value in a group of three: the characters that these decide too (RFC 4648)."""
 
 
 class Mask:
-    """Values that must not be read, each with what stands in their place."""
+    """Secret values, each with the text that is shown in its place."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         """Take ``{value: shown}``; empty values are left out."""
         self._values = sorted(((value, shown) for value, shown in values.items() if value), key=_longest_first)
 
     def text(self, text: str) -> str:
-        """Return ``text`` with every value masked; a reference that is there already stays as it is."""
-        one_line = _LINE_END.sub("", text) if "\n" in text else text
+        """Return ``text`` with every value masked; references to secrets are kept."""
+        one_line = text
+        if "\n" in text:
+            one_line = _LINE_END.sub("", text)
         lower = one_line.lower()
-        found = ((_pattern_in(text, one_line, lower, value), shown) for value, shown in self._values)
-        present = [(pattern, shown) for pattern, shown in found if pattern]
-        if not present:
+        groups = []
+        shown_by_group = {}
+        for number, (value, shown) in enumerate(self._values):
+            pattern = _pattern_in(text, one_line, lower, value)
+            if pattern:
+                groups.append(f"(?P<v{number}>{pattern})")
+                shown_by_group[f"v{number}"] = shown
+        if not groups:
             return text
-        patterns = "|".join(f"(?P<v{number}>{pattern})" for number, (pattern, _) in enumerate(present))
-        shown_as = {f"v{number}": shown for number, (_, shown) in enumerate(present)}
+        # References match first, so that a short value cannot be masked within the name of a secret.
         return re.sub(
-            f"(?P<kept>{_REFERENCE})|{patterns}",
-            lambda match: shown_as.get(match.lastgroup or "", match[0]),
+            "|".join((f"(?P<kept>{_REFERENCE})", *groups)),
+            lambda match: shown_by_group.get(match.lastgroup or "", match[0]),
             text,
         )
 
@@ -61,7 +68,7 @@ def _longest_first(pair: tuple[str, str]) -> tuple[int, str]:
 
 
 class _Resolved:
-    """The secrets that this process resolved; any of its threads may resolve one, and any may print."""
+    """The secrets that this process has resolved, for all of its threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -95,28 +102,33 @@ def forget_resolved() -> None:
 def masked(value: T) -> T:
     """Return a text, or a document of mappings and lists, with every resolved secret masked; keys too."""
     mask = _resolved.mask
-    return value if mask is None else _masked(value, mask)
+    if mask is None:
+        return value
+    document: T = _masked(value, mask)
+    return document
 
 
 def _masked(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, Mapping):
-        return {_masked(name, mask): _masked(held, mask) for name, held in value.items()}
+        return {_masked(name, mask): _masked(member, mask) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [_masked(member, mask) for member in value]
     return value
 
 
 def _pattern_in(text: str, one_line: str, lower: str, value: str) -> str:
-    """Return a pattern of the forms of a value that may be in a text, empty where none is; ``one_line`` is the text
-    without the ends of lines, ``lower`` that in lower case."""
+    """Return a pattern for the forms of a value that may occur in a text, empty if none can.
+
+    ``one_line`` is the text without line ends, ``lower`` is ``one_line`` in lower case.
+    """
+    run = _longest_run(value)
     if len(value) < SHORTEST:
-        return _plain_pattern(value, is_wrapped=False) if _longest_run(value) in text else ""
+        return _plain_pattern(value, is_wrapped=False) if run in text else ""
     is_wrapped = one_line is not text
     between = _BREAK if is_wrapped else ""
     patterns = []
-    run = _longest_run(value)
     if run in one_line or (_is_hex(value) and run.lower() in lower):
         patterns.append(_plain_pattern(value, is_wrapped=is_wrapped))
     digits = value.encode("utf-8", "surrogatepass").hex()
@@ -137,12 +149,15 @@ def _plain_pattern(value: str, *, is_wrapped: bool) -> str:
     characters = map(_character, value)
     if len(value) < SHORTEST:
         return rf"(?<!\w){''.join(characters)}(?!\w)"
-    plain = (_BREAK if is_wrapped else "").join(characters)
-    return f"(?i:{plain})" if _is_hex(value) else plain
+    between = _BREAK if is_wrapped else ""
+    plain = between.join(characters)
+    if _is_hex(value):
+        return f"(?i:{plain})"
+    return plain
 
 
 def _is_hex(value: str) -> bool:
-    """Tell whether a value is of hexadecimal digits, as keys are, which mean the same in upper case."""
+    """Tell whether a value consists of hexadecimal digits, as keys do; upper case then means the same."""
     return len(value) >= SHORTEST and _HEX.fullmatch(value) is not None
 
 
@@ -157,7 +172,8 @@ def _character(character: str) -> str:
         rf"\\*{re.escape(character)}\u200b?",
         "".join(f"%(?:25)*{octet:02x}" for octet in octets),
         "".join(rf"\\+x{octet:02x}" for octet in octets),
-        "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4)),
+        # Beyond the basic plane JSON writes two such escapes, a surrogate pair (RFC 8259).
+        "".join(rf"\\+u{units[start : start + 4]}" for start in range(0, len(units), 4)),
         rf"\\+U{code:08x}",
         f"&(?:amp;)*#(?:0*{code}|x0*{code:x});",
     ]
@@ -170,8 +186,9 @@ def _character(character: str) -> str:
     return f"(?i:{'|'.join(sorted(forms, key=len, reverse=True))})"
 
 
+# An apostrophe within apostrophes, as shlex.quote writes it; quoted twice, each of its apostrophes is written so.
 _IN_SHELL = "'\"'\"'"
-"""An apostrophe within apostrophes; within two shells it is that of each apostrophe of it."""
+# What shells, CSV, YAML and Markdown write for a character besides an escape.
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = {
     " ": (r"\+",),
     "\t": (r"\\+t",),
@@ -179,15 +196,15 @@ _OTHER_FORMS: Mapping[str, tuple[str, ...]] = {
     '"': ('""', "'"),
     "`": ("'",),
 }
-"""What shells, CSV, YAML and markdown write for a character besides an escape."""
 
 
 @lru_cache(maxsize=4096)
 def _base64_forms(value: str) -> tuple[str, ...]:
-    """Return the characters of base64 for a value wherever it begins in a group of three octets, in both alphabets.
+    """Return a value in base64, for each offset in a group of three octets and in both alphabets.
 
-    Characters that depend on its neighbors too are left out. A short value has none: three characters say nothing.
+    Characters that depend on neighboring octets are left out. A short value has no form.
     """
+    # Three or four characters of base64 occur in ordinary text by chance.
     if len(value) < SHORTEST:
         return ()
     forms: list[str] = []
@@ -202,7 +219,7 @@ def _base64_forms(value: str) -> tuple[str, ...]:
 
 
 def _escaped_forms(value: str) -> tuple[str, ...]:
-    """Return a value as it is, and as JSON documents and addresses hold it, which are encoded as a whole."""
+    """Return a value plain and as it is written in JSON documents and URLs, which may be encoded as a whole."""
     plain = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     in_json = (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     return tuple(dict.fromkeys((value, *in_json, quote(plain), quote(plain, safe=""))))

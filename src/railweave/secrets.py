@@ -17,7 +17,7 @@ from railweave.masking import Mask, masked
 T = TypeVar("T")
 
 HIDDEN = "(hidden)"
-"""What stands in place of a secret, whatever its length."""
+"""Shown in place of a secret, whatever its length."""
 
 _NOT_SECRET: Mapping[tuple[str, str], str] = {
     ("NTP_KEY", "trusted"): "yes or no: whether the key is trusted",
@@ -34,16 +34,16 @@ _SECRET_WORD = re.compile(
 )
 _KEY_WORD = re.compile(r"^key|keys?\d*$|^(cak|sak|kek)\d*$")
 _PUBLIC_WORD = re.compile(r"^pub(lic)?(keys?)?$|^key(id|name|type|len|length|size|chain|usage|word|board)s?$")
+# Last words of names that tell something about a secret and not the secret itself.
 _MEASURE = re.compile(
     r"age|alg|algorithms?|bucket|burst|class|cnt|count|days|enabled?|errors?|exception|expiration|expired?|expiry|hours|"
     r"index|interval|len|length|limit|max|min|minutes|mode|period|policy|port|rate|retries|seconds|size|state|status|"
     r"time|timeout|types?|version"
 )
-"""Last words of names that tell something about a secret and not the secret itself."""
+# The same for keys alone: the name of an SNMP community and the ID of a token are what has to be hidden.
 _KEY_LABEL = re.compile(r"alias|chain|ids?|label|names?|usage")
-"""The same for keys alone: the name of an SNMP community and the ID of a token are what has to be hidden."""
+# Tables in which a community is BGP's, and private a kind of AS number.
 _ROUTING_TABLE = re.compile(r"BGP_|ROUTE_MAP|(\w+_)?COMMUNITY_(SET|LIST)$")
-"""Tables in which a community is BGP's, and private a kind of AS number."""
 _ROUTING_WORD = re.compile(r"communit|private")
 
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -57,8 +57,8 @@ _FRR_LOOKS_LIKE = (
     r"|(?P<word>(?<!\S)[\w-]*(?:passw(?:or)?d|passphrase|secret|psk|pre-shared-key|token|md5|(?:auth|private)-?key))"
 )
 _REST = r"[ \t]+(?!\(hidden\)[ \t]*$)\S.*"
+# Each line that _FRR_LINE matches has one of these; searching for them is ten times as fast.
 _FRR_HINTS = ("authentication", "key", "md5", "pass", "psk", "secret", "tcp-", "token")
-"""One of these stands in each line that ``_FRR_LINE`` finds; a look for them is ten times as fast."""
 _FRR_SECRET = re.compile(f"(?:{_FRR_COMMAND}){_REST}", re.MULTILINE | re.IGNORECASE)
 _FRR_LINE = re.compile(f"(?:{_FRR_COMMAND}{_FRR_LOOKS_LIKE}){_REST}", re.MULTILINE | re.IGNORECASE)
 
@@ -74,13 +74,16 @@ _BEGUN_REFERENCE = re.compile(r"\{\s*secrets?\s*[:=}]", re.IGNORECASE)
 
 
 def reference(name: str) -> str:
-    """Return what stands in rendered files in place of a secret that is resolved when it is sent to a switch."""
+    """Return how rendered files refer to a secret, which is resolved when it is sent to a switch."""
     return f"{{secret:{name}}}"
 
 
 def references(text: str) -> tuple[str, ...]:
     """Return the names of the secrets that a text refers to."""
-    return tuple(match["name"] for match in _REFERENCE.finditer(text)) if "{secret:" in text else ()
+    # Nearly every text has none, and a substring is found faster than a pattern.
+    if "{secret:" not in text:
+        return ()
+    return tuple(match["name"] for match in _REFERENCE.finditer(text))
 
 
 def is_misspelled_reference(text: str) -> bool:
@@ -89,8 +92,10 @@ def is_misspelled_reference(text: str) -> bool:
 
 
 def with_secrets(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with the secrets that it refers to; those without a value stay references."""
-    return _REFERENCE.sub(lambda match: values.get(match["name"], match[0]), text) if "{secret:" in text else text
+    """Return a text with its references replaced by the secrets; those without a value stay references."""
+    if "{secret:" not in text:
+        return text
+    return _REFERENCE.sub(lambda match: values.get(match["name"], match[0]), text)
 
 
 def refers_openly(line: str) -> bool:
@@ -98,7 +103,7 @@ def refers_openly(line: str) -> bool:
 
     A word that only looks like one, such as ``token`` in a description, is no such command.
     """
-    return bool(references(line)) and bool(references(_FRR_SECRET.sub(_kept, line)))
+    return bool(references(line)) and bool(references(_FRR_SECRET.sub(_with_hidden_rest, line)))
 
 
 @lru_cache(maxsize=65536)
@@ -109,7 +114,7 @@ def is_secret(table: str, field: str) -> bool:
     words = _words(field)
     if any(_is_secret_word(table, words, place) for place in range(len(words))):
         return True
-    # Of a table that is named for its secrets every field may be one, unless its name says that it is not.
+    # In a table that is named for its secrets every field may be one, unless its name says otherwise.
     return _named_for_secrets(table, keys=True) and not (words and _says_no_secret(words[-1], of_a_key=True))
 
 
@@ -132,13 +137,14 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _is_secret_word(table: str, words: tuple[str, ...], place: int) -> bool:
-    found = _SECRET_WORD.search(words[place])
-    if found is None and _KEY_WORD.search(words[place]) is None:
+    secret = _SECRET_WORD.search(words[place])
+    if secret is None and _KEY_WORD.search(words[place]) is None:
         return False
-    if place < len(words) - 1 and _says_no_secret(words[-1], of_a_key=found is None):
+    if place < len(words) - 1 and _says_no_secret(words[-1], of_a_key=secret is None):
         return False
-    if found:
-        return not (_ROUTING_WORD.match(found[0]) and _ROUTING_TABLE.match(table))
+    if secret:
+        return not (_ROUTING_WORD.match(secret[0]) and _ROUTING_TABLE.match(table))
+    # A key may be a public one, and the word that says so comes before it or is it.
     return not any(_PUBLIC_WORD.match(word) for word in words[: place + 1])
 
 
@@ -155,13 +161,22 @@ def shown_row(table: str, fields: Mapping[str, T]) -> Mapping[str, T | str]:
     """Return a row's fields as they may be shown; ``fields`` themselves where none is a secret. None stays None."""
     if not any(is_secret(table, name) for name in fields):
         return fields
-    return {name: HIDDEN if value is not None and is_secret(table, name) else value for name, value in fields.items()}
+    return {name: _shown_value(table, name, value) for name, value in fields.items()}
+
+
+def _shown_value(table: str, field: str, value: T) -> T | str:
+    # None stands for a field that is removed.
+    if value is None or not is_secret(table, field):
+        return value
+    return HIDDEN
 
 
 def shown_frr(text: str) -> str:
     """Return one or more lines of FRR as they may be shown: what follows the word for a secret is hidden."""
     lower = text.lower()
-    return _FRR_LINE.sub(_kept, text) if any(hint in lower for hint in _FRR_HINTS) else text
+    if not any(hint in lower for hint in _FRR_HINTS):
+        return text
+    return _FRR_LINE.sub(_with_hidden_rest, text)
 
 
 def is_hidden(line: str) -> bool:
@@ -169,7 +184,7 @@ def is_hidden(line: str) -> bool:
     return line.endswith(f" {HIDDEN}")
 
 
-def _kept(match: re.Match[str]) -> str:
+def _with_hidden_rest(match: re.Match[str]) -> str:
     groups = match.groupdict()
     return f"{groups['kept'] or groups['word']} {HIDDEN}"
 
@@ -181,53 +196,65 @@ def shown_document(document: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(rows, str):
             shown[table] = shown_frr(rows)
         elif isinstance(rows, Mapping):
-            shown[table] = {
-                shown_key(table, key): shown_row(table, row) if isinstance(row, Mapping) else row
-                for key, row in rows.items()
-            }
+            shown[table] = _shown_rows(table, rows)
         else:
             shown[table] = rows
     return shown
 
 
+def _shown_rows(table: str, rows: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {}
+    for key, row in rows.items():
+        is_row = isinstance(row, Mapping)
+        shown[shown_key(table, key)] = shown_row(table, row) if is_row else row
+    return shown
+
+
 def secret_values(document: Mapping[str, Any]) -> frozenset[str]:
     """Return the secrets that a configuration document holds, for ``shown_text``."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for table, rows in document.items():
         if isinstance(rows, str):
-            found |= _frr_values(rows)
+            secrets |= _frr_values(rows)
         elif isinstance(rows, Mapping):
-            found.update(rows if is_secret_key(table) else ())
-            found |= _row_values(table, rows.values())
-    return frozenset(found - {""})
+            if is_secret_key(table):
+                secrets.update(rows)
+            secrets |= _row_values(table, rows.values())
+    return frozenset(secrets - {""})
 
 
 def _frr_values(text: str) -> set[str]:
-    found: set[str] = set()
+    secrets: set[str] = set()
     for match in _FRR_LINE.finditer(text):
-        rest = match[0][len(match["kept"] or match["word"]) :].strip()
-        found |= {rest, rest.rpartition(" ")[2]}
-    return found
+        arguments = match[0][len(match["kept"] or match["word"]) :].strip()
+        # The kind of encryption may come before the secret, as in `password 8 HASH`.
+        secrets |= {arguments, arguments.rpartition(" ")[2]}
+    return secrets
 
 
 def _row_values(table: str, rows: Iterable[Any]) -> set[str]:
-    found: set[str] = set()
+    secrets: set[str] = set()
     for row in rows:
-        for name, value in row.items() if isinstance(row, Mapping) else ():
-            if value is not None and is_secret(table, name):
-                found.update((value,) if isinstance(value, str) else value)
-    return found
+        if not isinstance(row, Mapping):
+            continue
+        for name, value in row.items():
+            if value is None or not is_secret(table, name):
+                continue
+            if isinstance(value, str):
+                secrets.add(value)
+            else:
+                secrets.update(value)
+    return secrets
 
 
 def shown_text(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return the words of a device, or a command, as they may be shown.
+    """Return the output of a device, or a command, with everything hidden that looks like a secret.
 
-    What looks like a secret is hidden: FRR's commands, ``name: value`` and ``name=value`` in whatever quotes, rows
-    whose keys are secrets, logins in addresses, private keys. ``secrets`` are those that the words may quote; resolved
-    ones are masked as references to them.
+    That is: FRR's commands, ``name: value`` and ``name=value`` in any quotes, rows whose keys are secrets, logins in
+    URLs, private keys. ``secrets`` are further values that the text may quote; resolved secrets become references.
     """
     text = Mask(dict.fromkeys(secrets, HIDDEN)).text(masked(text))
-    text = _FRR_SECRET.sub(_kept, text)
+    text = _FRR_SECRET.sub(_with_hidden_rest, text)
     text = _with_hidden_pairs(text)
     text = _ROW.sub(_shown_place, text)
     text = _LOGIN_IN_URL.sub(rf"\g<scheme>{HIDDEN}", text)
@@ -235,15 +262,20 @@ def shown_text(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def _with_hidden_pairs(text: str) -> str:
-    shown, at = "", 0
+    shown = ""
+    shown_until = 0
     for match in _NAME.finditer(text):
         value = _VALUE.match(text, match.end())
         is_reference = _REFERENCE.match(text, max(0, match.start() - 1)) or (value and references(value[0]))
-        if match.start() >= at and value and _names_secret(match) and not is_reference:
-            quote = value[0][0] if value[0][0] in "\"'" else ""
-            shown += f"{text[at : match.end()]}{quote}{HIDDEN}{quote}"
-            at = value.end()
-    return shown + text[at:]
+        # A name within a value that is already hidden is part of the secret.
+        if match.start() < shown_until or is_reference or not value or not _names_secret(match):
+            continue
+        quote = ""
+        if value[0][0] in "\"'":
+            quote = value[0][0]
+        shown += f"{text[shown_until : match.end()]}{quote}{HIDDEN}{quote}"
+        shown_until = value.end()
+    return shown + text[shown_until:]
 
 
 def _names_secret(match: re.Match[str]) -> bool:
@@ -253,4 +285,6 @@ def _names_secret(match: re.Match[str]) -> bool:
 
 
 def _shown_place(match: re.Match[str]) -> str:
-    return f"{match['table']}{match['bar']}{HIDDEN}" if is_secret_key(match["table"]) else match[0]
+    if is_secret_key(match["table"]):
+        return f"{match['table']}{match['bar']}{HIDDEN}"
+    return match[0]

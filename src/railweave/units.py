@@ -19,8 +19,10 @@ def parse_speed_gbps(text: str) -> int:
     match = _SPEED.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a speed; write it like 400G")
-    factor = 1000 if match["unit"] == "T" else 1
-    return int(match["number"]) * factor
+    number = int(match["number"])
+    if match["unit"] == "T":
+        return number * 1000
+    return number
 
 
 def format_speed(speed_gbps: int) -> str:
@@ -36,6 +38,7 @@ def ipv4_text(address: int) -> str:
 _LAST_NUMBER = tuple(map(str, range(256)))
 
 
+# A render writes hundreds of thousands of addresses of few networks.
 @lru_cache(maxsize=1 << 16)
 def _first_three(network: int) -> str:
     """Return the first three numbers, which the 256 addresses of a network share."""
@@ -43,7 +46,7 @@ def _first_three(network: int) -> str:
 
 
 def parse_ipv4(text: str) -> int:
-    """Return the 32-bit integer of a dotted address; ValueError when it is none."""
+    """Return the 32-bit integer of a dotted address; raises ValueError."""
     parts = text.split(".")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
         raise ValueError(f"{text!r} is not an IPv4 address")
@@ -59,5 +62,5 @@ def ipv6_text(address: int) -> str:
 
 
 def parse_ipv6(text: str) -> int:
-    """Return the 128-bit integer of an IPv6 address; ValueError when it is none."""
+    """Return the 128-bit integer of an IPv6 address; raises ValueError."""
     return int(IPv6Address(text))

@@ -1,4 +1,4 @@
-"""Words around values: counted nouns, lists as a sentence has them, and long lists cut short."""
+"""Words around values: counted nouns, lists in a sentence, long lists cut short, commands to copy."""
 
 import re
 import shlex
@@ -8,15 +8,14 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 _DIGITS = re.compile(r"([0-9]+)")
-
-
+# A name that begins with a number sorts after those that begin with a word.
 _AFTER_WORDS = "\U0010ffff"
-"""Stands before a number with which a name begins."""
 
 
 @lru_cache(maxsize=16384)
 def natural_key(name: str) -> tuple[str | int, ...]:
     """Return a sort key under which ``Ethernet8`` comes before ``Ethernet16``: words and numbers in turn."""
+    # A split by a group has words at even places and numbers at odd ones.
     parts: list[str | int] = list(_DIGITS.split(name))
     parts[1::2] = map(int, parts[1::2])
     if len(parts) > 1 and not parts[0]:
@@ -33,7 +32,9 @@ def plural(noun: str) -> str:
         return f"{noun[:-1]}ves"
     if noun.endswith(("s", "ch", "x")):
         return f"{noun}es"
-    return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    if noun.endswith("ry"):
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
 
 
 def percent_text(value: float) -> str:
@@ -43,13 +44,17 @@ def percent_text(value: float) -> str:
 
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 leaf``, ``4 leaves``."""
-    return f"1 {noun}" if count == 1 else f"{count:,} {plural(noun)}"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {plural(noun)}"
 
 
 def listed(words: Iterable[object], conjunction: str = "and") -> str:
     """Return words as a sentence lists them: ``a, b and c``."""
     *first, last = map(str, words)
-    return f"{', '.join(first)} {conjunction} {last}" if first else last
+    if not first:
+        return last
+    return f"{', '.join(first)} {conjunction} {last}"
 
 
 def either(words: Iterable[object]) -> str:
@@ -61,16 +66,26 @@ def first_few(items: Iterable[object], most: int = 6, separator: str = ", ") -> 
     """Return the first ``most`` items and how many more there are: ``a, b and 3 more``."""
     texts = list(map(str, items))
     hidden = len(texts) - most
-    return separator.join(texts[:most]) + (f"{separator.rstrip(', ')} and {hidden} more" if hidden > 0 else "")
+    shown = separator.join(texts[:most])
+    if hidden <= 0:
+        return shown
+    return f"{shown}{separator.rstrip(', ')} and {hidden} more"
 
 
 def nearest(word: str, words: Sequence[str]) -> str | None:
     """Return the word that ``word`` was most probably meant to be."""
-    lowered = {one.lower(): one for one in reversed(words)}
-    found = get_close_matches(word.lower().replace("_", "-"), [one.replace("_", "-") for one in lowered], 1, 0.6)
-    if not found:
+    candidates: dict[str, str] = {}
+    for candidate in words:
+        # The first of several words that differ only in case or underscores.
+        candidates.setdefault(_normalized(candidate), candidate)
+    matches = get_close_matches(_normalized(word), candidates, 1, 0.6)
+    if not matches:
         return None
-    return next(original for low, original in lowered.items() if low.replace("_", "-") == found[0])
+    return candidates[matches[0]]
+
+
+def _normalized(word: str) -> str:
+    return word.lower().replace("_", "-")
 
 
 WITHOUT_INTENT = frozenset({"audit", "codes", "compare", "init", "models", "rollout", "schema"})
@@ -92,7 +107,7 @@ UNTARGETED = WITHOUT_INTENT | {
 
 
 class _Named:
-    """What the command that runs was given."""
+    """The intent and the target that the running command names."""
 
     intent = ""
     target = ""
@@ -100,13 +115,16 @@ class _Named:
 
 @contextmanager
 def commands_name(intent: str, target: str) -> Iterator[None]:
-    """Let every command that is printed meanwhile name this intent and target, so that it can be copied as it is."""
-    before = _Named.intent, _Named.target
-    _Named.intent, _Named.target = intent, target
+    """Let every command that is printed meanwhile name this intent and target, so that it can be copied and run."""
+    earlier_intent = _Named.intent
+    earlier_target = _Named.target
+    _Named.intent = intent
+    _Named.target = target
     try:
         yield
     finally:
-        _Named.intent, _Named.target = before
+        _Named.intent = earlier_intent
+        _Named.target = earlier_target
 
 
 def command_line(*words: object, intent: str = "", target: str = "") -> str:
@@ -114,27 +132,33 @@ def command_line(*words: object, intent: str = "", target: str = "") -> str:
 
     It names the intent and the target, by default those of `commands_name`, where the command takes them.
     """
-    verb = words[0]
-    options = (
-        ("--intent", "" if verb in WITHOUT_INTENT else intent or _Named.intent),
-        ("--target", "" if verb in UNTARGETED else target or _Named.target),
-    )
-    named = (word for option in options if option[1] for word in option)
-    return shlex.join(("railweave", *map(str, words), *named))
+    line = ["railweave", *map(str, words)]
+    intent = intent or _Named.intent
+    if intent and words[0] not in WITHOUT_INTENT:
+        line += ["--intent", intent]
+    target = target or _Named.target
+    if target and words[0] not in UNTARGETED:
+        line += ["--target", target]
+    return shlex.join(line)
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:
     """Return a question that begins a fix, ``did you mean `leaf`? ``, empty where no word is near."""
     guess = nearest(word, words)
-    return f"did you mean `{guess}`? " if guess else ""
+    if not guess:
+        return ""
+    return f"did you mean `{guess}`? "
 
 
 def compact(names: Iterable[str], most: int = 6) -> str:
     """Return the names with runs of consecutive numbers joined; beyond ``most`` runs the rest is counted."""
     runs = _runs(sorted(dict.fromkeys(names), key=natural_key))
     shown = [_text(run) for run in runs[:most]]
+    text = ", ".join(shown)
     hidden = sum(len(run) for run in runs[most:])
-    return ", ".join(shown) + (f" and {hidden} more" if hidden else "")
+    if hidden:
+        text += f" and {hidden} more"
+    return text
 
 
 def _runs(names: Sequence[str]) -> list[list[str]]:
@@ -149,12 +173,13 @@ def _runs(names: Sequence[str]) -> list[list[str]]:
 
 def _follows(run: Sequence[str], name: str) -> bool:
     """Tell whether ``name`` continues the run with the step that it has (any step for a run of one)."""
-    last, now = _NUMBERED.match(run[-1]), _NUMBERED.match(name)
-    if last is None or now is None or last[1] != now[1]:
+    last = _NUMBERED.match(run[-1])
+    following = _NUMBERED.match(name)
+    if last is None or following is None or last[1] != following[1]:
         return False
-    step = int(now[2]) - int(last[2])
+    step = int(following[2]) - int(last[2])
     if len(run) == 1:
-        # Ports of SONiC count lanes: Ethernet0, Ethernet8, …
+        # SONiC numbers ports by lanes, 1, 2, 4 or 8 of them a port: Ethernet0, Ethernet8, …
         return step in {1, 2, 4, 8}
     before = _NUMBERED.match(run[-2])
     return before is not None and step == int(last[2]) - int(before[2])
@@ -163,16 +188,14 @@ def _follows(run: Sequence[str], name: str) -> bool:
 def _text(run: Sequence[str]) -> str:
     if len(run) <= 2:
         return ", ".join(run)
-    last = _NUMBERED.match(run[-1])
-    # The numbers of ports count lanes; a step that is not a port's own is shown.
-    second = f", {_number(run[1])}" if not run[0].startswith("Ethernet") and not _is_next(run[0], run[1]) else ""
-    return f"{run[0]}{second}…{last[2] if last else run[-1]}"
+    text = run[0]
+    # The second name shows a step other than 1; a port's step is its lanes and needs no mention.
+    if not text.startswith("Ethernet") and int(_number(run[1])) != int(_number(text)) + 1:
+        text += f", {_number(run[1])}"
+    return f"{text}…{_number(run[-1])}"
 
 
 def _number(name: str) -> str:
-    found = _NUMBERED.match(name)
-    return found[2] if found else name
-
-
-def _is_next(name: str, other: str) -> bool:
-    return int(_number(other)) == int(_number(name)) + 1
+    """Return the number at the end of a name; the name itself if it has none."""
+    match = _NUMBERED.match(name)
+    return match[2] if match else name
