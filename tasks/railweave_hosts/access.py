@@ -1,7 +1,7 @@
 """Access to the GPU nodes, from ``hosts:`` of ``inventory/TARGET.yml``, as variables of Ansible."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticKnownError
 
-from railweave.diagnostics import error
+from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Host
 from railweave.hosts.render import SCHEDULERS
@@ -22,7 +22,10 @@ from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 def _path(value: Any) -> Any:
     if value == "":
         raise ValueError("the name of a file, or leave it out")
-    return Path(value).expanduser() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return Path(value).expanduser()
+    # pydantic reports any other type.
+    return value
 
 
 def _refuse(_value: Any) -> Any:
@@ -31,9 +34,9 @@ def _refuse(_value: Any) -> Any:
 
 Value = TypeVar("Value")
 Derived = Annotated[Value, BeforeValidator(_refuse), SkipJsonSchema()]
-"""A field that no file states: a key of its name is as unknown as any other."""
+"""A field that is not read from a file: its key is refused like any unknown key."""
 MAY_STAND_ALONE = BeforeValidator(lambda value: {"address": value} if isinstance(value, str) else value)
-"""Of an address without anything else beside it."""
+"""Accepts an address alone in place of a mapping with ``address``."""
 STRICT = ConfigDict(extra="forbid", frozen=True)
 Text = Annotated[str, Field(min_length=1)]
 Address = Annotated[str, Field(min_length=1, max_length=253)]
@@ -47,7 +50,7 @@ File = Annotated[Path, BeforeValidator(_path)]
 
 class Connection(StrEnum):
     """How Ansible runs programs on a node: over SSH, on this machine (a node that manages itself, a test), or in a
-    container of it (a lab)."""
+    container on this machine (a lab)."""
 
     SSH = "ssh"
     LOCAL = "local"
@@ -56,7 +59,7 @@ class Connection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeAddress:
-    """One node's own address; ``python`` and ``root`` are its own where they are not the target's."""
+    """The address of one node; ``python`` and ``root`` override those of the target."""
 
     __pydantic_config__ = STRICT
     host: Annotated[Address | None, Field(validation_alias="address")] = None
@@ -75,34 +78,37 @@ class SecretName:
 
 @dataclass(frozen=True, slots=True)
 class NodeLogin:
-    """How to log in and become root. ``password`` and ``become_password`` name secrets, ``password_env`` and
-    ``become_password_env`` environment variables; none of them is a secret itself.
-
-    ``strict`` refuses host keys that ``known_hosts`` (without it the user's own file) does not hold.
-    """
+    """How to log in and become root."""
 
     __pydantic_config__ = STRICT
     username: Text = "root"
     port: Port = 22
     key_file: File | None = None
+    # Environment variable with the login's password.
     password_env: Variable | None = None
+    # Refuse host keys that are not in known_hosts.
     strict: bool = True
+    # None: the user's own file.
     known_hosts: File | None = None
+    # Run as root through sudo unless the login is root already.
     become: bool = True
+    # Environment variable with the password for sudo.
     become_password_env: Variable | None = None
+    # Secret with the login's password, in place of password_env.
     password: SecretName | None = None
+    # Secret with the password for sudo, in place of become_password_env.
     become_password: SecretName | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Return the names of the secrets that are needed to log in and become root."""
-        return tuple(one.secret for one in (self.password, self.become_password) if one is not None)
+        """Return the names of the secrets needed to log in and become root."""
+        return tuple(name.secret for name in (self.password, self.become_password) if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """How a change goes through the nodes: ``canary`` nodes first, then ``size`` at once; after more than
-    ``max_failures`` failed or unreachable nodes no further one starts. ``timeout_s`` ends a batch that hangs.
+    """The batches of a change: ``canary`` nodes first, then ``size`` at once; after more than ``max_failures`` failed
+    or unreachable nodes no further batch starts. ``timeout_s`` ends a batch that hangs.
 
     The RDMA test of the canary fails on a rail that carries less than ``rdma_percent`` of its link's rate.
     """
@@ -118,28 +124,30 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class HostAccess:
-    """The ``hosts:`` of a target. ``address`` is a pattern over ``{name}``, ``{kind}``, ``{number}`` and ``{fabric}``:
-    of host names or IP addresses, or of containers' names.
-
-    ``root`` stands before every path of a file and of /sys, None on real nodes; ``nic_settings`` is off where nodes
-    have no such NICs, as in a lab. ``secrets`` are the values of those that ``login`` names;
-    units of ``before`` start on a node once its NICs are set.
-    """
+    """The ``hosts:`` section of a target."""
 
     __pydantic_config__ = STRICT
     connection: Connection = Connection.SSH
+    # Pattern over {name}, {kind}, {number} and {fabric}: host names, IP addresses, or names of containers.
     address: Annotated[Text, AfterValidator(checked_pattern)] | None = None
+    # Addresses of single nodes, by name; they override the pattern.
     nodes: Mapping[str, Annotated[NodeAddress, MAY_STAND_ALONE]] = field(default_factory=dict)
+    # Python interpreter on the nodes.
     python: AbsolutePath = "/usr/bin/python3"
+    # Prefix of the paths of files and of /sys; None on real nodes.
     root: AbsolutePath | None = None
+    # Off where nodes have no NICs to set, as in a lab.
     nic_settings: bool = True
     login: Annotated[NodeLogin, Field(validation_alias="ssh")] = NodeLogin()
     batches: Batches = Batches()
     hooks: Hooks = field(default_factory=Hooks)
+    # systemd units that start on a node only after its NICs are set.
     before: tuple[Unit, ...] = SCHEDULERS
+    # Values of the secrets that `login` names.
     secrets: Derived[Mapping[str, str]] = field(default_factory=dict, repr=False)
 
 
+# Names listed in a message before "and N more".
 _SHOWN = 8
 
 
@@ -149,28 +157,40 @@ CONTAINER_VARIABLE = "railweave_container"
 
 def inventory_of(access: HostAccess, hosts: Iterable[Host], fabric: str = "") -> dict[str, dict[str, Any]]:
     """Return Ansible's variables of each node; raises RefusedError naming every node without an address."""
-    found = {host.name: _variables(access, host, fabric) for host in hosts}
-    missing = tuple(name for name, variables in found.items() if variables is None)
+    inventory: dict[str, dict[str, Any]] = {}
+    missing: list[str] = []
+    for host in hosts:
+        variables = _variables(access, host, fabric)
+        if variables is None:
+            missing.append(host.name)
+        else:
+            inventory[host.name] = variables
     if missing:
-        listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
-        raise RefusedError(
-            [
-                error(
-                    "RW602",
-                    f"the target has no address for {listed}",
-                    devices=missing,
-                    fix="add them under `hosts.nodes`, or give an `hosts.address` pattern",
-                )
-            ]
-        )
-    return {name: variables for name, variables in found.items() if variables is not None}
+        raise RefusedError([_no_address(missing)])
+    return inventory
+
+
+def _no_address(names: Sequence[str]) -> Diagnostic:
+    listed = ", ".join(names[:_SHOWN])
+    if len(names) > _SHOWN:
+        listed += f" and {len(names) - _SHOWN} more"
+    return error(
+        "RW602",
+        f"the target has no address for {listed}",
+        devices=tuple(names),
+        fix="add them under `hosts.nodes`, or give an `hosts.address` pattern",
+    )
 
 
 def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | None:
+    """Return Ansible's variables of a node, None if the target has no address for it."""
     own = access.nodes.get(host.name, NodeAddress())
+    root = own.root
+    if root is None:
+        root = (access.root or "").rstrip("/")
     variables: dict[str, Any] = {
         "ansible_python_interpreter": own.python or access.python,
-        "railweave_root": (access.root or "").rstrip("/") if own.root is None else own.root,
+        "railweave_root": root,
     }
     if access.connection is Connection.LOCAL:
         return variables | {"ansible_connection": "local"}
@@ -180,6 +200,7 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
     if address is None:
         return None
     if access.connection is Connection.CONTAINER:
+        # ansible-core has no connection to containers; the interpreter enters the container (runner._interpreted).
         return variables | {"ansible_connection": "local", CONTAINER_VARIABLE: address}
     login = access.login
     variables |= {
@@ -196,7 +217,7 @@ def _variables(access: HostAccess, host: Host, fabric: str) -> dict[str, Any] | 
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """A password that Ansible asks for: the option that makes it ask, the prompt as a pattern, the secret."""
+    """A password that Ansible asks for: the option to make it ask, the prompt as a regular expression, the secret."""
 
     option: str
     prompt: str
@@ -204,14 +225,22 @@ class Password:
 
 
 def login_passwords(access: HostAccess, environ: Mapping[str, str] | None = None) -> tuple[Password, ...]:
-    """Return the passwords that the login names; raises RefusedError where an environment variable is not set."""
-    environ = os.environ if environ is None else environ
+    """Return the passwords that the login names; raises RefusedError if an environment variable is not set."""
+    if environ is None:
+        environ = os.environ
     login = access.login
-    named = (
+    passwords: list[Password] = []
+    unset: list[str] = []
+    for secret, variable, option, prompt in (
         (login.password, login.password_env, "--ask-pass", r"SSH password:\s*?$"),
         (login.become_password, login.become_password_env, "--ask-become-pass", r"BECOME password.*:\s*?$"),
-    )
-    unset = [name for secret, name, _, _ in named if not secret and name and not environ.get(name)]
+    ):
+        if secret:
+            passwords.append(Password(option, prompt, access.secrets[secret.secret]))
+        elif variable and environ.get(variable):
+            passwords.append(Password(option, prompt, environ[variable]))
+        elif variable:
+            unset.append(variable)
     if unset:
         raise RefusedError(
             [
@@ -219,18 +248,18 @@ def login_passwords(access: HostAccess, environ: Mapping[str, str] | None = None
                 for name in unset
             ]
         )
-    return tuple(
-        Password(option, prompt, access.secrets[secret.secret] if secret else environ[name or ""])
-        for secret, name, option, prompt in named
-        if secret or name
-    )
+    return tuple(passwords)
 
 
 def _ssh_words(login: NodeLogin) -> Iterable[str]:
-    yield f"-o StrictHostKeyChecking={'yes' if login.strict else 'no'}"
+    """Yield the options of ssh."""
+    checking = "yes" if login.strict else "no"
+    yield f"-o StrictHostKeyChecking={checking}"
     if login.known_hosts is not None:
         yield f"-o UserKnownHostsFile={login.known_hosts.resolve()} -o GlobalKnownHostsFile=/dev/null"
     elif not login.strict:
+        # An unchecked key is not written to the user's file, where it would count as checked from then on.
         yield "-o UserKnownHostsFile=/dev/null"
     if login.password is None and login.password_env is None:
+        # Without a password ssh fails at once instead of asking on a terminal that nobody watches.
         yield "-o BatchMode=yes"

@@ -1,4 +1,4 @@
-"""All that one node needs in one file: its files, the document it is held to, and the program that holds it."""
+"""The bundle of a node: its files, the document with its intended settings, and the program that applies them."""
 
 import base64
 from collections.abc import Mapping
@@ -20,9 +20,11 @@ def bundle(
     confirm: bool = True,
     test: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Return the JSON that the role's module works on; ``files`` are a node's rendered files, ``places`` where they go,
-    ``programs`` those that work beside its own. ``confirm`` closes the snapshot with the change; ``test`` is its end of
-    an RDMA test."""
+    """Return a node's bundle for the role's module: JSON in base64.
+
+    ``files`` are the rendered files, ``places`` their paths on the node, ``programs`` the further programs by file
+    name. ``confirm`` closes the snapshot with the change; ``test`` is this node's part of an RDMA test.
+    """
     document = orjson.loads(files[DOCUMENT])
     if not nic_settings:
         document["nic"] |= {"steps": [], "firmware_query": []}
@@ -30,8 +32,8 @@ def bundle(
     path, target = places.start_at_boot
     content: dict[str, Any] = {
         "files": [
-            {"path": one.path, "mode": one.mode, "content": one.content.decode()}
-            for one in places.installed(files, backend)
+            {"path": file.path, "mode": file.mode, "content": file.content.decode()}
+            for file in places.installed(files, backend)
         ],
         "links": [{"path": path, "target": target}],
         "owned": list(places.owned),
@@ -41,5 +43,5 @@ def bundle(
         "confirm": confirm,
         "test": test,
     }
-    # In base64, because Ansible takes text with braces for a template.
+    # In base64, because Ansible evaluates text with double braces as a template.
     return base64.b64encode(orjson.dumps(content))

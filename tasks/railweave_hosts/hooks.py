@@ -1,6 +1,6 @@
-"""Commands of this machine around each node's change: take it out of the scheduler, and give it back.
+"""Local commands around each node's change: take the node out of the scheduler, and return it.
 
-A node that does not drain is not touched; one that is not verified stays drained.
+A node that does not drain is not changed; a node that is not verified stays drained.
 """
 
 import os
@@ -21,6 +21,7 @@ from railweave.fabric.model import Host
 from railweave_hosts.node_pattern import checked_pattern, fill_pattern
 
 _POLL_S = 5.0
+# Characters of a command's last line of output in a message.
 _LONGEST = 300
 
 
@@ -38,8 +39,8 @@ Seconds = Annotated[int, Field(ge=1, le=86400)]
 class Hooks:
     """Commands over ``{name}``, ``{kind}``, ``{number}`` and ``{fabric}``, run without a shell.
 
-    ``drain`` takes a node out of service; ``drained``, repeated until it exits with 0, tells that nothing runs there
-    any more; ``drain_timeout_s`` bounds both. ``resume`` gives the node back, once its settings are verified.
+    ``drain`` takes a node out of service; ``drained`` is repeated until it exits with 0, when no job runs on the node;
+    ``drain_timeout_s`` bounds both. ``resume`` returns the node to service once its settings are verified.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", frozen=True)
@@ -50,25 +51,25 @@ class Hooks:
     resume_timeout_s: Annotated[Seconds, Field(validation_alias="resume_timeout")] = 60
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to run."""
+        """Return whether any command is set."""
         return bool(self.drain or self.drained or self.resume)
 
 
 class HookLog(Protocol):
-    """Where it is written down which nodes are drained, so that the next run gives back what a killed one left."""
+    """A log of drained nodes, so that the next run resumes the nodes that a killed run left drained."""
 
     def left_drained(self) -> frozenset[str]:
-        """Return the nodes that were drained and not given back; raises RailweaveError where that is not known."""
+        """Return the nodes that were drained and not resumed; raises RailweaveError if the log cannot be read."""
 
     def note(self, step: str, nodes: Sequence[str]) -> None:
-        """Write down that nodes are ``draining``, or that they were ``resumed``; raises RailweaveError."""
+        """Log that nodes are ``draining``, or that they were ``resumed``; raises RailweaveError."""
 
 
 class Unlogged:
-    """Nothing is written down."""
+    """A log that records nothing."""
 
     def left_drained(self) -> frozenset[str]:
-        """Return that nothing is known to be left."""
+        """Return no nodes."""
         return frozenset()
 
     def note(self, step: str, nodes: Sequence[str]) -> None:
@@ -76,39 +77,44 @@ class Unlogged:
 
 
 class HookRunner:
-    """Runs hooks on nodes, ``at_once`` of them at a time; ``log`` has what is drained by a hook that can be undone."""
+    """Runs hooks for nodes, ``at_once`` of them at a time; ``log`` records drained nodes if a hook can resume them."""
 
     def __init__(self, hooks: Hooks, fabric: str, at_once: int, log: HookLog | None = None) -> None:
-        self._hooks, self._fabric, self._at_once = hooks, fabric, at_once
-        self._log: HookLog = log if log is not None and hooks.resume is not None else Unlogged()
+        self._hooks = hooks
+        self._fabric = fabric
+        self._at_once = at_once
+        self._log: HookLog = Unlogged()
+        if log is not None and hooks.resume is not None:
+            self._log = log
         self._running: set[int] = set()
         self._stopped = threading.Event()
 
     def drain(self, hosts: Iterable[Host]) -> Mapping[str, str]:
-        """Drain ``hosts``; return why each failed, empty where it did not. Raises RailweaveError where that cannot be
-        written down."""
+        """Drain ``hosts``; return the error of each, empty for success. Raises RailweaveError if logging fails."""
         listed = list(hosts)
         if listed:
+            # Logged before the first command: a run that is killed during it has drained nodes as well.
             self._log.note("draining", [host.name for host in listed])
         return self._each(listed, self._drain)
 
     def left_drained(self) -> frozenset[str]:
-        """Return the nodes that an earlier run drained and did not give back."""
+        """Return the nodes that an earlier run drained and did not resume."""
         return self._log.left_drained()
 
     def resume(self, hosts: Iterable[Host]) -> Mapping[str, str]:
-        """Give ``hosts`` back; return as ``drain`` does."""
-        done = self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
-        if resumed := [name for name, why in done.items() if not why]:
+        """Resume ``hosts``; return as ``drain`` does."""
+        errors = self._each(hosts, lambda host: self._run(self._hooks.resume, host, self._hooks.resume_timeout_s))
+        if resumed := [name for name, error in errors.items() if not error]:
             self._log.note("resumed", resumed)
-        return done
+        return errors
 
     def _each(self, hosts: Iterable[Host], work: Callable[[Host], str]) -> Mapping[str, str]:
-        listed, pool = list(hosts), ThreadPoolExecutor(self._at_once)
+        listed = list(hosts)
+        pool = ThreadPoolExecutor(self._at_once)
         try:
             return dict(zip((host.name for host in listed), pool.map(work, listed), strict=True))
         except BaseException:
-            # The commands lead sessions of their own: an interrupt of ours does not reach them.
+            # The commands run in sessions of their own, which Ctrl-C at this terminal does not reach.
             self._stopped.set()
             for process in tuple(self._running):
                 _kill(process)
@@ -118,20 +124,22 @@ class HookRunner:
 
     def _drain(self, host: Host) -> str:
         deadline = time.monotonic() + self._hooks.drain_timeout_s
-        wrong = self._run(self._hooks.drain, host, self._hooks.drain_timeout_s)
-        while not wrong and self._hooks.drained:
+        error = self._run(self._hooks.drain, host, self._hooks.drain_timeout_s)
+        if error or not self._hooks.drained:
+            return error
+        while True:
             left_s = deadline - time.monotonic()
-            said = self._run(self._hooks.drained, host, max(left_s, _POLL_S))
-            if not said:
+            # At least one poll's time, so that a drain that used up the timeout is still asked once.
+            error = self._run(self._hooks.drained, host, max(left_s, _POLL_S))
+            if not error:
                 return ""
             if left_s <= _POLL_S:
-                return f"not drained within {self._hooks.drain_timeout_s} s: {said}"
+                return f"not drained within {self._hooks.drain_timeout_s} s: {error}"
             if self._stopped.wait(_POLL_S):
                 return "interrupted"
-        return wrong
 
     def _run(self, command: str | None, host: Host, timeout_s: float) -> str:
-        """Run a command, and whatever it starts no longer than ``timeout_s``; return what went wrong."""
+        """Run a command; after ``timeout_s`` end it and everything it started. Return the error, empty for success."""
         if command is None:
             return ""
         words = [fill_pattern(word, host, self._fabric) for word in shlex.split(command)]
@@ -146,7 +154,7 @@ class HookRunner:
             ) as process:
                 self._running.add(process.pid)
                 try:
-                    said = process.communicate(timeout=timeout_s)[0].decode(errors="replace")
+                    output = process.communicate(timeout=timeout_s)[0].decode(errors="replace")
                 except subprocess.TimeoutExpired:
                     _kill(process.pid)
                     return f"`{shown}` did not end within {timeout_s:.0f} s"
@@ -154,9 +162,10 @@ class HookRunner:
                     self._running.discard(process.pid)
         except OSError as fault:
             return f"`{shown}`: {fault.strerror}"
-        lines = said.strip().splitlines()
-        last = lines[-1] if lines else f"status {process.returncode}"
-        return f"`{shown}`: {last[:_LONGEST]}" if process.returncode else ""
+        if process.returncode == 0:
+            return ""
+        lines = output.strip().splitlines() or [f"status {process.returncode}"]
+        return f"`{shown}`: {lines[-1][:_LONGEST]}"
 
 
 def _kill(session: int) -> None:

@@ -8,11 +8,12 @@ _FIELDS = {"name", "kind", "number", "fabric"}
 
 
 def checked_pattern(text: str) -> str:
-    """Return ``text`` where it can be filled in and differs for every node; raises ValueError."""
+    """Return ``text`` if it can be filled in and differs for every node; raises ValueError."""
     try:
         fields = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
     except ValueError as fault:
         raise ValueError(f"the pattern cannot be read: {fault}") from None
+    # A node's name is its kind and number, so these two together tell nodes apart as well.
     if fields - _FIELDS or ("name" not in fields and not {"kind", "number"} <= fields):
         raise ValueError("a pattern over {name}, {kind}, {number}, {fabric} that differs for every node")
     return text

@@ -14,58 +14,68 @@ _FIRST_PORT = 18515
 
 
 class Tested(NamedTuple):
-    """What a test gave as a sentence, and whether it failed; one that was not made has not."""
+    """The result of a test as a sentence, empty if no class carries RDMA; a test that was not run has not failed."""
 
     text: str
     failed: bool = False
 
 
 def ends_of_test(fabric: Fabric, server: Host, client: Host) -> Mapping[str, dict[str, Any]]:
-    """Return each node's part of the test, server first; empty where no class carries RDMA."""
-    nodes = node_of(fabric, server), node_of(fabric, client)
-    mark = nodes[0].marking
+    """Return each node's part of the test, server first; empty if no class carries RDMA."""
+    server_node = node_of(fabric, server)
+    client_node = node_of(fabric, client)
+    mark = server_node.marking
     if mark is None:
         return {}
-    pairs = list(zip(nodes[0].rails, nodes[1].rails, strict=False))
-    cables = list(zip(fabric.links_of[server.name], fabric.links_of[client.name], strict=False))
+    link_pairs = zip(fabric.links_of[server.name], fabric.links_of[client.name], strict=False)
+    # A rail can carry no more than the slower of its two links.
+    links_gbps = [min(server_link.speed_gbps, client_link.speed_gbps) for server_link, client_link in link_pairs]
+    server_rails = []
+    client_rails = []
+    # Nodes of two kinds may differ in their number of rails; the test covers the rails that both have.
+    rails = zip(server_node.rails, client_node.rails, links_gbps, strict=False)
+    for number, (server_rail, client_rail, link_gbps) in enumerate(rails):
+        server_rails.append(_rail_end(fabric, number, server_rail, client_rail, link_gbps))
+        client_rails.append(_rail_end(fabric, number, client_rail, server_rail, link_gbps))
     return {
-        host.name: {
-            "role": role,
-            "tos": mark.tos,
-            "priority": mark.priority,
-            "rails": [
-                {
-                    "name": pair[own].name,
-                    "port": _FIRST_PORT + number,
-                    "gid": _gid(fabric, pair[own]),
-                    "peer": _peer(pair[1 - own]),
-                    "link_gbps": min(link.speed_gbps for link in links),
-                }
-                for number, (pair, links) in enumerate(zip(pairs, cables, strict=False))
-            ],
-        }
-        for own, (host, role) in enumerate(((server, "server"), (client, "client")))
+        server.name: {"role": "server", "tos": mark.tos, "priority": mark.priority, "rails": server_rails},
+        client.name: {"role": "client", "tos": mark.tos, "priority": mark.priority, "rails": client_rails},
+    }
+
+
+def _rail_end(fabric: Fabric, number: int, own: Rail, peer: Rail, link_gbps: int) -> dict[str, Any]:
+    """Return one end of the test of rail ``number``."""
+    return {
+        "name": own.name,
+        "port": _FIRST_PORT + number,
+        "gid": _gid(fabric, own),
+        "peer": _peer(peer),
+        "link_gbps": link_gbps,
     }
 
 
 _MAPPED = 0xFFFF << 32
-"""What makes an IPv6 address of an IPv4 one (RFC 4291 section 2.5.5.2)."""
+"""The prefix of IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2)."""
 
 
 def _peer(rail: Rail) -> str:
-    """Return the address at which an end is found: that of IPv4, where it has one."""
+    """Return the address under which the client reaches a rail: the IPv4 address if there is one."""
     if rail.ipv4 is not None:
         return ipv4_text(rail.ipv4.address)
-    return ipv6_text(rail.ipv6.address) if rail.ipv6 is not None else ""
+    if rail.ipv6 is not None:
+        return ipv6_text(rail.ipv6.address)
+    return ""
 
 
 def _gid(fabric: Fabric, rail: Rail) -> str:
-    """Return the GID of the address that RDMA uses as the kernel writes it."""
+    """Return the GID of the address that RDMA uses, in the notation of ``/sys/class/infiniband``."""
     by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
     if by_ipv6 and rail.ipv6 is not None:
         address = rail.ipv6.address
+    elif rail.ipv4 is not None:
+        address = _MAPPED | rail.ipv4.address
     else:
-        address = _MAPPED | rail.ipv4.address if rail.ipv4 is not None else 0
+        address = 0
     return ":".join(f"{address >> shift & 0xFFFF:04x}" for shift in range(112, -1, -16))
 
 
@@ -74,25 +84,28 @@ def judged(readings: Sequence[NodeReading], ends: Mapping[str, dict[str, Any]], 
 
     A rail that carries less than ``least_percent`` of its link's rate fails the test.
     """
-    answers = {one.name: one.facts or {"problem": one.error} for one in readings}
-    missing = next(((name, one["missing"]) for name, one in answers.items() if one.get("missing")), None)
-    if missing:
-        return Tested(f"RDMA not tested: on {missing[0]}, {missing[1]}")
-    problems = [f"{name} {one['problem']}" for name, one in answers.items() if one.get("problem")]
+    answers = {reading.name: reading.facts or {"problem": reading.error} for reading in readings}
+    for name, answer in answers.items():
+        if answer.get("missing"):
+            return Tested(f"RDMA not tested: on {name}, {answer['missing']}")
+    problems = [f"{name} {answer['problem']}" for name, answer in answers.items() if answer.get("problem")]
     between = " and ".join(answers)
     if problems:
         return Tested(f"the RDMA test between {between} failed: {'; '.join(problems)}", failed=True)
-    measured = answers[readings[-1].name]["rails"]
-    link_gbps = {one["name"]: one["link_gbps"] for one in ends[readings[-1].name]["rails"]}
+    # The client measures; it is the last of the readings.
+    client = readings[-1].name
+    results = answers[client]["rails"]
+    link_gbps = {rail["name"]: rail["link_gbps"] for rail in ends[client]["rails"]}
     slow = [
-        f"{one['rail']} carried {one['gbps']:g} of {link_gbps[one['rail']]} Gb/s"
-        for one in measured
-        if one["gbps"] * 100 < link_gbps[one["rail"]] * least_percent
+        f"{result['rail']} carried {result['gbps']:g} of {link_gbps[result['rail']]} Gb/s"
+        for result in results
+        if result["gbps"] * 100 < link_gbps[result["rail"]] * least_percent
     ]
     if slow:
-        wanted = f"less than {least_percent} % of the link (hosts.batches.rdma_percent)"
-        return Tested(f"the RDMA test between {between} failed: {', '.join(slow)}: {wanted}", failed=True)
+        limit = f"less than {least_percent} % of the link (hosts.batches.rdma_percent)"
+        return Tested(f"the RDMA test between {between} failed: {', '.join(slow)}: {limit}", failed=True)
     rails = ", ".join(
-        f"{one['rail']} {one['gbps']:g} Gb/s, {one['latency_us']:g} µs (99 %: {one['p99_us']:g} µs)" for one in measured
+        f"{result['rail']} {result['gbps']:g} Gb/s, {result['latency_us']:g} µs (99 %: {result['p99_us']:g} µs)"
+        for result in results
     )
     return Tested(f"RDMA tested between {between} in the lossless class: {rails}")

@@ -1,4 +1,4 @@
-"""The nodes of a fabric as they are, and as they should be: a dry run over all, or a change batch by batch."""
+"""Bring the nodes of a fabric in line with the intent: a dry run on all of them, or a change batch by batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from railweave_hosts.access import HostAccess, inventory_of
 from railweave_hosts.bundle import bundle
 from railweave_hosts.hooks import HookLog, HookRunner
 from railweave_hosts.rdma_test import Tested, ends_of_test, judged
-from railweave_hosts.runner import NodeReading, Told, in_batches, read_nodes, run_role
+from railweave_hosts.runner import NodeReading, Report, in_batches, read_nodes, run_role
 
 _FINE = {HostState.UNCHANGED, HostState.CHANGED}
 
@@ -28,58 +28,62 @@ class HostRollout:
         self._target = target
         self._hooks = HookRunner(access.hooks, fabric.name, access.batches.forks, log)
 
-    def plan(self, hosts: Sequence[Host], told: Told | None = None, *, rollback: bool = False) -> HostsRun:
-        """Return what would change on ``hosts``, or what a rollback would; nothing is changed. Raises RefusedError,
+    def plan(self, hosts: Sequence[Host], report: Report | None = None, *, rollback: bool = False) -> HostsRun:
+        """Return what an apply or a rollback would change on ``hosts``; nothing is changed. Raises RefusedError,
         RailweaveError."""
-        found = self._checked(hosts, _part(rollback), told)
-        return HostsRun(self._fabric.name, self._target, False, found, is_rollback=rollback)
+        results = self._checked(hosts, _part(rollback), report)
+        return HostsRun(self._fabric.name, self._target, False, results, is_rollback=rollback)
 
-    def apply(self, hosts: Sequence[Host], told: Told | None = None, *, rollback: bool = False) -> HostsRun:
-        """Bring ``hosts`` in line, or back to their snapshots, batch by batch, until more of them fail than the budget
-        allows."""
+    def apply(self, hosts: Sequence[Host], report: Report | None = None, *, rollback: bool = False) -> HostsRun:
+        """Apply the intent to ``hosts``, or roll them back to their snapshots, batch by batch, until more of them fail
+        than the budget allows."""
         inventory_of(self._access, hosts, self._fabric.name)  # refuses before the first batch
         batches = self._access.batches
         by_name = {host.name: host for host in hosts}
         results: dict[str, HostResult] = {}
-        stopped = tested = ""
+        stopped = ""
+        tested = ""
         for names in in_batches(list(by_name), batches.canary, batches.size):
             if stopped:
                 results |= {name: HostResult(name, HostState.NOT_ATTEMPTED) for name in names}
                 continue
+            # A failed RDMA test rolls the first batch back, so a rollback is not tested itself.
             batch = _Batch([by_name[name] for name in names], _part(rollback), not results and not rollback)
-            done = self._around_hooks(batch, told) if self._access.hooks else self._change(batch, told)
-            results |= done
+            if self._access.hooks:
+                results |= self._around_hooks(batch, report)
+            else:
+                results |= self._change(batch, report)
             tested = tested or batch.tested
             stopped = _reason(failed(results.values()), batches.max_failures)
         return HostsRun(self._fabric.name, self._target, True, tuple(results.values()), stopped, rollback, tested)
 
-    def read(self, hosts: Sequence[Host], told: Told | None = None) -> tuple[NodeReading, ...]:
-        """Return how ``hosts`` are set; nothing is changed. Raises RefusedError, RailweaveError."""
+    def read(self, hosts: Sequence[Host], report: Report | None = None) -> tuple[NodeReading, ...]:
+        """Return the settings of ``hosts``; nothing is changed. Raises RefusedError, RailweaveError."""
         inventory = inventory_of(self._access, hosts, self._fabric.name)
-        return read_nodes(self._access, inventory, self._bundles(hosts), told) if hosts else ()
+        if not hosts:
+            return ()
+        return read_nodes(self._access, inventory, self._bundles(hosts), report)
 
-    def _change(self, batch: "_Batch", told: Told | None, *, confirm: bool = True) -> dict[str, HostResult]:
-        done = {one.name: one for one in self._run(batch.hosts, batch.part, check=False, confirm=confirm, told=told)}
-        changed = [host for host in batch.hosts if done[host.name].state is HostState.CHANGED]
+    def _change(self, batch: "_Batch", report: Report | None, *, confirm: bool = True) -> dict[str, HostResult]:
+        """Change the nodes of a batch; if the RDMA test of the first batch fails, roll its changed nodes back."""
+        changes = self._run(batch.hosts, batch.part, check=False, confirm=confirm, report=report)
+        results = {result.name: result for result in changes}
+        changed = [host for host in batch.hosts if results[host.name].state is HostState.CHANGED]
         if not batch.is_first or not changed or not self._access.nic_settings:
-            return done
-        found = self._rdma_test(changed)
-        batch.tested = found.text
-        if not found.failed:
-            return done
-        back = self._run(changed, "rollback", check=False)
-        return done | {
-            one.name: HostResult(
-                one.name,
-                HostState.FAILED,
-                (),
-                f"{found.text}; {f'its rollback failed: {one.error}' if one.error else 'rolled back to its snapshot'}",
-            )
-            for one in back
-        }
+            return results
+        test = self._rdma_test(changed)
+        batch.tested = test.text
+        if not test.failed:
+            return results
+        for result in self._run(changed, "rollback", check=False):
+            outcome = "rolled back to its snapshot"
+            if result.error:
+                outcome = f"its rollback failed: {result.error}"
+            results[result.name] = HostResult(result.name, HostState.FAILED, (), f"{test.text}; {outcome}")
+        return results
 
     def _rdma_test(self, hosts: Sequence[Host]) -> Tested:
-        """Test between the first two of ``hosts``, which are drained where the target says how."""
+        """Test between the first two of ``hosts``, which are drained if the target has hooks for that."""
         if len(hosts) < 2:
             return Tested("RDMA not tested: that takes two changed nodes in the first batch (hosts.batches.canary: 2)")
         ends = ends_of_test(self._fabric, *hosts[:2])
@@ -90,63 +94,64 @@ class HostRollout:
         readings = read_nodes(self._access, inventory, bundles, part="rdma-test")
         return judged(readings, ends, self._access.batches.rdma_percent)
 
-    def _around_hooks(self, batch: "_Batch", told: Told | None) -> dict[str, HostResult]:
+    def _around_hooks(self, batch: "_Batch", report: Report | None) -> dict[str, HostResult]:
         """Drain the nodes that will change, change them, and resume those that are verified.
 
-        A node's snapshot stays open until it is resumed, so that a run which ended between is continued by the next.
+        A node's snapshot stays open until it is resumed, so that the next run continues one that ended in between.
         """
-        results = {one.name: one for one in self._checked(batch.hosts, batch.part)}
-        waiting = [host for host in batch.hosts if results[host.name].changes == (_GIVEN_BACK,)]
+        results = {result.name: result for result in self._checked(batch.hosts, batch.part)}
+        waiting = [host for host in batch.hosts if results[host.name].changes == (_RESUMED,)]
         results |= self._resumed(waiting, results)
         touched = [host for host in batch.hosts if host not in waiting and _will_change(results[host.name])]
-        not_drained = {name: why for name, why in self._hooks.drain(touched).items() if why}
-        results |= {
-            name: HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {why}")
-            for name, why in not_drained.items()
-        }
-        drained = [host for host in touched if host.name not in not_drained]
+        drain_errors = {name: error for name, error in self._hooks.drain(touched).items() if error}
+        for name, error in drain_errors.items():
+            results[name] = HostResult(name, HostState.FAILED, (), f"not drained, and not changed: {error}")
+        drained = [host for host in touched if host.name not in drain_errors]
         batch.hosts = drained
-        done = self._change(batch, told, confirm=False)
-        results |= {
-            name: one if one.state in _FINE else replace(one, error=f"{one.error}; it stays drained")
-            for name, one in done.items()
-        }
-        return results | self._resumed(drained, done)
+        changed = self._change(batch, report, confirm=False)
+        for name, result in changed.items():
+            results[name] = result
+            if result.state not in _FINE:
+                results[name] = replace(result, error=f"{result.error}; it stays drained")
+        return results | self._resumed(drained, changed)
 
-    def _checked(self, hosts: Sequence[Host], part: str, told: Told | None = None) -> tuple[HostResult, ...]:
-        """Return what would change; giving back what an earlier run left drained is a change as well."""
-        left = self._hooks.left_drained()
-        return tuple(
-            _to_give_back(one) if one.name in left else one for one in self._run(hosts, part, check=True, told=told)
-        )
+    def _checked(self, hosts: Sequence[Host], part: str, report: Report | None = None) -> tuple[HostResult, ...]:
+        """Return what would change; to resume a node that an earlier run left drained is a change as well."""
+        left_drained = self._hooks.left_drained()
+        results = []
+        for result in self._run(hosts, part, check=True, report=report):
+            if result.name in left_drained:
+                results.append(_to_resume(result))
+            else:
+                results.append(result)
+        return tuple(results)
 
-    def _resumed(self, hosts: Sequence[Host], done: dict[str, HostResult]) -> dict[str, HostResult]:
+    def _resumed(self, hosts: Sequence[Host], results: dict[str, HostResult]) -> dict[str, HostResult]:
         """Resume the verified nodes of ``hosts`` and close their snapshots; return those that failed on this."""
-        verified = [host for host in hosts if done[host.name].state in _FINE]
-        told = self._hooks.resume(verified)
-        wrong = {
-            name: replace(done[name], state=HostState.FAILED, error=f"changed and verified, but not resumed: {why}")
-            for name, why in told.items()
-            if why
-        }
-        closed = self._run([host for host in verified if host.name not in wrong], "confirm", check=False)
-        return wrong | {
-            one.name: replace(done[one.name], state=one.state, error=f"resumed, but its snapshot is open: {one.error}")
-            for one in failed(closed)
-        }
+        verified = [host for host in hosts if results[host.name].state in _FINE]
+        failures: dict[str, HostResult] = {}
+        for name, error in self._hooks.resume(verified).items():
+            if error:
+                text = f"changed and verified, but not resumed: {error}"
+                failures[name] = replace(results[name], state=HostState.FAILED, error=text)
+        confirmed = self._run([host for host in verified if host.name not in failures], "confirm", check=False)
+        for result in failed(confirmed):
+            text = f"resumed, but its snapshot is open: {result.error}"
+            failures[result.name] = replace(results[result.name], state=result.state, error=text)
+        return failures
 
     def _bundles(
         self, hosts: Sequence[Host], *, confirm: bool = True, tests: Mapping[str, dict[str, Any]] | None = None
     ) -> dict[str, bytes]:
+        """Return the bundle of each of ``hosts``; ``tests`` are parts of an RDMA test, by node."""
         programs = self._renderer.programs()
-        backend, with_nics = self._fabric.policies.hosts.network, self._access.nic_settings
         return {
             host.name: bundle(
                 self._renderer.files(host),
                 self._renderer.places,
-                backend,
+                self._fabric.policies.hosts.network,
                 programs,
-                nic_settings=with_nics,
+                nic_settings=self._access.nic_settings,
                 confirm=confirm,
                 test=(tests or {}).get(host.name),
             )
@@ -154,17 +159,19 @@ class HostRollout:
         }
 
     def _run(
-        self, hosts: Sequence[Host], part: str, *, check: bool, confirm: bool = True, told: Told | None = None
+        self, hosts: Sequence[Host], part: str, *, check: bool, confirm: bool = True, report: Report | None = None
     ) -> tuple[HostResult, ...]:
+        """Run a part of the role on ``hosts``."""
         if not hosts:
             return ()
-        bundles, inventory = self._bundles(hosts, confirm=confirm), inventory_of(self._access, hosts, self._fabric.name)
-        return run_role(self._access, inventory, bundles, check=check, part=part, told=told)
+        bundles = self._bundles(hosts, confirm=confirm)
+        inventory = inventory_of(self._access, hosts, self._fabric.name)
+        return run_role(self._access, inventory, bundles, check=check, part=part, report=report)
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Nodes that are changed at once, and what the RDMA test on them gave where they are the first."""
+    """Nodes that are changed at once, and the result of the RDMA test if they are the first."""
 
     hosts: Sequence[Host]
     part: str
@@ -172,29 +179,32 @@ class _Batch:
     tested: str = ""
 
 
-_GIVEN_BACK = HostChange(ChangeKind.SETTING, "scheduler", "hook", "drained by a run that did not end", "resumed")
+_RESUMED = HostChange(ChangeKind.SETTING, "scheduler", "hook", "drained by a run that did not end", "resumed")
 
 
-def _to_give_back(result: HostResult) -> HostResult:
-    """Return a node that was left drained: one that is as intended is given back, and nothing else of it changes."""
+def _to_resume(result: HostResult) -> HostResult:
+    """Return the result of a node that was left drained, with the change that it will be resumed."""
     if result.state is HostState.CHANGED:
-        return replace(result, changes=(*result.changes, _GIVEN_BACK))
+        return replace(result, changes=(*result.changes, _RESUMED))
     if result.state is HostState.UNCHANGED and not result.interrupted:
-        return replace(result, state=HostState.CHANGED, changes=(_GIVEN_BACK,))
+        return replace(result, state=HostState.CHANGED, changes=(_RESUMED,))
     return result
 
 
 def _part(rollback: bool) -> str:
-    return "rollback" if rollback else "change"
+    if rollback:
+        return "rollback"
+    return "change"
 
 
 def _will_change(result: HostResult) -> bool:
+    # An interrupted run left a snapshot open, which only another change or a rollback closes.
     return result.state is HostState.CHANGED or (result.state is HostState.UNCHANGED and result.interrupted)
 
 
-def _reason(bad: Sequence[HostResult], allowed: int) -> str:
-    """Return why no further batch starts, empty where the budget lasts."""
-    if len(bad) <= allowed:
+def _reason(failures: Sequence[HostResult], allowed: int) -> str:
+    """Return why no further batch starts, empty within the budget."""
+    if len(failures) <= allowed:
         return ""
-    first = bad[0]
-    return f"{len(bad)} failed, {allowed} allowed; first {first.name}: {first.error}"
+    first = failures[0]
+    return f"{len(failures)} failed, {allowed} allowed; first {first.name}: {first.error}"

@@ -1,4 +1,4 @@
-"""One run of ansible-runner over some nodes, and what its events report about each.
+"""Runs of ansible-runner over some nodes, and the results of each node from its events.
 
 ansible-runner keeps its arguments in its folder and would use them again, so every run has a fresh one, which is
 removed afterwards. It writes Ansible's whole environment there too, so that holds no secret either: Ansible asks for
@@ -36,13 +36,13 @@ _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LOGNAME", "SSH_AUTH_SOCK", "T
 _CHANGING = frozenset({"change", "confirm", "rollback"})
 _KINDS = {"files": ChangeKind.FILE, "live": ChangeKind.SETTING}
 
-Told = Callable[[str, HostState], None]
-"""Told as soon as a node is done: its name and state."""
+Report = Callable[[str, HostState], None]
+"""Called with the name and state of each node when it is done."""
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What the events said of one node so far."""
+class _NodeEvents:
+    """The events of one node so far."""
 
     changes: list[HostChange] = field(default_factory=list)
     error: str = ""
@@ -60,7 +60,9 @@ class _Seen:
             return HostResult(name, HostState.FAILED, changes, self.error, self.notes)
         if not self.done:
             return HostResult(name, HostState.FAILED, changes, unfinished)
-        state = HostState.CHANGED if changes else HostState.UNCHANGED
+        state = HostState.UNCHANGED
+        if changes:
+            state = HostState.CHANGED
         return HostResult(name, state, changes, notes=self.notes, interrupted=self.interrupted)
 
 
@@ -71,20 +73,20 @@ def run_role(
     *,
     check: bool,
     part: str = "change",
-    told: Told | None = None,
+    report: Report | None = None,
 ) -> tuple[HostResult, ...]:
     """Run a part of the role on the nodes of ``inventory`` and return their results in its order.
 
-    ``check`` changes nothing. Raises RailweaveError where Ansible is not installed or does not run at all,
+    ``check`` changes nothing. Raises RailweaveError if Ansible is not installed or does not run at all,
     KeyboardInterrupt when the run was interrupted.
     """
-    seen, unfinished = _run(access, inventory, bundles, _Mode(check=check, part=part), told)
-    return tuple(one.result(name, unfinished) for name, one in seen.items())
+    nodes, unfinished = _run(access, inventory, bundles, _Mode(check=check, part=part), report)
+    return tuple(events.result(name, unfinished) for name, events in nodes.items())
 
 
 @dataclass(frozen=True, slots=True)
 class NodeReading:
-    """What was read of a node; ``facts`` is None where it was not, and ``error`` says why."""
+    """The facts of a node; None if they could not be read, with the reason in ``error``."""
 
     name: str
     facts: Mapping[str, Any] | None
@@ -95,22 +97,25 @@ def read_nodes(
     access: HostAccess,
     inventory: Mapping[str, Mapping[str, Any]],
     bundles: Mapping[str, bytes],
-    told: Told | None = None,
+    report: Report | None = None,
     *,
     part: str = "facts",
 ) -> tuple[NodeReading, ...]:
-    """Return how the nodes of ``inventory`` are set, or what another part that changes nothing told of them. Raises as
-    ``run_role`` does."""
-    seen, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part), told)
-    return tuple(
-        NodeReading(name, one.facts, "" if one.facts is not None else one.error or unfinished)
-        for name, one in seen.items()
-    )
+    """Return the facts of the nodes of ``inventory``: their settings, or the answers to another part that changes
+    nothing. Raises like ``run_role``."""
+    nodes, unfinished = _run(access, inventory, bundles, _Mode(check=True, part=part), report)
+    return tuple(_reading(name, events, unfinished) for name, events in nodes.items())
+
+
+def _reading(name: str, events: _NodeEvents, unfinished: str) -> NodeReading:
+    if events.facts is None:
+        return NodeReading(name, None, events.error or unfinished)
+    return NodeReading(name, events.facts, "")
 
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Which part of the work is done, and whether it only tells."""
+    """The part of the work to run, and whether it only reports."""
 
     check: bool
     part: str = "change"
@@ -121,12 +126,12 @@ def _run(
     inventory: Mapping[str, Mapping[str, Any]],
     bundles: Mapping[str, bytes],
     mode: _Mode,
-    told: Told | None,
-) -> tuple[dict[str, _Seen], str]:
-    """Return what was seen of each node, and what to say of one that was not done."""
+    report: Report | None,
+) -> tuple[dict[str, _NodeEvents], str]:
+    """Return the events of each node, and the error of nodes that were not done."""
     program = _playbook_program()
     folder = Path(tempfile.mkdtemp(prefix="railweave-hosts-"))
-    seen = {name: _Seen() for name in inventory}
+    nodes = {name: _NodeEvents() for name in inventory}
     try:
         paths = _write_bundles(folder, bundles)
         hosts = {
@@ -135,17 +140,17 @@ def _run(
         }
         with _own_signals(), _whole_end():
             runner = _runner(folder, access, hosts, program, mode)
-            runner.event_handler = lambda event: _take(event, seen, told)
+            runner.event_handler = lambda event: _take(event, nodes, report)
             runner.run()
         if runner.status == "canceled":
             raise KeyboardInterrupt
-        if runner.rc and not any(one.done or one.error for one in seen.values()):
-            raise RailweaveError(f"ansible-playbook did not run: {_said(runner)}")
+        if runner.rc and not any(events.done or events.error for events in nodes.values()):
+            raise RailweaveError(f"ansible-playbook did not run: {_last_output(runner)}")
     finally:
         _remove(folder)
     if runner.status == "timeout":
-        return seen, f"this node was not done within {access.batches.timeout_s} s"
-    return seen, "the run ended before this node was done"
+        return nodes, f"this node was not done within {access.batches.timeout_s} s"
+    return nodes, "the run ended before this node was done"
 
 
 def _remove(folder: Path) -> None:
@@ -159,19 +164,21 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Put back the handlers of signals that ansible-runner replaces and leaves."""
-    main = threading.current_thread() is threading.main_thread()
-    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
+    """Restore the signal handlers that ansible-runner replaces."""
+    handlers = {}
+    # Only the main thread may set handlers, so ansible-runner leaves them alone in any other.
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in held.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 @contextmanager
 def _whole_end() -> Iterator[None]:
-    """Let a run that is ended early end its workers too.
+    """End the workers, too, of a run that is ended early.
 
     Ansible's workers lead sessions of their own (``WorkerProcess._detach``), so they outlive the SIGKILL by which
     ansible-runner ends the process group of the playbook, and go on changing nodes. The playbook passes SIGTERM on.
@@ -194,33 +201,37 @@ def _whole_end() -> Iterator[None]:
 
 
 def _wait_ended(pid: int) -> None:
-    """Wait a while for the end of a child, which somebody else will collect. Raises OSError where there is none."""
+    """Wait up to ``_END_S`` for the end of a child process. Raises OSError if there is no such child."""
     deadline = time.monotonic() + _END_S
     while time.monotonic() < deadline:
+        # WNOWAIT leaves the exit status to ansible-runner, which started the process.
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
             return
         time.sleep(_END_POLL_S)
 
 
 def _playbook_program() -> Path:
-    """Return ``ansible-playbook`` of this environment, else of the path."""
-    own = Path(sys.executable).with_name("ansible-playbook")
-    found = str(own) if own.is_file() else shutil.which("ansible-playbook")
+    """Return ``ansible-playbook`` of this environment, or from PATH."""
+    program: str | None = str(Path(sys.executable).with_name("ansible-playbook"))
+    if not Path(program).is_file():
+        program = shutil.which("ansible-playbook")
     with suppress(ImportError):
-        import ansible_runner  # noqa: F401  only whether it is there
+        import ansible_runner  # noqa: F401  only whether it is installed
 
-        if found:
-            return Path(found)
+        if program:
+            return Path(program)
     raise RailweaveError("GPU nodes are set up through Ansible: pip install 'railweave[hosts]'")
 
 
 def _write_bundles(folder: Path, bundles: Mapping[str, bytes]) -> dict[str, str]:
-    place = folder / "bundles"
-    place.mkdir()
+    """Write each node's bundle to a file and return the paths."""
+    bundles_folder = folder / "bundles"
+    bundles_folder.mkdir()
     paths = {}
     for name, content in bundles.items():
-        (place / name).write_bytes(content)
-        paths[name] = str(place / name)
+        path = bundles_folder / name
+        path.write_bytes(content)
+        paths[name] = str(path)
     return paths
 
 
@@ -239,25 +250,28 @@ def _interpreted(folder: Path, name: str, variables: Mapping[str, Any]) -> Mappi
 def _runner(
     folder: Path, access: HostAccess, hosts: Mapping[str, Mapping[str, Any]], program: Path, mode: _Mode
 ) -> Any:
-    """Return the runner, ready to run."""
+    """Return an ansible-runner that is ready to run."""
     from ansible_runner.interface import init_runner
 
     passwords = login_passwords(access)
-    words = ["--diff", *(("--check",) if mode.check else ()), *(one.option for one in passwords)]
+    options = ["--diff"]
+    if mode.check:
+        options.append("--check")
+    options += [password.option for password in passwords]
     settings = _environment(folder, access, program)
     runner = init_runner(
         private_data_dir=str(folder),
         playbook=[_play(access, mode)],
         inventory={"all": {"hosts": dict(hosts)}},
-        cmdline=" ".join(words),
+        cmdline=" ".join(options),
         forks=access.batches.forks,
         timeout=access.batches.timeout_s,
         envvars=settings,
-        passwords={one.prompt: one.secret for one in passwords},
+        passwords={password.prompt: password.secret for password in passwords},
         suppress_env_files=True,
         quiet=True,
     )
-    # What ansible-runner set itself stays; of the rest of our own environment only what Ansible needs.
+    # Keep what ansible-runner set itself and what Ansible needs: the rest of our environment may hold secrets.
     runner.config.env = {
         key: value
         for key, value in runner.config.env.items()
@@ -278,8 +292,9 @@ def _play(access: HostAccess, mode: _Mode) -> dict[str, Any]:
 
 
 def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, str]:
-    """Return Ansible's settings; a configuration file of the user's would make a run another one elsewhere."""
+    """Return Ansible's settings as environment variables."""
     settings = folder / "ansible.cfg"
+    # An empty file in place of the user's own, with which runs on two machines would differ.
     settings.write_text("[defaults]\n", encoding="utf-8")
     return {
         "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -297,64 +312,82 @@ def _environment(folder: Path, access: HostAccess, program: Path) -> dict[str, s
     }
 
 
-def _take(event: Mapping[str, Any], seen: Mapping[str, _Seen], told: Told | None) -> bool:
-    """Take one event of the run. Returns True: ansible-runner forgets its numbers otherwise."""
+def _take(event: Mapping[str, Any], nodes: Mapping[str, _NodeEvents], report: Report | None) -> bool:
+    """Add one event of the run to its node. Returns True: otherwise ansible-runner does not save the event."""
     data = event.get("event_data", {})
-    name, kind = data.get("host"), event.get("event", "")
-    if name not in seen or not kind.startswith("runner_on_"):
+    name = data.get("host")
+    kind = event.get("event", "")
+    if name not in nodes or not kind.startswith("runner_on_"):
         return True
-    one, result = seen[name], data.get("res") or {}
-    part = (result.get("invocation") or {}).get("module_args", {}).get("part", "")
-    try:
-        one.changes += [_change(each) for each in _told_changes(result, part)]
-    except (AttributeError, KeyError, TypeError):
-        one.error = "the answer of its program does not say what differs"
+    node = nodes[name]
+    answer = data.get("res") or {}
+    part = (answer.get("invocation") or {}).get("module_args", {}).get("part", "")
+    _take_results(node, answer, part)
     if kind == "runner_on_unreachable":
-        one.unreachable, one.error = True, _in_a_line(result.get("msg"))
+        node.unreachable = True
+        node.error = _in_a_line(answer.get("msg"))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
-        one.error = _in_a_line(result.get("msg"))
-        # With a password Ansible tells a wrong host key as a failure of the task, which never ran.
-        one.unreachable = _WRONG_HOST_KEY in one.error
-    told_notes = result.get("notes") or ()
-    one.notes += tuple(HostNote(note["subject"], note["what"], note["text"], note["pending"]) for note in told_notes)
-    one.done = one.done or bool(part)
-    one.facts = result.get("facts", one.facts)
-    one.interrupted = one.interrupted or bool(result.get("interrupted"))
-    if told and (one.done or one.error):
-        told(name, one.result(name).state)
+        node.error = _in_a_line(answer.get("msg"))
+        # With a password Ansible reports a wrong host key as a failure of the task, which never ran.
+        node.unreachable = _WRONG_HOST_KEY in node.error
+    if report and (node.done or node.error):
+        report(name, node.result(name).state)
     return True
 
 
-def _told_changes(result: Mapping[str, Any], part: str) -> list[Any]:
-    """Return what an answer says that differs. One to a change has it, also where that is nothing; raises TypeError."""
-    told = result.get("changes", None if part in _CHANGING and not result.get("failed") else [])
-    if not isinstance(told, list):
-        raise TypeError("what differs is no list")
-    return told
+def _take_results(node: _NodeEvents, answer: Mapping[str, Any], part: str) -> None:
+    """Add the results in an answer of the role's module; answers of other modules have no part."""
+    try:
+        node.changes += [_change(change) for change in _reported_changes(answer, part)]
+    except (AttributeError, KeyError, TypeError):
+        node.error = "the answer of its program does not say what differs"
+    notes = answer.get("notes") or ()
+    node.notes += tuple(HostNote(note["subject"], note["what"], note["text"], note["pending"]) for note in notes)
+    node.done = node.done or bool(part)
+    node.facts = answer.get("facts", node.facts)
+    node.interrupted = node.interrupted or bool(answer.get("interrupted"))
 
 
-def _change(told: Mapping[str, str]) -> HostChange:
+def _reported_changes(answer: Mapping[str, Any], part: str) -> list[Any]:
+    """Return the changes in an answer. Raises TypeError if the answer to a change has none, not even an empty list."""
+    changes = answer.get("changes")
+    if "changes" not in answer and (part not in _CHANGING or answer.get("failed")):
+        changes = []
+    if not isinstance(changes, list):
+        raise TypeError("changes is not a list")
+    return changes
+
+
+def _change(change: Mapping[str, str]) -> HostChange:
     return HostChange(
-        _KINDS[told["part"]],
-        told["subject"],
-        told["what"],
-        told["before"],
-        told["after"],
-        told.get("diff", ""),
+        _KINDS[change["part"]],
+        change["subject"],
+        change["what"],
+        change["before"],
+        change["after"],
+        change.get("diff", ""),
     )
 
 
 def _in_a_line(text: object) -> str:
-    said = " ".join(str(text or "").split()).removeprefix("Task failed: ") or "no answer"
-    return said if len(said) <= _LONGEST_ERROR else said[: _LONGEST_ERROR - 1] + "…"
+    line = " ".join(str(text or "").split()).removeprefix("Task failed: ") or "no answer"
+    if len(line) > _LONGEST_ERROR:
+        return line[: _LONGEST_ERROR - 1] + "…"
+    return line
 
 
-def _said(runner: Any) -> str:
+def _last_output(runner: Any) -> str:
     lines = [line.strip() for line in runner.stdout.read().splitlines() if line.strip()]
     return " ".join(lines[-_TAIL_LINES:]) or f"status {runner.rc}"
 
 
 def in_batches(names: Sequence[str], canary: int, size: int) -> list[tuple[str, ...]]:
-    """Return ``names`` in batches: ``canary`` of them first (none where it is 0), then ``size`` at once."""
-    starts = [0, *range(canary, len(names), size)] if 0 < canary < len(names) else [*range(0, len(names), size)]
-    return [tuple(names[start:end]) for start, end in zip(starts, [*starts[1:], len(names)], strict=True)]
+    """Return ``names`` in batches: ``canary`` of them first (none if it is 0), then ``size`` at once."""
+    batches = []
+    first = 0
+    # A canary of all nodes would be one batch of any size, so then the batch size alone counts.
+    if 0 < canary < len(names):
+        batches.append(tuple(names[:canary]))
+        first = canary
+    batches += [tuple(names[start : start + size]) for start in range(first, len(names), size)]
+    return batches

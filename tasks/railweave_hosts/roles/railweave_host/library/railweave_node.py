@@ -1,10 +1,10 @@
 #!/usr/bin/python
 """Ansible module: one part of the work on a GPU node, done by the bundle's own programs.
 
-``part: change`` makes files and running settings as the bundle has them, in one transaction with a snapshot; in check
-mode it only tells. ``part: confirm`` closes the snapshot, ``part: rollback`` goes back to it. ``changes`` lists what
-differs or was changed, ``notes`` the settings of NIC firmware that do not fit, which are never changed. ``part: facts``
-and ``part: rdma-test`` change nothing and return under ``facts`` how the node is set, and what its end of a test gave.
+``part: change`` applies the files and running settings of the bundle in one transaction with a snapshot; in check mode
+it only reports them. ``part: confirm`` closes the snapshot, ``part: rollback`` restores it. ``changes`` lists what
+differs or was changed, ``notes`` the NIC firmware settings that do not fit, which are never changed. ``part: facts``
+and ``part: rdma-test`` change nothing; ``facts`` has the settings of the node, or the results of its end of the test.
 
 A module of the kind "JSON args": Ansible writes its arguments into the text. One that uses Ansible's own Python has
 forty of its files read, packed and sent by the controller, and compiled by every node, for each run.
@@ -27,7 +27,7 @@ PROGRAM_TIMEOUT_S = 600
 
 
 class FailedError(Exception):
-    """The work failed; ``result`` says what was done before."""
+    """The work failed; ``result`` has the changes made before that."""
 
     def __init__(self, message: str, **result: Any) -> None:
         super().__init__(message)
@@ -35,20 +35,24 @@ class FailedError(Exception):
 
 
 def main() -> NoReturn:
-    """Do one part, and print what it gave as Ansible reads it."""
+    """Do one part and print its result as Ansible expects it from a module."""
     arguments = json.loads(ARGUMENTS)
-    told: dict[str, Any] = {"changed": False, "invocation": {"module_args": {"part": arguments["part"]}}}
+    # The runner tells an answer of this module from others by the part in it.
+    result: dict[str, Any] = {"changed": False, "invocation": {"module_args": {"part": arguments["part"]}}}
+    exit_code = 0
     try:
-        told |= done(arguments)
+        result |= done(arguments)
     except FailedError as error:
-        told |= {**error.result, "failed": True, "msg": str(error)}
-    print(json.dumps(told))
-    sys.exit(1 if "failed" in told else 0)
+        result |= {**error.result, "failed": True, "msg": str(error)}
+        exit_code = 1
+    print(json.dumps(result))
+    sys.exit(exit_code)
 
 
 def done(arguments: dict[str, Any]) -> dict[str, Any]:
     """Do one part and return its results. Raises FailedError."""
-    part, root = arguments["part"], arguments.get("root") or ""
+    part = arguments["part"]
+    root = arguments.get("root") or ""
     if part not in PARTS:
         raise FailedError(f"part is {part!r}, and must be one of {', '.join(PARTS)}")
     bundle = json.loads(base64.b64decode(arguments["bundle"]))
@@ -57,7 +61,7 @@ def done(arguments: dict[str, Any]) -> dict[str, Any]:
         for name, text in texts.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        node = Node(folder, root.rstrip("/"))
+        node = NodePrograms(folder, root.rstrip("/"))
         if part == "facts":
             return {"facts": node.facts()}
         if part == "rdma-test":
@@ -65,49 +69,62 @@ def done(arguments: dict[str, Any]) -> dict[str, Any]:
         return work(node, part, check=bool(arguments.get("_ansible_check_mode")))
 
 
-def work(node: Node, part: str, *, check: bool) -> dict[str, Any]:
+def work(node: NodePrograms, part: str, *, check: bool) -> dict[str, Any]:
     """Do one part of a change. Raises FailedError."""
-    verb = {"change": "check" if check else "apply"}.get(part, part)
-    words = ["--check"] if verb == "rollback" and check else []
-    told = node.run("railweave_change.py", verb, *node.bundle, *words)
-    changes, problems = told["changes"], told["problems"]
-    notes = node.facts("--firmware")["notes"] if verb in {"check", "apply"} else []
+    answer = node.run("railweave_change.py", *command_words(part, check), *node.bundle)
+    changes = answer["changes"]
+    notes: list[Any] = []
+    if part == "change":
+        notes = node.facts("--firmware")["notes"]
     result = {
         "changed": bool(changes),
         "changes": changes,
         "notes": notes,
-        "interrupted": told.get("interrupted", False),
+        "interrupted": answer.get("interrupted", False),
         "diff": [{"header": change["subject"], "prepared": change["diff"]} for change in changes if change["diff"]],
     }
+    problems = [f"{problem['subject']} {problem['what']}: {problem['message']}" for problem in answer["problems"]]
     if problems:
-        said = "; ".join(f"{one['subject']} {one['what']}: {one['message']}" for one in problems)
-        raise FailedError("; ".join(text for text in (said, told.get("outcome")) if text), **result)
+        outcome = answer.get("outcome")
+        sentences = [*problems, outcome] if outcome else problems
+        raise FailedError("; ".join(sentences), **result)
     return result
 
 
-class Node:
-    """The programs of a bundle in a folder of their own, and the root of the files that they work on."""
+def command_words(part: str, check: bool) -> list[str]:
+    """Return the command of railweave_change.py for a part of the work."""
+    if part == "change":
+        return ["check"] if check else ["apply"]
+    if part == "rollback" and check:
+        return ["rollback", "--check"]
+    return [part]
+
+
+class NodePrograms:
+    """The programs of a bundle, written to ``folder``; ``root`` is put before the paths of the node's files."""
 
     def __init__(self, folder: str, root: str) -> None:
-        self.folder, self.root = folder, root
+        self.folder = folder
+        self.root = root
         self.bundle = ("--bundle", os.path.join(folder, "bundle.json"))
 
     def facts(self, *words: str) -> Any:
-        """Read how the node is set. Raises FailedError."""
+        """Return the settings of the node. Raises FailedError."""
         return self.run("railweave_facts.py", "--document", os.path.join(self.folder, "rails.json"), *words)
 
     def run(self, program: str, *words: str) -> Any:
-        """Return what one of the programs prints, a JSON document. Raises FailedError."""
+        """Run a program and return the JSON document that it prints. Raises FailedError."""
         command = [sys.executable, os.path.join(self.folder, program), *words, "--root", self.root]
         try:
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
+            process = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
             raise FailedError(f"the node's program did not end within {PROGRAM_TIMEOUT_S} s") from None
         try:
-            return json.loads(ended.stdout)
+            return json.loads(process.stdout)
         except ValueError:
-            said = (ended.stderr or ended.stdout).strip()[-500:]
-            raise FailedError(f"the node's program failed: {said}") from None
+            # The end of a traceback has the error.
+            output = (process.stderr or process.stdout).strip()[-500:]
+            raise FailedError(f"the node's program failed: {output}") from None
 
 
 if __name__ == "__main__":
