@@ -1,5 +1,7 @@
 """A device that was reached and whose answer was refused is not called unreachable."""
 
+from pathlib import Path
+
 import pytest
 from napalm.base.exceptions import (
     CommandErrorException,
@@ -11,9 +13,14 @@ from napalm.base.exceptions import (
 
 from nornir_railweave.device.session import has_answered, unread_event
 from nornir_railweave.rollout.progress import _LINES
-from railweave.plan.build import Reading, _device
+from railweave.catalog.load import load_catalog
+from railweave.design.build import design
+from railweave.intent.load import load_intent_text
+from railweave.plan.build import Reading, build_plan
 from railweave.plan.model import DevicePlan, DeviceState
 from railweave.sonic.document import DocumentError
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +51,9 @@ def test_silence_is_none(fault: Exception) -> None:
 
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_plan_keeps_which_it_was(answered: bool) -> None:
-    class Leaf:
-        class tier:  # noqa: N801
-            name = "leaf"
-
-    made = _device(Reading(error="refused", answered=answered), Leaf(), "", disruptive=False)  # type: ignore[arg-type]
-    assert made == DevicePlan(DeviceState.UNREACHABLE, "leaf", error="refused", answered=answered)
+    intent = "intent/lab-4.yml"
+    fabric = design(load_intent_text((ROOT / intent).read_text(encoding="utf-8"), intent), load_catalog()).fabric
+    assert fabric is not None
+    readings = {switch.name: Reading(error="refused", answered=answered) for switch in fabric.switches}
+    plan = build_plan(fabric, readings, target="", intent_sha256="")
+    assert plan.devices["lab-leaf1"] == DevicePlan(DeviceState.UNREACHABLE, "leaf", error="refused", answered=answered)
