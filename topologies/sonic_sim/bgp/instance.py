@@ -47,7 +47,7 @@ class Neighbor:
     @property
     def active_versions(self) -> tuple[int, ...]:
         """Return the IP versions of which routes may be exchanged."""
-        return tuple(version for version, one in self.exchanges.items() if one.active)
+        return tuple(version for version, exchange in self.exchanges.items() if exchange.active)
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ def instance_of(root: Context) -> Instance | None:
         words = context.header.split()
         if context.node == BGP and len(words) == 3:
             instance = _instance(context, int(words[2]))
-            # without an instance around it the line is for all of them (8.4)
+            # Without an instance around it the line is for all of them (8.4).
             instance.graceful_shutdown = any(_SHUTDOWN in place.lines for place in (root, context))
             return instance
     return None
@@ -81,36 +81,59 @@ def _instance(context: Context, asn: int) -> Instance:
     result.router_id = context.lines.get("bgp router-id", "").removeprefix("bgp router-id ")
     result.policy_required = "no bgp ebgp-requires-policy" not in context.lines
     result.import_check = "no bgp network import-check" not in context.lines
-    active = "no bgp default ipv4-unicast" not in context.lines
-    timers = context.lines.get("timers bgp", "").split()[2:]
+    result.neighbors = _neighbors(context)
+    networks: list[str] = []
+    redistribute: list[tuple[int, str]] = []
+    for version, family in _families(context):
+        for line in family.lines.values():
+            words = line.split()
+            if words[0] == "network":
+                networks.append(words[1])
+            elif words[0] == "redistribute":
+                redistribute.append((version, words[1]))
+    result.networks = tuple(networks)
+    result.redistribute = tuple(redistribute)
+    return result
+
+
+def _families(context: Context) -> list[tuple[int, Context]]:
+    """Return the IP version and the context of each address family of an instance."""
     versions = {f"address-family {name}": version for version, name in FAMILIES.items()}
-    places = [
-        (4, context),
-        *((versions[one.header], one) for one in context.children.values() if one.header in versions),
-    ]
-    lines = [(peer, version, words) for version, place in places for peer, words in _neighbor_lines(place)]
-    groups = {peer for peer, _, words in lines if words == ["peer-group"]}
+    families = context.children.values()
+    return [(versions[family.header], family) for family in families if family.header in versions]
+
+
+def _neighbors(context: Context) -> dict[str, Neighbor]:
+    """Return the neighbors of an instance, each with the lines of its peer group before its own."""
+    timers = context.lines.get("timers bgp", "").split()[2:]
     parts: dict[str, list[tuple[int, list[str]]]] = {}
-    member_of: dict[str, str] = {}
-    for peer, version, words in lines:
-        parts.setdefault(peer, []).append((version, words))
-        if "peer-group" in words and words[-1] in groups:
-            member_of[peer] = words[-1]
+    # Lines outside of any family are IPv4's.
+    for version, place in [(4, context), *_families(context)]:
+        for peer, words in _neighbor_lines(place):
+            parts.setdefault(peer, []).append((version, words))
+    groups = {peer for peer, lines in parts.items() if any(words == ["peer-group"] for _, words in lines)}
+    neighbors = {}
     for peer, own in parts.items():
         if peer in groups:
             continue
         neighbor = Neighbor(peer)
-        neighbor.exchanges[4].active = active
+        neighbor.exchanges[4].active = "no bgp default ipv4-unicast" not in context.lines
         if timers:
             neighbor.keepalive_s = int(timers[0])
             neighbor.hold_s = int(timers[1])
-        for version, words in [*parts.get(member_of.get(peer, ""), []), *own]:
+        for version, words in [*parts.get(_group_of(own, groups), []), *own]:
             _take(neighbor, version, words)
-        result.neighbors[peer] = neighbor
-    said = [(version, line.split()) for version, family in places[1:] for line in family.lines.values()]
-    result.networks = tuple(words[1] for _, words in said if words[0] == "network")
-    result.redistribute = tuple((version, words[1]) for version, words in said if words[0] == "redistribute")
-    return result
+        neighbors[peer] = neighbor
+    return neighbors
+
+
+def _group_of(lines: list[tuple[int, list[str]]], groups: set[str]) -> str:
+    """Return the peer group that the lines of a neighbor name, empty for none."""
+    group = ""
+    for _, words in lines:
+        if "peer-group" in words and words[-1] in groups:
+            group = words[-1]
+    return group
 
 
 def _neighbor_lines(place: Context) -> Iterator[tuple[str, list[str]]]:
@@ -122,13 +145,13 @@ def _neighbor_lines(place: Context) -> Iterator[tuple[str, list[str]]]:
             yield words[2], ["no", *words[3:]]
 
 
+# Lines of a neighbor with whose change FRR resets its session by itself (run on 8.4).
 RESETTING = ("capability extended-nexthop", "capability dynamic", "addpath-tx-", "disable-addpath-rx", "local-role",
              "remote-as", "local-as", "password", "port ", "passive", "ebgp-multihop", "update-source")  # fmt: skip
-"""Lines of a neighbor with whose change FRR resets its session by itself (run on 8.4)."""
 
 
 def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
-    """Apply one neighbor line; what is said outside a family is IPv4's."""
+    """Apply one neighbor line."""
     if " ".join(words).startswith(RESETTING):
         neighbor.resets.append(" ".join(words))
     if words[0] == "interface":
@@ -138,11 +161,14 @@ def _take(neighbor: Neighbor, version: int, words: list[str]) -> None:
     if words in (["activate"], ["no", "activate"]):
         exchange.active = words == ["activate"]
     elif words[0] in ("route-map", "prefix-list"):
-        setattr(exchange, f"{'map' if words[0] == 'route-map' else 'list'}_{words[2]}", words[1])
+        kind = "map" if words[0] == "route-map" else "list"
+        # map_in, map_out, list_in or list_out
+        setattr(exchange, f"{kind}_{words[2]}", words[1])
     elif words[0] == "allowas-in":
+        # Three times is FRR's default (bgpd/bgp_vty.c).
         exchange.allow_own_as = int(words[1]) if len(words) > 1 and words[1].isdigit() else 3
-    elif (taker := _TAKERS.get(words[0])) is not None:
-        taker(neighbor, words)
+    elif words[0] in _TAKERS:
+        _TAKERS[words[0]](neighbor, words)
 
 
 def _take_timers(neighbor: Neighbor, words: list[str]) -> None:

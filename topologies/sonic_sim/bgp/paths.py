@@ -22,12 +22,13 @@ def next_hop(device: Device, prefix: str, peer: str, port: str) -> dict[str, Any
 
 
 def link_local(device: Device, port: str) -> str:
-    """Return the address that the far end of a cable makes of its switch's MAC address (RFC 4291, EUI-64)."""
+    """Return the address that the far end of a cable makes of its switch's MAC address."""
     far = device.network.far_end(device, port)
-    other = device.network.devices.get(far.node) if far is not None else None
-    if other is None:
+    remote = device.network.devices.get(far.node) if far is not None else None
+    if remote is None:
         return "fe80::"
-    mac = bytes.fromhex(other.db.get("DEVICE_METADATA|localhost").get("mac", other.spec.mac).replace(":", ""))
+    mac = bytes.fromhex(remote.db.get("DEVICE_METADATA|localhost").get("mac", remote.spec.mac).replace(":", ""))
+    # Modified EUI-64: the local bit is turned, ff:fe comes between the halves (RFC 4291 appendix A).
     interface = bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]
     return str(IPv6Address(b"\xfe\x80" + bytes(6) + interface))
 
@@ -38,37 +39,35 @@ def bgp_table(device: Device, version: int) -> dict[str, Any]:
     rib = rib_of(device)
     if instance is None or rib is None:
         return {}
-    routes = {
-        prefix: [path for path, _ in _paths(device, rib, prefix)]
-        for prefix in rib.best
-        if version_of(prefix) == version
-    }
+    routes = {}
+    for prefix in rib.best:
+        if version_of(prefix) == version:
+            routes[prefix] = [path for path, _ in _paths(device, rib, prefix)]
     return {"vrfId": 0, "vrfName": "default", "routerId": instance.router_id, "defaultLocPrf": PREFERENCE,
             "localAS": instance.asn, "routes": routes}  # fmt: skip
 
 
 def _paths(device: Device, rib: Rib, prefix: str) -> list[tuple[dict[str, Any], Route]]:
-    """Return the paths to a prefix as FRR lists them; a preference only where it is not the usual one (8.4)."""
+    """Return the paths to a prefix as FRR lists them."""
     best, source = rib.best[prefix]
-    own = {
-        "valid": True,
-        "bestpath": True,
-        "path": "",
-        "nexthops": [{"ip": "0.0.0.0" if version_of(prefix) == 4 else "::", "used": True}],
-    }
-    paths = [] if source else [(own, best)]
-    for peer in rib.sessions:
-        table = rib.received.get(peer, {})
-        if prefix in table:
-            route = table[prefix]
-            path: dict[str, Any] = {"valid": True}
-            if peer == source:
-                path["bestpath"] = True
-            if route.local_preference != PREFERENCE:
-                path["locPrf"] = route.local_preference
-            text = " ".join(str(number) for number in route.path)
-            hop = peer if version_of(prefix) == 4 else link_local(device, rib.sessions[peer].port)
-            paths.append((path | {"peerId": peer, "path": text, "nexthops": [{"ip": hop, "used": True}]}, route))
+    is_ipv4 = version_of(prefix) == 4
+    paths: list[tuple[dict[str, Any], Route]] = []
+    if not source:
+        nexthops = [{"ip": "0.0.0.0" if is_ipv4 else "::", "used": True}]
+        paths.append(({"valid": True, "bestpath": True, "path": "", "nexthops": nexthops}, best))
+    for peer, session in rib.sessions.items():
+        route = rib.received.get(peer, {}).get(prefix)
+        if route is None:
+            continue
+        path: dict[str, Any] = {"valid": True}
+        if peer == source:
+            path["bestpath"] = True
+        # FRR shows a preference only where it is not the usual one (8.4).
+        if route.local_preference != PREFERENCE:
+            path["locPrf"] = route.local_preference
+        text = " ".join(str(number) for number in route.path)
+        hop = peer if is_ipv4 else link_local(device, session.port)
+        paths.append((path | {"peerId": peer, "path": text, "nexthops": [{"ip": hop, "used": True}]}, route))
     return paths
 
 
@@ -80,10 +79,15 @@ def bgp_prefix(device: Device, prefix: str) -> dict[str, Any]:
     paths = []
     for path, route in _paths(device, rib, prefix):
         communities = sorted(route.communities)
-        named = ["gracefulShutdown" if one == GRACEFUL_SHUTDOWN else one for one in communities]
-        marked = {"community": {"string": " ".join(communities), "list": named}} if communities else {}
-        paths.append({**path, **marked})
+        if communities:
+            # FRR spells the community as a word of its own in JSON.
+            names = [_JSON_NAMES.get(community, community) for community in communities]
+            path["community"] = {"string": " ".join(communities), "list": names}
+        paths.append(path)
     return {"prefix": prefix, "paths": paths}
+
+
+_JSON_NAMES = {GRACEFUL_SHUTDOWN: "gracefulShutdown"}
 
 
 def table_text(device: Device, version: int) -> str:
@@ -92,9 +96,8 @@ def table_text(device: Device, version: int) -> str:
     rib = rib_of(device)
     if instance is None or rib is None:
         return "% BGP instance not found\n"
-    prefixes = sorted(
-        (one for one in rib.best if version_of(one) == version), key=lambda one: network(one).network_address
-    )
+    prefixes = [prefix for prefix in rib.best if version_of(prefix) == version]
+    prefixes.sort(key=lambda prefix: network(prefix).network_address)
     lines = [
         f"BGP table version is {len(prefixes)}, local router ID is {instance.router_id}, vrf id 0",
         f"Default local pref {PREFERENCE}, local AS {instance.asn}",
@@ -104,12 +107,18 @@ def table_text(device: Device, version: int) -> str:
     ]
     equal = equal_paths(rib)
     for prefix in prefixes:
-        hops = {peer for peer, _ in equal.get(prefix, ())}
-        for place, (path, _) in enumerate(_paths(device, rib, prefix)):
-            mark = "*>" if path.get("bestpath") else "*=" if path.get("peerId") in hops else "* "
+        name = prefix
+        used_peers = {peer for peer, _ in equal.get(prefix, ())}
+        for path, _ in _paths(device, rib, prefix):
+            mark = "* "
+            if path.get("bestpath"):
+                mark = "*>"
+            elif path.get("peerId") in used_peers:
+                mark = "*="
+            # A route of the switch's own has FRR's weight of 32768.
+            weight = "0 " if path["path"] else "32768 "
             preference = path.get("locPrf", "")
-            weight = "" if path["path"] else "32768 "
-            name = prefix if place == 0 else ""
             hop = path["nexthops"][0]["ip"]
-            lines.append(f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight or '0 ':>8}{path['path']} i")
+            lines.append(f"{mark:<3}{name:<17}{hop:<16}{'':>10}{preference:>7}{weight:>8}{path['path']} i")
+            name = ""
     return "\n".join([*lines, "", f"Displayed  {len(prefixes)} routes"]) + "\n"

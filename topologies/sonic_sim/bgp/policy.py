@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,8 +11,8 @@ from sonic_sim.frr.grammar import ROUTE_MAP
 from sonic_sim.frr.tree import Context
 
 PREFERENCE = 100
+# RFC 8326's community, 65535:0, as FRR prints it.
 GRACEFUL_SHUTDOWN = "graceful-shutdown"
-"""RFC 8326's community, 65535:0, as FRR prints it."""
 
 
 class Route(NamedTuple):
@@ -55,12 +56,12 @@ def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_network(text, strict=False)
 
 
+# Routes as filters left them; None where they were stopped.
 Judged = dict[Route, Route | None]
-"""What became of routes."""
 
 _MOST_JUDGED = 1_000_000
+# Judgments by the text of the filters: most switches of a fabric have the same ones and are offered the same routes.
 _judged: dict[str, Judged] = {}
-"""Judgments by what a filter says: most switches of a fabric have the same ones and are offered the same routes."""
 
 
 def _judged_by(filters: str) -> Judged:
@@ -75,7 +76,6 @@ class Policies:
 
     def __init__(self, root: Context) -> None:
         """Read them from the running configuration."""
-        maps = [one for one in root.children.values() if one.node == ROUTE_MAP]
         self._judged: dict[tuple[str, str], Judged] = {}
         self.prefix_lists: dict[str, list[Entry]] = {}
         self.path_lists: dict[str, list[tuple[bool, re.Pattern[str]]]] = {}
@@ -83,29 +83,25 @@ class Policies:
         self.maps: dict[str, list[Clause]] = {}
         for line in root.lines.values():
             self._list_line(line.split())
-        for context in maps:
-            _, name, action, sequence = context.header.split()
-            lines = [line.split() for line in context.lines.values()]
-            matches = tuple(words for words in lines if words[0] == "match")
-            sets = tuple(words for words in lines if words[0] == "set")
-            call = next((words[1] for words in lines if words[0] == "call"), "")
-            goes_on = ["on-match", "next"] in lines
-            clause = Clause(int(sequence), action == "permit", matches, sets, call, goes_on)
-            self.maps.setdefault(name, []).append(clause)
+        for context in root.children.values():
+            if context.node == ROUTE_MAP:
+                name = context.header.split()[1]
+                self.maps.setdefault(name, []).append(_clause(context))
         for entries in self.prefix_lists.values():
-            entries.sort(key=lambda one: one.sequence)
+            entries.sort(key=lambda entry: entry.sequence)
         for clauses in self.maps.values():
-            clauses.sort(key=lambda one: one.sequence)
+            clauses.sort(key=lambda clause: clause.sequence)
 
     def _list_line(self, words: list[str]) -> None:
         if words[1:2] == ["prefix-list"] and "seq" in words:
             self.prefix_lists.setdefault(words[2], []).append(_entry(words))
         elif words[:2] == ["bgp", "as-path"]:
             action = 6 if words[4] == "seq" else 4
+            # In FRR's expressions ``_`` stands for any end of an AS number (lib/filter.c, bgpd/bgp_regex.c).
             pattern = re.compile(" ".join(words[action + 1 :]).replace("_", r"(?:^|$|[ ,{}()])"))
             self.path_lists.setdefault(words[3], []).append((words[action] == "permit", pattern))
         elif words[:2] == ["bgp", "community-list"]:
-            place = next(i for i, word in enumerate(words) if word in ("permit", "deny"))
+            place = next(place for place, word in enumerate(words) if word in ("permit", "deny"))
             entry = (words[place] == "permit", frozenset(words[place + 1 :]))
             self.community_lists.setdefault(words[3], []).append(entry)
 
@@ -145,13 +141,21 @@ class Policies:
             clauses = self.maps.get(name)
             parts.append(repr((name, clauses)))
             for clause in clauses or ():
-                left += [clause.call] if clause.call else []
-                for word in (word for words in clause.matches for word in words):
-                    lists = (self.prefix_lists, self.path_lists, self.community_lists)
-                    parts += [repr((word, named[word])) for named in lists if word in named]
+                if clause.call:
+                    left.append(clause.call)
+                for words in clause.matches:
+                    parts += self._lists_named(words)
         return "\n".join(parts)
 
+    def _lists_named(self, words: list[str]) -> Iterator[str]:
+        """Yield the lists that the words of a match name."""
+        for word in words:
+            for lists in (self.prefix_lists, self.path_lists, self.community_lists):
+                if word in lists:
+                    yield repr((word, lists[word]))
+
     def _filtered(self, route_map: str, prefix_list: str, route: Route) -> Route | None:
+        # A neighbor's prefix list that does not exist permits everything, a route-map that does not exist nothing.
         if prefix_list and prefix_list in self.prefix_lists and not self.in_prefix_list(prefix_list, route.prefix):
             return None
         return self.through_map(route_map, route) if route_map else route
@@ -174,15 +178,17 @@ class Policies:
 
     def _called(self, name: str, route: Route) -> Route | None:
         """Return the route after a called route-map; one that does not exist changes nothing."""
-        return self.through_map(name, route) if name in self.maps else route
+        if name not in self.maps:
+            return route
+        return self.through_map(name, route)
 
     def _matches(self, words: list[str], route: Route) -> bool:
         if words[1:4] in (["ip", "address", "prefix-list"], ["ipv6", "address", "prefix-list"]):
             return self.in_prefix_list(words[4], route.prefix)
         if words[1] == "as-path":
             text = " ".join(str(number) for number in route.path)
-            found = (permit for permit, pattern in self.path_lists.get(words[2], ()) if pattern.search(text))
-            return next(found, False)
+            permits = (permit for permit, pattern in self.path_lists.get(words[2], ()) if pattern.search(text))
+            return next(permits, False)
         if words[1] == "community":
             entries = self.community_lists.get(words[2], ())
             return next((permit for permit, members in entries if members <= route.communities), False)
@@ -190,22 +196,24 @@ class Policies:
             return route.local_preference == int(words[2])
         if words[1] == "tag":
             return words[2] == "0"  # nothing here sets a tag
-        # interface, peer and metric are not simulated: a clause that asks for them holds
+        # Interface, peer and metric are not simulated: a clause that asks for them holds.
         return True
 
 
 def _spelled(community: str) -> str:
-    return GRACEFUL_SHUTDOWN if community in ("65535:0", "gshut") else community
+    if community in ("65535:0", "gshut"):
+        return GRACEFUL_SHUTDOWN
+    return community
 
 
 def _entry(words: list[str]) -> Entry:
     place = words.index("seq")
-    target = network(words[place + 3] if words[place + 3] != "any" else "0.0.0.0/0")
+    text = words[place + 3]
+    # ``any`` is every prefix of any length.
+    target = network("0.0.0.0/0" if text == "any" else text)
     options = dict(zip(words[place + 4 :: 2], words[place + 5 :: 2], strict=False))
     shortest = target.prefixlen
-    longest = target.prefixlen
-    if words[place + 3] == "any":
-        longest = target.max_prefixlen
+    longest = target.max_prefixlen if text == "any" else target.prefixlen
     if "ge" in options:
         shortest = int(options["ge"])
         longest = target.max_prefixlen
@@ -217,15 +225,25 @@ def _entry(words: list[str]) -> Entry:
 def _set(clause: Clause, route: Route) -> Route:
     for words in clause.sets:
         if words[:2] == ["set", "community"]:
-            given = frozenset(_spelled(word) for word in words[2:]) - {"additive"}
-            if given == {"none"}:
-                route = route._replace(communities=frozenset())
-            else:
-                kept = route.communities if "additive" in words else frozenset()
-                route = route._replace(communities=kept | given)
+            communities = frozenset(_spelled(word) for word in words[2:]) - {"additive"}
+            if communities == {"none"}:
+                communities = frozenset()
+            elif "additive" in words:
+                communities |= route.communities
+            route = route._replace(communities=communities)
         elif words[:3] == ["set", "as-path", "prepend"]:
             numbers = tuple(int(word) for word in words[3:] if word.isdigit())
             route = route._replace(path=(*numbers, *route.path))
         elif words[:2] == ["set", "local-preference"] and words[2].isdigit():
             route = route._replace(local_preference=int(words[2]))
     return route
+
+
+def _clause(context: Context) -> Clause:
+    """Return an entry of a route-map."""
+    _, _, action, sequence = context.header.split()
+    lines = [line.split() for line in context.lines.values()]
+    matches = tuple(words for words in lines if words[0] == "match")
+    sets = tuple(words for words in lines if words[0] == "set")
+    call = next((words[1] for words in lines if words[0] == "call"), "")
+    return Clause(int(sequence), action == "permit", matches, sets, call, ["on-match", "next"] in lines)

@@ -10,10 +10,10 @@ from sonic_sim.device import Device
 from sonic_sim.faults import FaultKind
 
 _CONVERGENCE_S = 5.0
+# How long a session that is cleared is away (1.9 s on FRR 8.4, both ends on one machine).
 _OPENS_AGAIN_S = 2.0
-"""How long a session that is cleared is away (1.9 s on FRR 8.4, both ends on one machine)."""
+# FRR's defaults: three packets, 300 ms apart.
 BFD_DETECTS_S = 0.9
-"""FRR's defaults: three packets, 300 ms apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def sessions_of(device: Device) -> dict[str, Session]:
     instance = bgp_of(device)
     if instance is None:
         return {}
-    return {peer: session(device, instance, one) for peer, one in instance.neighbors.items()}
+    return {peer: session_with(device, instance, neighbor) for peer, neighbor in instance.neighbors.items()}
 
 
 def remember_timers(device: Device, lines: str) -> None:
@@ -72,8 +72,8 @@ def clear_sessions(device: Device, words: list[str]) -> str:
     if plain[:1] == ["vrf"]:
         vrf = plain[1] if len(plain) > 1 else ""
         plain = plain[2:]
-        instance = instance if vrf == "default" else None
-        if instance is None:
+        # Only the default VRF has an instance.
+        if vrf != "default" or instance is None:
             return f"Can't find BGP instance {vrf}\n"
     if instance is None or not plain or plain[-1] in ("in", "out", "soft"):
         return ""
@@ -81,10 +81,18 @@ def clear_sessions(device: Device, words: list[str]) -> str:
         if re.match(r"[0-9a-f]*[.:]", plain[0]):
             return f'% BGP: Unknown neighbor - "{plain[0]}"\n'
         return f"Malformed address or name: {plain[0]}\n"
-    peers = instance.neighbors if plain[0] == "*" else plain[:1]
+    peers = list(instance.neighbors) if plain[0] == "*" else plain[:1]
     device.frr.cleared.update(dict.fromkeys(peers, device.clock.now()))
     device.frr.changed()
     return ""
+
+
+def session_with(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
+    """Return the state of the session with one neighbor."""
+    session = _session(device, instance, neighbor)
+    if not session.established:
+        forget(device.network, (device.name, neighbor.peer))
+    return session
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +102,6 @@ class _Way:
     port: str
     remote: Device
     remote_port: str
-
-
-def session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
-    """Return the state of one session."""
-    found = _session(device, instance, neighbor)
-    if not found.established:
-        forget(device.network, (device.name, neighbor.peer))
-    return found
 
 
 def _session(device: Device, instance: Instance, neighbor: Neighbor) -> Session:
@@ -146,22 +146,25 @@ def _ready_at(here: "_Side", there: "_Side") -> float:
 
 def _offer(side: "_Side") -> Offer:
     """Return what an end brings into a session; whatever FRR resets the session for opens it again."""
-    one = side.neighbor
+    neighbor = side.neighbor
     resets = (
         side.device.times.frr_up,
-        side.device.frr.cleared.get(one.peer, 0.0),
+        side.device.frr.cleared.get(neighbor.peer, 0.0),
         side.instance.asn,
         side.instance.router_id,
-        one.active_versions,
-        tuple(one.resets),
+        neighbor.active_versions,
+        tuple(neighbor.resets),
     )
-    return Offer((side.device.name, one.peer), Timers(one.keepalive_s, one.hold_s), resets)
+    return Offer((side.device.name, neighbor.peer), Timers(neighbor.keepalive_s, neighbor.hold_s), resets)
 
 
 def _lost(device: Device, remote: Device, detected_after_s: float) -> bool:
     """Tell whether an end has been silent for so long that the other noticed."""
-    since = [one.faults.since(FaultKind.SILENT) for one in (device, remote)]
-    return any(device.clock.now() >= at + device.clock.real_s(detected_after_s) for at in since if at is not None)
+    for end in (device, remote):
+        since = end.faults.since(FaultKind.SILENT)
+        if since is not None and device.clock.now() >= since + device.clock.real_s(detected_after_s):
+            return True
+    return False
 
 
 def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
@@ -174,7 +177,8 @@ def _way(device: Device, neighbor: Neighbor) -> _Way | Session:
         return Session(device.name, neighbor, "Idle", port)
     far = net.far_end(device, port)
     remote = net.devices.get(far.node) if far is not None else None
-    if remote is None or far is None:  # nobody refuses the connection: it is still being tried
+    if remote is None or far is None:
+        # Nobody refuses the connection, so it is still being tried.
         return Session(device.name, neighbor, "Connect", port)
     return _Way(port, remote, far.port)
 
@@ -193,34 +197,34 @@ def _connected(device: Device) -> dict[str, str]:
 
 
 def _far_addresses(device: Device) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in device.addresses():
-        subnet = network(f"{one.address}/{one.length}")
+    interfaces: dict[str, str] = {}
+    for own in device.addresses():
+        subnet = network(f"{own.address}/{own.length}")
+        # Larger networks are those of nodes, which speak no BGP.
         if subnet.num_addresses <= 256:
-            found.update({str(address): one.interface for address in subnet if str(address) != one.address})
-    return found
+            interfaces.update({str(address): own.interface for address in subnet if str(address) != own.address})
+    return interfaces
 
 
 def _own_address(device: Device, port: str, peer: str) -> str:
-    for one in device.addresses():
-        if one.interface == port and network(f"{peer}/{one.length}") == network(f"{one.address}/{one.length}"):
-            return one.address
+    for own in device.addresses():
+        if own.interface == port and network(f"{peer}/{own.length}") == network(f"{own.address}/{own.length}"):
+            return own.address
     return ""
 
 
 def _entry_for(device: Device, way: _Way, instance: Instance | None, neighbor: Neighbor) -> Neighbor | None:
     """Return the remote end's entry for us, where it has our address and the one that we expect."""
     remote = way.remote
-    net = device.network
     if instance is None:
         return None
     if neighbor.interface:
         routed = f"INTERFACE|{way.remote_port}" in remote.db.rows
         return instance.neighbors.get(way.remote_port) if routed else None
-    addresses = net.addresses(remote)
-    if not any(one.interface == way.remote_port and one.address == neighbor.peer for one in addresses):
-        return None
-    return instance.neighbors.get(_own_address(device, way.port, neighbor.peer))
+    for address in device.network.addresses(remote):
+        if address.interface == way.remote_port and address.address == neighbor.peer:
+            return instance.neighbors.get(_own_address(device, way.port, neighbor.peer))
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,16 +240,17 @@ def _meet(here: _Side, there: _Side) -> bool:
     """Tell whether two ends that know each other come together."""
     if not there.device.frr.running or there.neighbor.shutdown or there.device.faults.has(FaultKind.BGP_DOWN):
         return False
-    one_router_id = bool(here.instance.router_id) and here.instance.router_id == there.instance.router_id
-    return _accepts(here, there) and _accepts(there, here) and not one_router_id
+    # bgpd refuses an OPEN with its own router id (RFC 4271 section 6.2).
+    same_router_id = bool(here.instance.router_id) and here.instance.router_id == there.instance.router_id
+    return _accepts(here, there) and _accepts(there, here) and not same_router_id
 
 
 def _accepts(side: _Side, other: _Side) -> bool:
     """Tell whether one end takes the AS number that the other shows it."""
     own = side.instance.asn
-    seen = other.neighbor.local_as or other.instance.asn
+    shown = other.neighbor.local_as or other.instance.asn
     if side.neighbor.remote_as == "external":
-        return seen != own
+        return shown != own
     if side.neighbor.remote_as == "internal":
-        return seen == own
-    return side.neighbor.remote_as == str(seen)
+        return shown == own
+    return side.neighbor.remote_as == str(shown)

@@ -17,27 +17,29 @@ _established_since: WeakKeyDictionary[Device, dict[str, tuple[tuple[tuple[int, .
 )
 
 
-def _since(device: Device, one: Session) -> float:
-    """Return since when a session is up, remembered from the first time it was seen up.
-
-    It starts again where either end activates another address family: ends agree on these as a session opens (run on
-    8.4 and 10.3).
-    """
+def _since(device: Device, session: Session) -> float:
+    """Return since when a session is up, remembered from the first time it was seen up."""
     since = _established_since.setdefault(device, {})
-    if not one.established:
-        since.pop(one.neighbor.peer, None)
+    peer = session.neighbor.peer
+    if not session.established:
+        since.pop(peer, None)
         return 0.0
-    if since.get(one.neighbor.peer, ((), 0.0))[0] != one.active:
-        since[one.neighbor.peer] = (one.active, device.clock.now())
-    return since[one.neighbor.peer][1]
+    # It starts again where either end activates another address family: ends agree on these as a session opens
+    # (run on 8.4 and 10.3).
+    if since.get(peer, ((), 0.0))[0] != session.active:
+        since[peer] = (session.active, device.clock.now())
+    return since[peer][1]
 
 
-def _remote_as(device: Device, one: Session) -> int:
-    text = one.neighbor.remote_as
-    if text.isdigit():
-        return int(text)
-    remote = device.network.devices.get(one.remote)
-    instance = bgp_of(remote) if remote is not None else None
+def _remote_as(device: Device, session: Session) -> int:
+    number = session.neighbor.remote_as
+    if number.isdigit():
+        return int(number)
+    # ``external`` and ``internal``: the number is that of the far end, once it is known.
+    remote = device.network.devices.get(session.remote)
+    if remote is None:
+        return 0
+    instance = bgp_of(remote)
     return instance.asn if instance is not None else 0
 
 
@@ -46,8 +48,9 @@ def _counts(rib: Rib | None, neighbor: Neighbor, version: int) -> tuple[int, int
     if rib is None:
         return 0, 0
     received = rib.received.get(neighbor.peer, {})
-    only = neighbor.active_versions == (version,)
-    count = len(received) if only else sum(1 for prefix in received if version_of(prefix) == version)
+    count = len(received)
+    if neighbor.active_versions != (version,):
+        count = sum(1 for prefix in received if version_of(prefix) == version)
     return count, rib.sent.get((neighbor.peer, version), 0)
 
 
@@ -61,37 +64,54 @@ def bgp_summary(device: Device, every_vrf: bool) -> dict[str, Any]:
     instance = bgp_of(device)
     if instance is None:
         return {}
-    talks_ipv6 = any(6 in one.active_versions for one in instance.neighbors.values())
-    found = {family_name(version): _summary(device, instance, version) for version in ((4, 6) if talks_ipv6 else (4,))}
-    return {"default": found} if every_vrf else found
+    families = {family_name(4): _summary(device, instance, 4)}
+    if any(6 in neighbor.active_versions for neighbor in instance.neighbors.values()):
+        families[family_name(6)] = _summary(device, instance, 6)
+    return {"default": families} if every_vrf else families
 
 
 def _summary(device: Device, instance: Instance, version: int) -> dict[str, Any]:
     rib = rib_of(device)
-    peers = {}
+    peers: dict[str, Any] = {}
     failed = 0
-    for peer, one in sessions_of(device).items():
-        if version == 6 and version not in one.neighbor.active_versions:
+    for peer, session in sessions_of(device).items():
+        if version == 6 and version not in session.neighbor.active_versions:
             continue
-        received, sent = _counts(rib, one.neighbor, version)
-        state = "Idle (Admin)" if one.neighbor.shutdown else one.state
-        failed += 0 if one.established else 1
-        up_ms = int((device.clock.now() - _since(device, one)) * 1000) if one.established else 0
-        peers[peer] = {
-            "hostname": one.remote, "remoteAs": _remote_as(device, one), "localAs": instance.asn, "version": 4,
-            "msgRcvd": up_ms // 3000 + 2 if one.established else 0, "msgSent": up_ms // 3000 + 2, "tableVersion": 0,
-            "outq": 0, "inq": 0, "peerUptime": uptime_text(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
-            "pfxRcd": received, "pfxSnt": sent if one.agrees_on(version) else 0, "state": state,
-            "peerState": "Admin" if one.neighbor.shutdown else "OK", "connectionsEstablished": int(one.established),
-            "connectionsDropped": 0, "desc": one.neighbor.description,
-            "idType": "interface" if one.neighbor.interface else "ipv4",
-        }  # fmt: skip
-    routes = sum(1 for prefix in rib.best if version_of(prefix) == version) if rib is not None else 0
+        if not session.established:
+            failed += 1
+        peers[peer] = _peer_summary(device, instance, session, _counts(rib, session.neighbor, version), version)
+    routes = 0
+    if rib is not None:
+        routes = sum(1 for prefix in rib.best if version_of(prefix) == version)
     return {
         "routerId": instance.router_id, "as": instance.asn, "vrfId": 0, "vrfName": "default", "tableVersion": routes,
         "ribCount": routes, "ribMemory": routes * 184, "peerCount": len(peers), "peerMemory": len(peers) * 24680,
         "peers": peers, "failedPeers": failed, "displayedPeers": len(peers), "totalPeers": len(peers),
         "dynamicPeers": 0, "bestPath": {"multiPathRelax": "true"},
+    }  # fmt: skip
+
+
+def _peer_summary(
+    device: Device, instance: Instance, session: Session, counts: tuple[int, int], version: int
+) -> dict[str, Any]:
+    """Return a peer of ``show bgp summary json``; ``counts`` are the routes received and sent."""
+    received, sent = counts
+    up_ms = 0
+    messages_received = 0
+    if session.established:
+        up_ms = int((device.clock.now() - _since(device, session)) * 1000)
+        # An OPEN and an UPDATE, then a keepalive every 3 s.
+        messages_received = up_ms // 3000 + 2
+    is_shut = session.neighbor.shutdown
+    return {
+        "hostname": session.remote, "remoteAs": _remote_as(device, session), "localAs": instance.asn, "version": 4,
+        "msgRcvd": messages_received, "msgSent": up_ms // 3000 + 2, "tableVersion": 0,
+        "outq": 0, "inq": 0, "peerUptime": uptime_text(up_ms) if up_ms else "never", "peerUptimeMsec": up_ms,
+        "pfxRcd": received, "pfxSnt": sent if session.agrees_on(version) else 0,
+        "state": "Idle (Admin)" if is_shut else session.state, "peerState": "Admin" if is_shut else "OK",
+        "connectionsEstablished": int(session.established),
+        "connectionsDropped": 0, "desc": session.neighbor.description,
+        "idType": "interface" if session.neighbor.interface else "ipv4",
     }  # fmt: skip
 
 
@@ -113,49 +133,76 @@ def bgp_neighbors(device: Device, every_vrf: bool) -> dict[str, Any]:
     instance = bgp_of(device)
     if instance is None:
         return {}
+    peers = {peer: _neighbor(device, instance, session) for peer, session in sessions_of(device).items()}
+    if every_vrf:
+        return {"default": {"vrfId": 0, "vrfName": "default", **peers}}
+    return peers
+
+
+def _neighbor(device: Device, instance: Instance, session: Session) -> dict[str, Any]:
+    """Return the entry of a neighbor."""
+    neighbor = session.neighbor
+    remote = device.network.devices.get(session.remote) if session.established else None
+    remote_instance = bgp_of(remote) if remote is not None else None
+    entry: dict[str, Any] = {"remoteAs": _remote_as(device, session), "localAs": neighbor.local_as or instance.asn,
+                             "nbrExternalLink": True}  # fmt: skip
+    if neighbor.description:
+        entry["nbrDesc"] = neighbor.description
+    if remote is not None:
+        entry["hostname"] = remote.hostname
+    if neighbor.shutdown:
+        entry["adminShutDown"] = True
+    entry |= {
+        "bgpVersion": 4, "remoteRouterId": remote_instance.router_id if remote_instance else "0.0.0.0",
+        "localRouterId": instance.router_id, "bgpState": session.state,
+    }  # fmt: skip
+    entry |= _timers(session)
+    if session.established:
+        entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, session)) * 1000)
+        entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, session))
+    if neighbor.bfd:
+        entry["peerBfdInfo"] = _bfd_info(device, session)
+    if neighbor.active_versions:
+        entry["addressFamilyInfo"] = _families(device, session)
+    entry["connectionsEstablished"] = times_opened(device.network, (device.name, neighbor.peer))
+    return entry
+
+
+def _bfd_info(device: Device, session: Session) -> dict[str, Any]:
+    status = "Unknown"
+    if session.bfd_up:
+        status = "Up"
+    elif device.bfdd:
+        status = "Down"
+    # bgpd shows what it asked bfdd for: FRR's defaults, in milliseconds.
+    times = {"detectMultiplier": 3, "rxMinInterval": 300, "txMinInterval": 300}
+    return {"type": "single hop", **times, "status": status}
+
+
+def _families(device: Device, session: Session) -> dict[str, Any]:
+    """Return the counts of the address families of a neighbor."""
     rib = rib_of(device)
-    peers: dict[str, Any] = {}
-    for peer, one in sessions_of(device).items():
-        remote = device.network.devices.get(one.remote)
-        remote_instance = bgp_of(remote) if remote is not None and one.established else None
-        entry: dict[str, Any] = {"remoteAs": _remote_as(device, one), "localAs": one.neighbor.local_as or instance.asn,
-                                 "nbrExternalLink": True}  # fmt: skip
-        if one.neighbor.description:
-            entry["nbrDesc"] = one.neighbor.description
-        if one.established and remote is not None:
-            entry["hostname"] = remote.hostname
-        if one.neighbor.shutdown:
-            entry["adminShutDown"] = True
-        entry |= {
-            "bgpVersion": 4, "remoteRouterId": remote_instance.router_id if remote_instance else "0.0.0.0",
-            "localRouterId": instance.router_id, "bgpState": one.state,
-        }  # fmt: skip
-        entry |= _timers(one)
-        if one.established:
-            entry["bgpTimerUpMsec"] = int((device.clock.now() - _since(device, one)) * 1000)
-            entry["bgpTimerUpEstablishedEpoch"] = int(_since(device, one))
-        if one.neighbor.bfd:
-            status = "Up" if one.bfd_up else "Down" if device.bfdd else "Unknown"
-            times = {"detectMultiplier": 3, "rxMinInterval": 300, "txMinInterval": 300}
-            entry["peerBfdInfo"] = {"type": "single hop", **times, "status": status}
-        for version in one.neighbor.active_versions:
-            received, sent = _counts(rib, one.neighbor, version)
-            # FRR leaves the one out where the other end has not agreed to the family (8.4)
-            left_out = one.established and not one.agrees_on(version)
-            counted = {} if left_out else {"sentPrefixCounter": sent if one.established else 0}
-            family = counted | {"acceptedPrefixCounter": received}
-            entry.setdefault("addressFamilyInfo", {})[family_name(version)] = family
-        entry["connectionsEstablished"] = times_opened(device.network, (device.name, peer))
-        peers[peer] = entry
-    return {"default": {"vrfId": 0, "vrfName": "default", **peers}} if every_vrf else peers
+    families = {}
+    for version in session.neighbor.active_versions:
+        received, sent = _counts(rib, session.neighbor, version)
+        family = {}
+        # FRR leaves the count out where the other end has not agreed to the family (8.4).
+        if not session.established:
+            family["sentPrefixCounter"] = 0
+        elif session.agrees_on(version):
+            family["sentPrefixCounter"] = sent
+        families[family_name(version)] = family | {"acceptedPrefixCounter": received}
+    return families
 
 
-def _timers(one: Session) -> dict[str, int]:
+def _timers(session: Session) -> dict[str, int]:
     """Return the configured timers and those in force, which are the configured ones until a session has opened."""
-    keepalive_s = min(one.neighbor.keepalive_s, one.neighbor.hold_s // 3)
-    used = one.timers or Timers(keepalive_s, one.neighbor.hold_s)
+    neighbor = session.neighbor
+    # A keepalive interval is at most a third of the hold time (RFC 4271 section 4.4).
+    keepalive_s = min(neighbor.keepalive_s, neighbor.hold_s // 3)
+    used = session.timers or Timers(keepalive_s, neighbor.hold_s)
     return {
-        "bgpTimerConfiguredHoldTimeMsecs": one.neighbor.hold_s * 1000,
+        "bgpTimerConfiguredHoldTimeMsecs": neighbor.hold_s * 1000,
         "bgpTimerConfiguredKeepAliveIntervalMsecs": keepalive_s * 1000,
         "bgpTimerHoldTimeMsecs": used.hold_s * 1000,
         "bgpTimerKeepAliveIntervalMsecs": used.keepalive_s * 1000,
@@ -164,8 +211,10 @@ def _timers(one: Session) -> dict[str, int]:
 
 def _bfd_times(device: Device, prefix: str = "") -> dict[str, int]:
     """Return the timers of a switch's bfdd, which the other end shows as those of its ``remote-`` end."""
-    intervals = [one.interval_ms for one in device.faults.armed if one.kind is FaultKind.IN_FORCE and one.interval_ms]
-    interval_ms = intervals[0] if intervals else 300
+    interval_ms = 300
+    for fault in reversed(device.faults.armed):
+        if fault.kind is FaultKind.IN_FORCE and fault.interval_ms:
+            interval_ms = fault.interval_ms
     times = {"receive-interval": interval_ms, "transmit-interval": interval_ms, "detect-multiplier": 3}
     return {f"{prefix}{name}": value for name, value in times.items()}
 
@@ -174,15 +223,18 @@ def bfd_peers(device: Device) -> str:
     """Return ``show bfd peers json``."""
     if not device.bfdd:
         return "bfdd is not running\n"
-    found = []
-    for peer, one in sessions_of(device).items():
-        if one.neighbor.bfd:
-            address = link_local(device, one.port) if one.neighbor.interface else peer
-            far = device.network.devices.get(one.remote) if one.bfd_up else None
-            times = {**_bfd_times(device), **_bfd_times(far or device, "remote-")}
-            state = {"multihop": False, "vrf": "default", "interface": one.port, "passive-mode": False}
-            found.append({"peer": address, **state, "status": "up" if one.bfd_up else "down", **times})
-    return to_json(found, step="  ") + "\n"
+    peers = []
+    for peer, session in sessions_of(device).items():
+        if not session.neighbor.bfd:
+            continue
+        # A session over an interface is between link-local addresses.
+        address = link_local(device, session.port) if session.neighbor.interface else peer
+        remote = device.network.devices.get(session.remote) if session.bfd_up else None
+        state = {"multihop": False, "vrf": "default", "interface": session.port, "passive-mode": False}
+        status = "up" if session.bfd_up else "down"
+        times = {**_bfd_times(device), **_bfd_times(remote or device, "remote-")}
+        peers.append({"peer": address, **state, "status": status, **times})
+    return to_json(peers, step="  ") + "\n"
 
 
 def summary_text(device: Device) -> str:
@@ -198,11 +250,15 @@ def _family_text(device: Device, version: int, document: dict[str, Any]) -> str:
     head = f"\nIPv{version} Unicast Summary:\n{identity}\n"
     lines = [f"{'Neighbor':<16}V{'AS':>11}{'Up/Down':>10}{'State/PfxRcd':>15}{'PfxSnt':>9} Desc"]
     sessions = sessions_of(device)
-    for peer, one in document["peers"].items():
-        state = str(one["pfxRcd"]) if one["state"] == "Established" else one["state"]
-        sent = str(one["pfxSnt"])
+    for peer, row in document["peers"].items():
+        state = row["state"]
+        sent = str(row["pfxSnt"])
         if sessions[peer].established and not sessions[peer].agrees_on(version):
-            state = sent = "NoNeg"
-        counts = f"{one['peerUptime']:>10}{state:>15}{sent:>9}"
-        lines.append(f"{peer:<16}4{one['remoteAs']:>11}{counts} {one['desc'] or 'N/A'}")
+            # The other end has not activated the family.
+            state = "NoNeg"
+            sent = "NoNeg"
+        elif state == "Established":
+            state = str(row["pfxRcd"])
+        counts = f"{row['peerUptime']:>10}{state:>15}{sent:>9}"
+        lines.append(f"{peer:<16}4{row['remoteAs']:>11}{counts} {row['desc'] or 'N/A'}")
     return f"{head}\n" + "\n".join(lines) + f"\n\nTotal number of neighbors {len(document['peers'])}\n"

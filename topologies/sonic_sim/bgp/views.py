@@ -14,49 +14,57 @@ from sonic_sim.frr.filters import filters_shown
 
 def view(device: Device, command: str) -> str | None:
     """Return the text of a show command, or None where FRR does not know it."""
-    if named := re.match(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$", command):
-        return device.frr.text() if named[2] else device.frr.show(named[1] or "")
+    if running := re.match(r"show run(?:ning-config)?(?: (?!no-header)(\w+))?( no-header)?$", command):
+        return device.frr.text() if running[2] else device.frr.show(running[1] or "")
     frr = device.frr
-    kernel = device.image().kernel
-    fixed = {
-        "show version": f"FRRouting {frr.build.version} ({device.hostname}) on Linux({kernel}).\n",
-        "show daemons": f" {' '.join((*frr.up(), *device.more_daemons()))}\n",
-    }
-    if command in fixed:
-        return fixed[command]
+    if command == "show version":
+        return f"FRRouting {frr.build.version} ({device.hostname}) on Linux({device.image().kernel}).\n"
+    if command == "show daemons":
+        return f" {' '.join((*frr.up(), *device.more_daemons()))}\n"
+    # Each daemon answers for itself: zebra and bgpd are those that have filters.
     names = [name.removesuffix("d").upper() for name in frr.daemons if name in ("zebra", "bgpd")]
     filters = filters_shown(frr.root, frr.build, names, command)
     if filters is not None:
         return filters
+    plain = _plain(command)
+    if plain in TEXT_VIEWS:
+        return TEXT_VIEWS[plain](device)
+    return _json_text(device, command, plain)
+
+
+def _plain(command: str) -> str:
+    """Return a command in its shortest form: without the default VRF, ``ip`` and IPv4's own family."""
     plain = re.sub(r"^show ip bgp", "show bgp", re.sub(r" vrf (all|default)", "", command))
     plain = plain.replace(" unicast", "").replace("show bgp ipv4", "show bgp")
-    plain = re.sub(r"^show bgp ipv6 (?=summary|neighbor)", "show bgp ", plain)
+    return re.sub(r"^show bgp ipv6 (?=summary|neighbor)", "show bgp ", plain)
+
+
+def _json_text(device: Device, command: str, plain: str) -> str | None:
+    if not plain.endswith(" json"):
+        return None
     every_vrf = " vrf all" in command
-    text = TEXT_VIEWS.get(plain)
-    if text is None and plain.endswith(" json"):
-        shown = _json_view(device, plain.removesuffix(" json"), every_vrf)
-        if shown is None:
-            return None
-        family = re.search(r" (ipv[46])", command)
-        if plain == "show bgp summary json" and family and not every_vrf:
-            # asked for one address family, FRR leaves out the level of families (seen on 8.4)
-            shown = shown.get(f"{family[1]}Unicast", {})
-        return to_json(shown, step="  ") + "\n"
-    return None if text is None else text(device)
+    document = _json_view(device, plain.removesuffix(" json"), every_vrf)
+    if document is None:
+        return None
+    family = re.search(r" (ipv[46])", command)
+    if plain == "show bgp summary json" and family and not every_vrf:
+        # Asked for one address family, FRR leaves out the level of families (seen on 8.4).
+        document = document.get(f"{family[1]}Unicast", {})
+    return to_json(document, step="  ") + "\n"
 
 
 def _json_view(device: Device, command: str, every_vrf: bool) -> dict[str, Any] | None:
-    found = JSON_VIEWS.get(command)
-    if found is not None:
-        return found(device, every_vrf)
-    if named := re.match(r"show bgp neighbors? (\S+)$", command):
+    if command in JSON_VIEWS:
+        return JSON_VIEWS[command](device, every_vrf)
+    if neighbor := re.match(r"show bgp neighbors? (\S+)$", command):
         peers = bgp_neighbors(device, False)
-        return {named[1]: peers[named[1]]} if named[1] in peers else {"bgpNoSuchNeighbor": True}
-    if named := re.match(r"show ip(v6)? route ([0-9a-f.:]+/\d+)$", command):
-        routes = routes_shown(device, 6 if named[1] else 4)
-        return {named[2]: routes[named[2]]} if named[2] in routes else {}
-    one = re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command)
-    return None if one is None else bgp_prefix(device, one[1])
+        return {neighbor[1]: peers[neighbor[1]]} if neighbor[1] in peers else {"bgpNoSuchNeighbor": True}
+    if route := re.match(r"show ip(v6)? route ([0-9a-f.:]+/\d+)$", command):
+        routes = routes_shown(device, 6 if route[1] else 4)
+        return {route[2]: routes[route[2]]} if route[2] in routes else {}
+    if prefix := re.match(r"show bgp (?:ipv6 )?([0-9a-f.:]+/\d+)$", command):
+        return bgp_prefix(device, prefix[1])
+    return None
 
 
 JSON_VIEWS: dict[str, Callable[[Device, bool], dict[str, Any]]] = {

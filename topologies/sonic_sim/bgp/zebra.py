@@ -10,6 +10,7 @@ from sonic_sim.bgp.state import uptime_text
 from sonic_sim.device import Device
 from sonic_sim.network import Address
 
+# Administrative distances of zebra; the kernel's routes and local ones have 0 as well.
 _DISTANCES = {"connected": 0, "static": 1, "bgp": 20}
 
 
@@ -20,68 +21,88 @@ def routes_shown(device: Device, version: int) -> dict[str, Any]:
     for prefix, kind in local_routes(device).items():
         hops[prefix] = (kind, _local_hops(device, prefix, kind))
     rib = rib_of(device)
-    for prefix, paths in (equal_paths(rib) if rib is not None else {}).items():
-        hops.setdefault(prefix, ("bgp", [next_hop(device, prefix, peer, port) for peer, port in paths]))
+    if rib is not None:
+        # Connected and static routes win by their distance.
+        for prefix, paths in equal_paths(rib).items():
+            hops.setdefault(prefix, ("bgp", [next_hop(device, prefix, peer, port) for peer, port in paths]))
     uptime = uptime_text(int((device.clock.now() - device.times.frr_up) * 1000))
-    routes = {
-        prefix: [_route(prefix, kind, found, uptime)]
-        for prefix, (kind, found) in hops.items()
-        if version_of(prefix) == version
-    }
-    for one in (one for one in device.addresses() if version_of(one.address) == version):
-        up = device.link_up(one.interface)
-        hop: list[dict[str, Any]] = [{"directlyConnected": True, "interfaceName": one.interface}]
-        own = str(network(one.address))
-        if up and _kept_of_kernel(device, one):
-            routes[_prefix(one)].append(_route(_prefix(one), "kernel", hop, uptime, selected=False))
-        if up and device.frr.build.since(10, 0) and not device.frr.build.patched:
-            for same in routes.get(own, ()):
-                del same["selected"], same["destSelected"]
-            routes[own] = [_route(own, "local", hop, uptime), *routes.get(own, ())]
-    return dict(sorted(routes.items(), key=lambda one: network(one[0]).network_address))
+    routes: dict[str, list[dict[str, Any]]] = {}
+    for prefix, (kind, nexthops) in hops.items():
+        if version_of(prefix) == version:
+            routes[prefix] = [_route(prefix, kind, nexthops, uptime)]
+    for address in device.addresses():
+        if version_of(address.address) == version and device.link_up(address.interface):
+            _add_of_address(device, address, routes, uptime)
+    return dict(sorted(routes.items(), key=lambda item: network(item[0]).network_address))
+
+
+def _add_of_address(device: Device, address: Address, routes: dict[str, list[dict[str, Any]]], uptime: str) -> None:
+    """Add the kernel's own route of an address, and the local one that zebra keeps of it."""
+    hop: list[dict[str, Any]] = [{"directlyConnected": True, "interfaceName": address.interface}]
+    prefix = _prefix(address)
+    if _kept_of_kernel(device, address):
+        routes[prefix].append(_route(prefix, "kernel", hop, uptime, selected=False))
+    # FRR has local routes from 10.0 on; SONiC's build leaves them out.
+    if device.frr.build.since(10, 0) and not device.frr.build.patched:
+        own = str(network(address.address))
+        others = routes.get(own, [])
+        for route in others:
+            del route["selected"]
+            del route["destSelected"]
+        routes[own] = [_route(own, "local", hop, uptime), *others]
 
 
 def _route(prefix: str, kind: str, hops: list[dict[str, Any]], uptime: str, *, selected: bool = True) -> dict[str, Any]:
     chosen = {"selected": True, "destSelected": True} if selected else {}
+    nexthops = [{"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in hops]
     return {"prefix": prefix, "prefixLen": network(prefix).prefixlen, "protocol": kind, "vrfId": 0,
             "vrfName": "default", **chosen, "distance": _DISTANCES.get(kind, 0), "metric": 0, "installed": True,
-            "uptime": uptime, "nexthops": [
-                {"flags": 3, "fib": True, **hop, "active": True, "weight": 1} for hop in hops]}  # fmt: skip
+            "uptime": uptime, "nexthops": nexthops}  # fmt: skip
 
 
-def _kept_of_kernel(device: Device, one: Address) -> bool:
-    """Tell whether zebra shows the kernel's own route of an address beside the connected one.
+def _kept_of_kernel(device: Device, address: Address) -> bool:
+    """Tell whether zebra shows the kernel's own route of an address beside the connected one."""
+    # It does from 10.2 on where the address came while it ran: the route is read before the address (10.3, measured).
+    link = device.links.get(address.interface)
+    if link is None or not device.frr.build.since(10, 2):
+        return False
+    came_while_running = link.addresses.get(f"{address.address}/{address.length}", False)
+    return came_while_running and network(_prefix(address)).num_addresses > 1
 
-    It does from 10.2 on where the address came while it ran: the route is read before the address (10.3, measured).
-    """
-    link = device.links.get(one.interface)
-    given = link is not None and link.addresses.get(f"{one.address}/{one.length}", False)
-    return given and device.frr.build.since(10, 2) and network(_prefix(one)).num_addresses > 1
 
-
-def _prefix(one: Address) -> str:
-    return str(network(f"{one.address}/{one.length}"))
+def _prefix(address: Address) -> str:
+    return str(network(f"{address.address}/{address.length}"))
 
 
 def _local_hops(device: Device, prefix: str, kind: str) -> list[dict[str, Any]]:
     """Return the next hops of a connected or static route: an interface, a gateway, or none at all."""
     if kind == "connected":
-        same = (one for one in device.addresses() if _prefix(one) == prefix)
-        names = [one.interface for one in same if device.link_up(one.interface)]
-        return [{"directlyConnected": True, "interfaceName": name} for name in names[:1]]
-    lines = [line.split() for line in device.frr.root.lines.values() if line.startswith(("ip route ", "ipv6 route "))]
-    found: list[dict[str, Any]] = []
-    for words in lines:
-        if words[2] != prefix or not static_is_active(device, words):
+        for address in device.addresses():
+            if _prefix(address) == prefix and device.link_up(address.interface):
+                return [{"directlyConnected": True, "interfaceName": address.interface}]
+        return []
+    hops: list[dict[str, Any]] = []
+    for line in device.frr.root.lines.values():
+        words = line.split()
+        if not line.startswith(("ip route ", "ipv6 route ")) or words[2] != prefix:
             continue
-        if words[3].lower() in ("null0", "blackhole", "reject"):
-            found.append({"unreachable": True, "reject" if words[3] == "reject" else "blackhole": True})
-        elif words[3][0].isalpha():
-            found.append({"directlyConnected": True, "interfaceName": words[3]})
-        else:
-            over = {"interfaceName": words[4]} if len(words) > 4 and words[4] in device.network.ports(device) else {}
-            found.append({"ip": words[3], "afi": "ipv6" if ":" in words[3] else "ipv4", **over})
-    return found
+        if static_is_active(device, words):
+            hops.append(_static_hop(device, words))
+    return hops
+
+
+def _static_hop(device: Device, words: list[str]) -> dict[str, Any]:
+    """Return the next hop of a static route by the words of its line."""
+    gateway = words[3]
+    if gateway.lower() in ("null0", "blackhole", "reject"):
+        # ``reject`` answers with an ICMP error, the others drop in silence.
+        return {"unreachable": True, "reject" if gateway == "reject" else "blackhole": True}
+    if gateway[0].isalpha():
+        return {"directlyConnected": True, "interfaceName": gateway}
+    hop = {"ip": gateway, "afi": "ipv6" if ":" in gateway else "ipv4"}
+    if len(words) > 4 and words[4] in device.network.ports(device):
+        hop["interfaceName"] = words[4]
+    return hop
 
 
 _SOURCES = {
@@ -104,31 +125,47 @@ IPv{version} unicast VRF default:
 def route_text(device: Device, version: int) -> str:
     """Return ``show ip route``, or that of IPv6, as zebra prints it."""
     lines = []
-    for route in (route for same in routes_shown(device, version).values() for route in same):
-        direct = route["protocol"] in ("connected", "local")
-        place = "" if direct else f" [{route['distance']}/{route['metric']}]"
-        mark = ">" if "selected" in route else " "
-        head = f"{route['protocol'][0].upper()}{mark}* {route['prefix']}{place}"
-        for number, hop in enumerate(route["nexthops"]):
-            start = head if number == 0 else "  *" + " " * (len(head) - 3)
-            lines.append(f"{start} {_hop_text(hop)}, weight {hop['weight']}, {route['uptime']}\n")
+    for routes in routes_shown(device, version).values():
+        for route in routes:
+            lines += _lines_of(route)
     return _CODES.format(sources=_SOURCES[version], version=version) + "".join(lines)
 
 
+def _lines_of(route: dict[str, Any]) -> list[str]:
+    """Return the lines of a route, one a next hop."""
+    place = f" [{route['distance']}/{route['metric']}]"
+    if route["protocol"] in ("connected", "local"):
+        place = ""
+    mark = ">" if "selected" in route else " "
+    start = f"{route['protocol'][0].upper()}{mark}* {route['prefix']}{place}"
+    # Further next hops are indented to where the first one stands.
+    indent = "  *" + " " * (len(start) - 3)
+    lines = []
+    for hop in route["nexthops"]:
+        lines.append(f"{start} {_hop_text(hop)}, weight {hop['weight']}, {route['uptime']}\n")
+        start = indent
+    return lines
+
+
+# Sources of routes in zebra's order (lib/route_types.txt).
 _BY_TYPE = ("kernel", "connected", "local", "static", "bgp")
-"""Sources of routes in zebra's order (lib/route_types.txt)."""
 
 
 def summary_of_routes(device: Device, version: int) -> str:
     """Return ``show ip route summary``, or that of IPv6."""
-    found = Counter(route["protocol"] for same in routes_shown(device, version).values() for route in same)
-    rows = [("Route Source", "Routes", "FIB  (vrf default)")]
-    for kind in (kind for kind in _BY_TYPE if found[kind]):
-        sources = (("ebgp", found[kind]), ("ibgp", 0)) if kind == "bgp" else ((kind, found[kind]),)
-        rows += [(name, f"{count}", f"{count:<20} ") for name, count in sources]
-    total = found.total()
-    lines = [f"{name:<20} {routes:<20} {fib}\n" for name, routes, fib in rows]
-    return f"{''.join(lines)}------\n{'Totals':<20} {total:<20} {total:<20} \n\n"
+    counts = Counter(route["protocol"] for routes in routes_shown(device, version).values() for route in routes)
+    text = f"{'Route Source':<20} {'Routes':<20} FIB  (vrf default)\n"
+    for kind in _BY_TYPE:
+        if not counts[kind]:
+            continue
+        sources = {kind: counts[kind]}
+        if kind == "bgp":
+            # zebra tells BGP's routes apart, and there is no iBGP in a rail fabric.
+            sources = {"ebgp": counts[kind], "ibgp": 0}
+        for name, count in sources.items():
+            text += f"{name:<20} {count:<20} {count:<20} \n"
+    total = counts.total()
+    return f"{text}------\n{'Totals':<20} {total:<20} {total:<20} \n\n"
 
 
 def _hop_text(hop: dict[str, Any]) -> str:
@@ -136,4 +173,5 @@ def _hop_text(hop: dict[str, Any]) -> str:
         return "unreachable (ICMP unreachable)" if "reject" in hop else "unreachable (blackhole)"
     if "directlyConnected" in hop:
         return f"is directly connected, {hop['interfaceName']}"
-    return f"via {hop['ip']}" + (f", {hop['interfaceName']}" if "interfaceName" in hop else "")
+    over = f", {hop['interfaceName']}" if "interfaceName" in hop else ""
+    return f"via {hop['ip']}{over}"

@@ -9,7 +9,7 @@ FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra ne
 
 
 def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now: float) -> tuple[str, bool]:
-    """Return the boot configuration and whether ``frr.conf`` stays. In split-unified the fpm lines are appended."""
+    """Return the boot configuration and whether ``frr.conf`` stays."""
     one_file = "" if mode in ("split-unified", "unified") else "no "
     files.write(VTYSH_CONF, f"{one_file}service integrated-vtysh-config\n".encode(), now=now)
     if mode == "split-unified":
@@ -19,13 +19,13 @@ def boot_configuration(mode: str, db: ConfigDb, files: Files, hostname: str, now
         files.write(f"{FRR_FOLDER}/frr.conf", text.encode(), now=now)
         return text, True
     if mode == "split":
-        names = ("zebra.conf", "staticd.conf", "bgpd.conf")
-        paths = [f"{FRR_FOLDER}/{name}" for name in names]
+        paths = [f"{FRR_FOLDER}/{name}.conf" for name in ("zebra", "staticd", "bgpd")]
         return "\n".join(files.read(path).decode() for path in paths if files.exists(path)), False
     return from_config_db(db, hostname), False
 
 
 def _own_file(files: Files, now: float) -> str:
+    """Return the file of the user's own, with the lines that docker_init.sh appends where they are missing."""
     path = f"{FRR_FOLDER}/frr.conf"
     text = files.read(path).decode(errors="replace") if files.exists(path) else ""
     missing = [line for line in FPM_LINES if line not in text.splitlines()]
@@ -40,21 +40,34 @@ def _own_file(files: Files, now: float) -> str:
 def from_config_db(db: ConfigDb, hostname: str) -> str:
     """Return the configuration that the image's templates make of CONFIG_DB, the lines that matter here."""
     lines = [f"hostname {hostname}", "log syslog informational", "service integrated-vtysh-config", *FPM_LINES]
-    metadata = db.get("DEVICE_METADATA|localhost")
-    number = metadata.get("bgp_asn", "")
-    if not number.isdigit() or number == "0":
-        return "\n".join(lines) + "\n"
+    number = db.get("DEVICE_METADATA|localhost").get("bgp_asn", "")
+    # The templates make no instance without an AS number.
+    if number.isdigit() and number != "0":
+        lines += _instance(db, number)
+    return "\n".join(lines) + "\n"
+
+
+def _instance(db: ConfigDb, number: str) -> list[str]:
+    """Return the BGP instance and its route-maps."""
     loopback = _loopback(db)
-    lines += [f"router bgp {number}", " bgp log-neighbor-changes", " no bgp ebgp-requires-policy",
-              " no bgp default ipv4-unicast", " bgp bestpath as-path multipath-relax"]  # fmt: skip
-    lines += [f" bgp router-id {loopback.split('/')[0]}"] if loopback else []
-    neighbors = {key.rsplit("|", 1)[-1]: row for key, row in db.table("BGP_NEIGHBOR").items()}
-    peers = {peer: row for peer, row in neighbors.items() if "." in peer and row.get("asn", "").isdigit()}
-    lines += [" neighbor PEER_V4 peer-group"] if peers else []
+    lines = [f"router bgp {number}", " bgp log-neighbor-changes", " no bgp ebgp-requires-policy",
+             " no bgp default ipv4-unicast", " bgp bestpath as-path multipath-relax"]  # fmt: skip
+    if loopback:
+        lines.append(f" bgp router-id {loopback.split('/')[0]}")
+    peers: dict[str, Hash] = {}
+    for key, row in db.table("BGP_NEIGHBOR").items():
+        # A key may begin with a VRF.
+        peer = key.rsplit("|", 1)[-1]
+        if "." in peer and row.get("asn", "").isdigit():
+            peers[peer] = row
+    if peers:
+        lines.append(" neighbor PEER_V4 peer-group")
+    default_status = db.get("DEVICE_METADATA|localhost").get("default_bgp_status", "up")
     for peer, row in peers.items():
-        lines += _neighbor(peer, row, metadata.get("default_bgp_status", "up"))
+        lines += _neighbor(peer, row, default_status)
     lines.append(" address-family ipv4 unicast")
-    lines += [f"  network {loopback}"] if loopback else []
+    if loopback:
+        lines.append(f"  network {loopback}")
     if peers:
         lines += ["  neighbor PEER_V4 soft-reconfiguration inbound", "  neighbor PEER_V4 route-map FROM_BGP_PEER_V4 in",
                   "  neighbor PEER_V4 route-map TO_BGP_PEER_V4 out"]  # fmt: skip
@@ -62,7 +75,7 @@ def from_config_db(db: ConfigDb, hostname: str) -> str:
     lines += ["  maximum-paths 514", " exit-address-family", "exit"]
     if peers:
         lines += ["route-map FROM_BGP_PEER_V4 permit 100", "exit", "route-map TO_BGP_PEER_V4 permit 100", "exit"]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _loopback(db: ConfigDb) -> str:

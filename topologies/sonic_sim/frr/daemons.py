@@ -10,14 +10,15 @@ from sonic_sim.frr.grammar import BGP, ROUTE_MAP, VRF
 from sonic_sim.frr.show import Build
 from sonic_sim.frr.tree import Context
 
+# Stands for the lines that every daemon keeps for itself: vtysh shows one that any of them has.
 SHARED = "all"
-"""Stands for the lines that every daemon keeps for itself: vtysh shows one that any of them has."""
 
 _SHARED_LINES = ("ip prefix-list ", "ipv6 prefix-list ", "access-list ", "ip access-list ", "ipv6 access-list ")
 _ROUTES = ("ip route ", "ipv6 route ")
+# How many seconds after zebra each daemon listens: supervisord starts the others once zebra's socket is there
+# (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord).
 LISTENS_S = {"mgmtd": 0.0, "zebra": 0.0, "staticd": 1.0, "bgpd": 2.0}
-"""How many seconds after zebra each daemon listens: supervisord starts the others once zebra's socket is there
-(sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord). ``vtysh -b`` waits for bgpd's process, not its socket."""
+# ``vtysh -b`` waits for bgpd's process, not its socket.
 LOADS_S = 3.0
 
 
@@ -29,6 +30,7 @@ def keeper(build: Build, node: str, line: str) -> str:
     if node == BGP or line.startswith("bgp "):
         return "bgpd"
     if line.startswith(_ROUTES):
+        # mgmtd took over staticd's configuration in FRR 10.0.
         return "mgmtd" if build.since(10, 0) else "staticd"
     return "zebra"
 
@@ -57,6 +59,8 @@ def merged(parts: Iterable[Context]) -> Context:
             continue
         whole.lines.update(part.lines)
         for header, child in part.children.items():
-            known = whole.children.get(header)
-            whole.children[header] = child.copy() if known is None else merged((known, child))
+            if header in whole.children:
+                whole.children[header] = merged((whole.children[header], child))
+            else:
+                whole.children[header] = child.copy()
     return whole or Context("config")

@@ -23,115 +23,111 @@ class Editor:
     path: list[Context] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def here(self) -> Context:
-        """The context that lines go into."""
-        return self.path[-1] if self.path else self.root
-
     def line(self, text: str) -> None:
         """Apply one line. Raises RefusedLineError."""
         line = " ".join(text.split())
         if not line or line[0] in "!#":
             return
-        if line in ("exit", "quit", "exit-address-family", "exit-vrf", "exit-address-family"):
+        if line in ("exit", "quit", "exit-address-family", "exit-vrf"):
             if self.path:
                 self.path.pop()
             return
         if line == "end":
             self.path.clear()
             return
-        depth = len(self.path)
-        while True:
-            here = self.path[depth - 1] if depth else self.root
-            if self._known(here.node, line):
+        # vtysh tries a line that a context does not know in the contexts around it.
+        for depth in range(len(self.path), -1, -1):
+            context = self.path[depth - 1] if depth else self.root
+            if self._is_command(context.node, line):
                 del self.path[depth:]
-                self._apply(here, line)
+                self._apply(context, line)
                 return
-            if depth == 0:
-                break
-            depth -= 1
-        if is_beginning(self.here.node, line.removeprefix("no ")):
-            raise RefusedLineError(CMD_ERR_INCOMPLETE, self.here.node)
-        raise RefusedLineError(CMD_ERR_NO_MATCH, self.here.node)
+        if is_beginning(self.context.node, line.removeprefix("no ")):
+            raise RefusedLineError(CMD_ERR_INCOMPLETE, self.context.node)
+        raise RefusedLineError(CMD_ERR_NO_MATCH, self.context.node)
 
-    def _known(self, node: str, line: str) -> bool:
+    @property
+    def context(self) -> Context:
+        """The context that lines go into."""
+        return self.path[-1] if self.path else self.root
+
+    def _is_command(self, node: str, line: str) -> bool:
         plain = line.removeprefix("no ")
         if opens(node, plain) or identity(node, plain) is not None:
             return True
         if not line.startswith("no "):
             return False
+        # ``no`` takes a command without its values, and a route-map without its entry.
         return is_beginning(node, plain) or bool(re.match(r"^route-map \S+$", plain) and node == CONFIG)
 
-    def _apply(self, here: Context, line: str) -> None:
+    def _apply(self, context: Context, line: str) -> None:
         if line.startswith("no "):
-            Removal(self.root, here, self.notes).line(line.removeprefix("no "))
+            Removal(self.root, context, self.notes).line(line.removeprefix("no "))
             return
-        opened = opens(here.node, line)
+        opened = opens(context.node, line)
         if opened is not None:
-            self._open(here, opened, line)
+            self._open(context, opened, line)
             return
-        line = normal_line(here, line)
-        if line in DEFAULT_ON.get(here.node, ()):
-            if here.lines.pop("no " + line, None) is None and here.node == "interface":
-                here.lines[line] = line
+        line = normal_line(context, line)
+        if line in DEFAULT_ON.get(context.node, ()):
+            # FRR shows such a switch only where it is off, but for those of interfaces.
+            if context.lines.pop("no " + line, None) is None and context.node == "interface":
+                context.lines[line] = line
             return
-        if here.node in (BGP, BGP_AF):
-            self._check_neighbor(here, line)
-        self._replaced(here, line)
-        self._note(here, line)
-        here.lines[identity(here.node, line) or line] = line
+        if context.node in (BGP, BGP_AF):
+            self._check_neighbor(context, line)
+        self._replaced(context, line)
+        self._note(context, line)
+        context.lines[identity(context.node, line) or line] = line
 
-    def _note(self, here: Context, line: str) -> None:
-        """Say what bgpd says without refusing: a route-map may be named before it is there."""
+    def _note(self, context: Context, line: str) -> None:
         words = line.split()
-        if here.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
+        if context.node != BGP_AF or words[0] != "neighbor" or words[2] != "route-map":
             return
+        # bgpd says so without refusing the line: a route-map may be named before it is there.
         if not any(header.startswith(f"route-map {words[3]} ") for header in self.root.children):
             self.notes.append(f"The route-map '{words[3]}' does not exist.")
 
-    def _replaced(self, here: Context, line: str) -> None:
+    def _replaced(self, context: Context, line: str) -> None:
         """Remove the lines that this one takes the place of beyond those of its own identity."""
         words = line.split()
-        here.lines.pop("no " + line, None)
-        if here.node == BGP_AF and words[0] == "neighbor" and words[2] in ("route-map", "prefix-list", "filter-list"):
-            for key in [one for one in here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
-                del here.lines[key]
+        context.lines.pop("no " + line, None)
+        if context.node == BGP_AF and words[0] == "neighbor":
+            context.remove_filter(words)
 
-    def _open(self, here: Context, node: str, line: str) -> None:
+    def _open(self, context: Context, node: str, line: str) -> None:
         header = normal_header(node, line)
-        if node == BGP and header not in here.children:
-            vrf = re.search(r" vrf \S+$", header)
-            for other in here.children.values():
-                same = re.search(r" vrf \S+$", other.header)
-                if other.node == BGP and (same and same.group()) == (vrf and vrf.group()):
-                    number = other.header.split()[2]
-                    raise refused_by_bgpd(f"BGP is already running; AS is {number}")
-        if node == ROUTE_MAP and header not in here.children:
-            name, _, sequence = header.split()[1:]
-            for key in [one for one in here.children if one.startswith(f"route-map {name} ")]:
-                if key.split()[3] == sequence:
-                    del here.children[key]
-        context = here.children.setdefault(header, Context(node, header))
-        depth = self.path.index(here) + 1 if here in self.path else 0
+        if header not in context.children:
+            if node == BGP:
+                self._refuse_second_instance(context, header)
+            elif node == ROUTE_MAP:
+                _drop_entry(context, header)
+        child = context.children.setdefault(header, Context(node, header))
+        depth = self.path.index(context) + 1 if context in self.path else 0
         del self.path[depth:]
-        self.path.append(context)
+        self.path.append(child)
 
-    def _check_neighbor(self, here: Context, line: str) -> None:
-        found = _PEER_LINE.match(line)
-        if not found or found.group(2) is None:
+    def _refuse_second_instance(self, context: Context, header: str) -> None:
+        """Refuse another AS number in a VRF that has an instance."""
+        for other in context.children.values():
+            if other.node == BGP and _vrf_of(other.header) == _vrf_of(header):
+                raise refused_by_bgpd(f"BGP is already running; AS is {other.header.split()[2]}")
+
+    def _check_neighbor(self, context: Context, line: str) -> None:
+        words = _PEER_LINE.match(line)
+        if words is None or words.group(2) is None:
             return
-        peer = found.group(1)
-        rest = found.group(2)
-        instance = here if here.node == BGP else self._instance(here)
-        if rest.startswith("remote-as") or rest == "peer-group" or rest.startswith("interface"):
+        peer, rest = words.groups()
+        instance = context if context.node == BGP else self._instance(context)
+        if rest.startswith(("remote-as", "interface")) or rest == "peer-group":
             return
         if rest.startswith("peer-group "):
             group = rest.split()[1]
             if f"neighbor {group} peer-group" not in instance.lines:
                 raise refused_by_bgpd("% Configure the peer-group first")
             return
-        known = (f"neighbor {peer} {kind}" in instance.lines for kind in ("remote-as", "peer-group", "interface"))
-        if not any(known) and not instance.starting(f"neighbor {peer}"):
+        kinds = (f"neighbor {peer} {kind}" for kind in ("remote-as", "peer-group", "interface"))
+        if not any(kind in instance.lines for kind in kinds) and not instance.starting(f"neighbor {peer}"):
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
 
     def _instance(self, family: Context) -> Context:
@@ -139,3 +135,17 @@ class Editor:
             if family in child.children.values():
                 return child
         return self.root
+
+
+def _vrf_of(header: str) -> str:
+    """Return the VRF of ``router bgp N vrf NAME``, empty for the default one."""
+    return header.partition(" vrf ")[2]
+
+
+def _drop_entry(context: Context, header: str) -> None:
+    """Remove the entry of a route-map with the same number: permit and deny replace each other."""
+    _, name, _, sequence = header.split()
+    for key in list(context.children):
+        words = key.split()
+        if words[:2] == ["route-map", name] and words[3] == sequence:
+            del context.children[key]

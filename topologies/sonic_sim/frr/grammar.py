@@ -17,8 +17,8 @@ INTERFACE = "interface"
 VRF = "vrf"
 LINE_VTY = "line-vty"
 
+# FRR's numbers of its nodes, as its messages show them (8.4.4, measured).
 NODE_NUMBERS = {CONFIG: 4, INTERFACE: 17, BGP: 25, BGP_AF: 28, ROUTE_MAP: 59}
-"""FRR's numbers of its nodes, as its messages show them (8.4.4, measured)."""
 
 _VALUES = {
     "IP": r"\d+\.\d+\.\d+\.\d+",
@@ -106,6 +106,8 @@ line-vty:
   exec-timeout = REST | access-class = NAME
 """
 
+# Switches that are on unless ``no`` says otherwise; FRR shows them only when they are off. (``link-detect`` and
+# ``suppress-ra`` of interfaces may be written either way.)
 DEFAULT_ON = {
     CONFIG: ("ip forwarding", "ipv6 forwarding", "fpm use-next-hop-groups", "zebra nexthop kernel enable"),
     BGP: (
@@ -114,11 +116,9 @@ DEFAULT_ON = {
     ),
     INTERFACE: ("ipv6 nd suppress-ra", "link-detect"),
 }  # fmt: skip
-"""Switches that are on unless ``no`` says otherwise; FRR shows them only when they are off. (``link-detect`` and
-``suppress-ra`` of interfaces may be written either way.)"""
 
+# Switches of every VRF, the default one among them, that are on from FRR 9.1 (pull request 14162).
 NEXTHOP_TRACKING = ("ip nht resolve-via-default", "ipv6 nht resolve-via-default")
-"""Switches of every VRF, the default one among them, that are on from FRR 9.1 (pull request 14162)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Rule:
 
 
 def _word(word: str) -> str:
-    return "|".join(_VALUES.get(one, re.escape(one)) for one in word.split("|"))
+    return "|".join(_VALUES.get(choice, re.escape(choice)) for choice in word.split("|"))
 
 
 def _regex(pattern: str) -> str:
@@ -171,7 +171,8 @@ def _patterns() -> dict[str, dict[str, list[str]]]:
 
 @cache
 def _rules(node: str, first: str) -> tuple[Rule, ...]:
-    """Return the rules of a node whose lines begin with a word. Compiled when a line does: most never do."""
+    """Return the rules of a node whose lines begin with a word."""
+    # Compiled when a line begins so: most never do.
     return tuple(_compile(pattern) for pattern in _patterns()[node].get(first, ()))
 
 
@@ -192,9 +193,9 @@ def opens(node: str, line: str) -> str | None:
 def identity(node: str, line: str) -> str | None:
     """Return what identifies a line, or None where it is no command of the node."""
     for rule in _rules(node, line.partition(" ")[0]):
-        found = rule.whole.match(line)
-        if found:
-            return found.group(1)
+        match = rule.whole.match(line)
+        if match:
+            return match.group(1)
     return None
 
 
@@ -202,8 +203,8 @@ def is_beginning(node: str, line: str) -> bool:
     """Tell whether a line is the beginning of a command of the node, so that words are missing."""
     words = line.split()
     for rule in _rules(node, line.partition(" ")[0]):
-        if len(words) < len(rule.words) and all(
-            re.fullmatch(pattern, word) for word, pattern in zip(words, rule.words, strict=False)
-        ):
-            return True
+        if len(words) < len(rule.words):
+            pairs = zip(words, rule.words, strict=False)
+            if all(re.fullmatch(pattern, word) for word, pattern in pairs):
+                return True
     return False

@@ -13,54 +13,64 @@ class Removal:
     """What ``no`` does in a context."""
 
     root: Context
-    here: Context
+    context: Context
     notes: list[str]
 
     def line(self, line: str) -> None:
         """Remove what the line names. Raises RefusedLineError where FRR refuses."""
-        here = self.here
-        if line in DEFAULT_ON.get(here.node, ()) or (line in NEXTHOP_TRACKING and here.node in (CONFIG, VRF)):
-            here.lines.pop(line, None)
-            here.lines["no " + line] = "no " + line
-            return
-        if here.node == CONFIG and line.split(maxsplit=1)[0] in ("router", "route-map", "interface", "vrf"):
+        context = self.context
+        if line in DEFAULT_ON.get(context.node, ()) or (line in NEXTHOP_TRACKING and context.node in (CONFIG, VRF)):
+            self._switch_off(line)
+        elif context.node == CONFIG and line.split(maxsplit=1)[0] in ("router", "route-map", "interface", "vrf"):
             self._context(line)
-        elif here.node == BGP and line.startswith("address-family"):
-            here.children.pop(normal_header(BGP_AF, line), None)
-        elif here.node == BGP and line.startswith("neighbor "):
+        elif context.node == BGP and line.startswith("address-family"):
+            context.children.pop(normal_header(BGP_AF, line), None)
+        elif context.node == BGP and line.startswith("neighbor "):
             self._neighbor(line)
-        elif here.node == BGP_AF and line.endswith(" activate") and self._active_by_default():
-            here.lines.pop(line, None)
-            here.lines["no " + line] = "no " + line
+        elif context.node == BGP_AF and line.endswith(" activate") and self._active_by_default():
+            self._switch_off(line)
         else:
             self._refuse_unknown_neighbor(line)
             self._plain(line)
 
+    def _switch_off(self, line: str) -> None:
+        """Keep a switch that is on by default as a line that begins with ``no``."""
+        self.context.lines.pop(line, None)
+        self.context.lines["no " + line] = "no " + line
+
     def _refuse_unknown_neighbor(self, line: str) -> None:
         """Refuse a neighbor of an address family that the instance does not have (8.4.4, measured)."""
         words = line.split()
-        if self.here.node != BGP_AF or words[0] != "neighbor":
+        instance = self._instance()
+        if self.context.node != BGP_AF or words[0] != "neighbor" or instance is None:
             return
-        instance = next((one for one in self.root.children.values() if self.here in one.children.values()), None)
-        if instance is not None and not any(one.starting(f"neighbor {words[1]}") for one in instance.walk()):
+        if not any(context.starting(f"neighbor {words[1]}") for context in instance.walk()):
             raise refused_by_bgpd("% Specify remote-as or peer-group commands first")
+
+    def _instance(self) -> Context | None:
+        """Return the BGP instance that the context is an address family of."""
+        for instance in self.root.children.values():
+            if self.context in instance.children.values():
+                return instance
+        return None
 
     def _active_by_default(self) -> bool:
         """Tell whether neighbors of this address family are active without being told."""
-        for instance in self.root.children.values():
-            if self.here in instance.children.values():
-                default = "no bgp default ipv4-unicast" not in instance.lines
-                return default and self.here.header == "address-family ipv4 unicast"
-        return False
+        instance = self._instance()
+        if instance is None or "no bgp default ipv4-unicast" in instance.lines:
+            return False
+        return self.context.header == "address-family ipv4 unicast"
 
     def _context(self, line: str) -> None:
         kind, *rest = line.split()
-        children = self.here.children
+        children = self.context.children
         if line in children:
             del children[line]
         elif kind == "route-map" and len(rest) == 1:
-            for key in [one for one in children if one.startswith(f"route-map {rest[0]} ")]:
-                del children[key]
+            # Without a number all entries of the route-map go.
+            for key in list(children):
+                if key.startswith(f"route-map {rest[0]} "):
+                    del children[key]
         elif kind == "router":
             raise refused_by_bgpd("% Can't find BGP instance")
 
@@ -68,7 +78,7 @@ class Removal:
         words = line.split()
         peer = f"neighbor {words[1]}"
         whole = len(words) == 2 or words[2] in ("remote-as", "interface") or words[2:] == ["peer-group"]
-        if not self.here.starting(peer):
+        if not self.context.starting(peer):
             self._unknown_neighbor(words, line, whole=whole)
             return
         if whole:
@@ -76,10 +86,10 @@ class Removal:
             if words[2:] == ["peer-group"]:
                 self._leave_group(words[1])
         elif words[2] == "peer-group":
-            # bgpd 8.4 deletes a neighbor that leaves its group, even one with an AS number of its own
+            # bgpd 8.4 deletes a neighbor that leaves its group, even one with an AS number of its own.
             self._forget(peer)
         elif words[2:] == ["timers"]:
-            self.here.lines.pop(f"{peer} timers", None)
+            self.context.lines.pop(f"{peer} timers", None)
         else:
             self._plain(line)
 
@@ -93,41 +103,35 @@ class Removal:
             raise refused_by_bgpd("% Create the peer-group or interface first")
 
     def _forget(self, peer: str) -> None:
-        for context in self.here.walk():
+        for context in self.context.walk():
             context.remove(peer)
 
     def _leave_group(self, group: str) -> None:
-        for key, line in list(self.here.lines.items()):
+        for key, line in list(self.context.lines.items()):
             words = line.split()
             if words[0] == "neighbor" and words[2:] == ["peer-group", group]:
-                del self.here.lines[key]
-                if not self.here.starting(f"neighbor {words[1]} remote-as"):
+                del self.context.lines[key]
+                # A member without an AS number of its own is nothing without its group.
+                if not self.context.starting(f"neighbor {words[1]} remote-as"):
                     self._forget(f"neighbor {words[1]}")
 
     def _plain(self, line: str) -> None:
         line = self._numbered(normal_spelling(line))
-        if self._by_direction(line) or self._access_list(line) or self.here.remove(line):
+        # bgpd looks at the direction of a neighbor's filter alone, whatever filter is named (measured).
+        if self.context.remove_filter(line.split()) or self._access_list(line) or self.context.remove(line):
             return
-        key = identity(self.here.node, line)
-        if key is not None and self.here.lines.pop(key, None) is not None:
+        key = identity(self.context.node, line)
+        if key is not None and self.context.lines.pop(key, None) is not None:
             return
         self._missing(line)
 
-    def _by_direction(self, line: str) -> bool:
-        """Remove a neighbor's filter: bgpd looks at the direction alone, whatever filter is named (measured)."""
-        words = line.split()
-        if len(words) != 5 or words[0] != "neighbor" or words[2] not in ("route-map", "prefix-list", "filter-list"):
-            return False
-        for key in [one for one in self.here.starting(" ".join(words[:3])) if one.split()[-1] == words[-1]]:
-            del self.here.lines[key]
-        return True
-
     def _access_list(self, line: str) -> bool:
-        """Remove the match of an access list; without more words it is not the one of a prefix list (measured)."""
+        """Remove the match of an access list; tell whether the line means one."""
         if line not in ("match ip address", "match ipv6 address"):
             return False
-        if "prefix-list" not in self.here.lines.get(line, ""):
-            self.here.lines.pop(line, None)
+        # Without more words it is not the match of a prefix list (measured).
+        if "prefix-list" not in self.context.lines.get(line, ""):
+            self.context.lines.pop(line, None)
         return True
 
     def _missing(self, line: str) -> None:
@@ -143,7 +147,7 @@ class Removal:
         entry = LIST_ENTRY.match(line)
         if entry and entry.group(2) is None:
             name, _, rest = entry.groups()
-            for key in self.here.starting(f"{name} seq"):
-                if self.here.lines[key].endswith(" " + rest):
-                    return self.here.lines[key]
+            for key in self.context.starting(f"{name} seq"):
+                if self.context.lines[key].endswith(" " + rest):
+                    return self.context.lines[key]
         return line

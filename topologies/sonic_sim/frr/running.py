@@ -21,13 +21,23 @@ class Applied:
 
 
 DAEMONS = ("mgmtd", "zebra", "bgpd", "staticd")
+# Where each daemon is in vtysh's list of clients (vtysh/vtysh.c).
 _PLACES = {"mgmtd": 0, "zebra": 1, "bgpd": 7, "staticd": 17}
-"""Where each daemon is in vtysh's list of clients (vtysh/vtysh.c)."""
 _FIRST_PROCESS = 101
 FRR_CONF = "/etc/frr/frr.conf"
 
-_Refused = list[tuple[RefusedLineError, str]]
-"""Refusals of a file's lines, and what vtysh says of each."""
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A line of a file that was refused, and what vtysh says of it."""
+
+    refusal: RefusedLineError
+    text: str
+
+    @property
+    def by_bgpd(self) -> bool:
+        """Whether bgpd refuses it; all other refusals are vtysh's own."""
+        return self.refusal.status == CMD_WARNING_CONFIG_FAILED
 
 
 @dataclass(slots=True)
@@ -78,15 +88,18 @@ class Frr:
 
     @property
     def root(self) -> Context:
-        """The configuration that vtysh shows. A boot text is read when somebody first wants it: most switches are never
-        asked."""
+        """The configuration that vtysh shows."""
+        # A boot text is read when somebody first wants it: most switches are never asked.
         self._load()
         if not self._own:
             return self._root
-        up = self.up()
         others = {name for name in (*self.daemons, SHARED) if name not in self._own}
-        own = (part_of(tree, self.build, (name, SHARED)) for name, tree in self._own.items() if name in up)
-        return merged((part_of(self._root, self.build, others), *own))
+        parts = [part_of(self._root, self.build, others)]
+        up = self.up()
+        for name, tree in self._own.items():
+            if name in up:
+                parts.append(part_of(tree, self.build, (name, SHARED)))
+        return merged(parts)
 
     @property
     def of_bgpd(self) -> Context:
@@ -104,29 +117,33 @@ class Frr:
         self._boot_text = None
         self._feed(text, [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s])
 
-    def _feed(self, text: str, up: Sequence[str]) -> tuple[_Refused, str]:
+    def _feed(self, text: str, up: Sequence[str]) -> tuple[list[_Refused], str]:
         """Give lines to the daemons that are up; return those that are refused and what is said."""
         for name in self.daemons:
             if name not in up and name not in self._own:
                 self._own[name] = self._root.copy()
-        said: tuple[_Refused, str] = ([], "")
+        refused: list[_Refused] = []
+        said = ""
         if any(name not in self._own for name in up):
-            said = _apply(self._root, text)
-        for name in [one for one in up if one in self._own]:
-            of_daemon = _apply(self._own[name], text)
-            said = of_daemon if name == "bgpd" else said
+            refused, said = _apply(self._root, text)
+        for name in up:
+            if name in self._own:
+                own_refused, own_said = _apply(self._own[name], text)
+                if name == "bgpd":
+                    refused = own_refused
+                    said = own_said
         if "bgpd" not in up:
-            said = [one for one in said[0] if one[0].status != CMD_WARNING_CONFIG_FAILED], ""
+            refused = [line for line in refused if not line.by_bgpd]
+            said = ""
         self._join(up)
-        return said
+        return refused, said
 
     def _join(self, up: Sequence[str]) -> None:
         """Let daemons that have what the others have be one with them again."""
-        for name in [one for one in up if one in self._own]:
+        for name in [name for name in up if name in self._own]:
             tree = self._own[name]
-            shared = part_of(self._root, self.build, (SHARED,))
-            if part_of(tree, self.build, (SHARED,)) == shared:
-                others = {one for one in (*self.daemons, SHARED) if one != name}
+            if part_of(tree, self.build, (SHARED,)) == part_of(self._root, self.build, (SHARED,)):
+                others = {other for other in (*self.daemons, SHARED) if other != name}
                 self._root = merged((part_of(self._root, self.build, others), part_of(tree, self.build, (name,))))
                 del self._own[name]
 
@@ -180,7 +197,10 @@ class Frr:
 
     def kept_text(self) -> str:
         """Return a text that `start` turns into this configuration."""
-        return self._boot_text if self._boot_text is not None else self.text()
+        # What was not loaded yet is kept as it was given.
+        if self._boot_text is not None:
+            return self._boot_text
+        return self.text()
 
     def rename(self, hostname: str) -> None:
         """Take the host's new name."""
@@ -188,43 +208,52 @@ class Frr:
         self.changed()
 
     def apply(self, text: str, *, dry: bool = False) -> Applied:
-        """Apply configuration lines, going on after a refused one as ``vtysh -f`` does.
-
-        From 9.0 on vtysh starts a process for each daemon, which reads the file and sends it to this one alone; a file
-        is only checked by vtysh itself (vtysh/vtysh_config.c).
-        """
-        refused, notes = _apply(self.root.copy(), text) if dry else self._fed(text)
-        forks = not dry and self.build.since(9, 0)
-        applied = self._by_processes(refused, notes) if forks else self._applied(refused, notes)
-        if not dry:
-            self.changed()
-            name = self.root.lines.get("hostname")
-            self.hostname = name.split()[1] if name else self.hostname
+        """Apply configuration lines, going on after a refused one as ``vtysh -f`` does."""
+        if dry:
+            # A file is only checked by vtysh itself (vtysh/vtysh_config.c).
+            return self._applied(*_apply(self.root.copy(), text))
+        refused, notes = self._fed(text)
+        # From 9.0 on vtysh starts a process for each daemon, which reads the file and sends it to this one alone.
+        if self.build.since(9, 0):
+            applied = self._by_processes(refused, notes)
+        else:
+            applied = self._applied(refused, notes)
+        self.changed()
+        name = self.root.lines.get("hostname")
+        if name:
+            self.hostname = name.split()[1]
         return applied
 
-    def _fed(self, text: str) -> tuple[_Refused, str]:
+    def _fed(self, text: str) -> tuple[list[_Refused], str]:
         self._load()
         if not self._own and (not self.starting or len(self.up()) == len(self.daemons)):
             return _apply(self._root, text)
         return self._feed(text, self.up())
 
-    def _applied(self, refused: _Refused, said: str) -> Applied:
+    def _applied(self, refused: list[_Refused], said: str) -> Applied:
         """Return what one process says that reads the file for all daemons."""
-        status = refused[-1][0].status if refused else 0
-        failure = f"{_failure(status)}\n" if status and self.build.since(9, 0) else ""
-        return Applied(status, said, "".join(text for _, text in refused) + failure)
+        complaints = "".join(line.text for line in refused)
+        if not refused:
+            return Applied(0, said, complaints)
+        status = refused[-1].refusal.status
+        if self.build.since(9, 0):
+            complaints += f"{_failure(status)}\n"
+        return Applied(status, said, complaints)
 
-    def _by_processes(self, refused: _Refused, said: str) -> Applied:
+    def _by_processes(self, refused: list[_Refused], said: str) -> Applied:
         """Return what the process of each daemon says; a line that a daemon refuses fails in its process alone."""
         out = ""
         err = ""
         first = 0
         for name in self.up():
-            own = [one for one in refused if name == "bgpd" or one[0].status != CMD_WARNING_CONFIG_FAILED]
-            status = own[-1][0].status if own else 0
+            own = [line for line in refused if name == "bgpd" or not line.by_bgpd]
+            status = own[-1].refusal.status if own else 0
             process = f"[{_FIRST_PROCESS + _PLACES[name]}|{name}]"
-            out += f"{process} sending configuration\n" + (said if name == "bgpd" else "")
-            err += "".join(text for _, text in own) + f"{process} {_failure(status) if status else 'done'}\n"
+            out += f"{process} sending configuration\n"
+            if name == "bgpd":
+                out += said
+            err += "".join(line.text for line in own)
+            err += f"{process} {_failure(status) if status else 'done'}\n"
             first = first or status
         return Applied(first, f"{out}Waiting for children to finish applying config...\n", err)
 
@@ -233,10 +262,10 @@ class Frr:
         heading = "Building configuration...\n\nCurrent configuration:\n!\n"
         if not daemon:
             return heading + self.text()
-        root = self._own.get(daemon, self.root) if daemon in self.up() else Context(CONFIG)
-        part = part_of(root, self.build, (daemon, SHARED))
-        text = configuration_text(part, self.hostname, self.build, ())
-        return heading + (text if daemon in self.up() else f"hostname {self.hostname}\n!\nend\n")
+        if daemon not in self.up():
+            return f"{heading}hostname {self.hostname}\n!\nend\n"
+        part = part_of(self._own.get(daemon, self.root), self.build, (daemon, SHARED))
+        return heading + configuration_text(part, self.hostname, self.build, ())
 
     def text(self) -> str:
         """Return the configuration as ``write memory`` puts it into the file."""
@@ -247,17 +276,18 @@ def _failure(status: int) -> str:
     return f"Configuration file[{FRR_CONF}] processing failure: {status}"
 
 
-def _apply(root: Context, text: str) -> tuple[_Refused, str]:
+def _apply(root: Context, text: str) -> tuple[list[_Refused], str]:
     """Apply lines to a tree, in place; return the refused ones and what the daemons say."""
     editor = Editor(root)
-    refused: _Refused = []
+    refused: list[_Refused] = []
     said = ""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             editor.line(line)
         except RefusedLineError as refusal:
-            refused.append((refusal, refusal.of_file(number, line)))
-            said += f"{refusal.daemon_text}\n" if refusal.daemon_text else ""
+            refused.append(_Refused(refusal, refusal.of_file(number, line)))
+            if refusal.daemon_text:
+                said += f"{refusal.daemon_text}\n"
         said += "".join(f"{note}\n" for note in editor.notes)
         editor.notes.clear()
     return refused, said

@@ -6,7 +6,7 @@ in 202411, 0014 in 202505 and 202511).
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,63 +66,81 @@ def configuration_text(
 ) -> str:
     """Return the configuration from ``frr version`` to ``end``.
 
-    ``vrfs`` are those of the kernel, ``daemons`` those that run beside the usual ones. The order of the parts is that
-    of the releases' recordings (tests/conformance/frr_releases): since mgmtd keeps them, prefix lists come first, then
-    route-maps too.
+    ``vrfs`` are those of the kernel, ``daemons`` those that run beside the usual ones.
     """
+    # The order of the parts is that of the releases' recordings (tests/conformance/frr_releases): since mgmtd keeps
+    # them, prefix lists come first, then route-maps too.
     root = _with_defaults(root, build, vrfs)
     lines = [f"frr version {build.version}", "frr defaults traditional", f"hostname {hostname}"]
     lines += [*_top(root), "!"]
     filters = ("ip prefix-list", "ipv6 prefix-list")
-    maps = _route_maps(root)
-    lines += _lists(root, filters) if build.since(10, 0) else []
-    lines += maps if build.since(10, 3) else []
+    later = list(_AFTER_BLOCKS)
+    if build.since(10, 0):
+        lines += _lists(root, filters)
+        later = [kind for kind in later if kind not in filters]
+    if build.since(10, 3):
+        lines += _route_maps(root)
     routes = [line for line in root.lines.values() if line.startswith(_ROUTES)]
-    lines += [*sorted(routes, key=_route_key), "!"] if routes else []
-    blocks = sorted(root.children.values(), key=lambda one: _BLOCK_ORDER.get(one.node, 9))
-    for block in [one for one in blocks if one.node != "route-map" and (one.lines or one.node != "interface")]:
-        lines += [*_block(block), "!"]
-    later = [kind for kind in _AFTER_BLOCKS if not build.since(10, 0) or kind not in filters]
+    lines += _section(sorted(routes, key=_route_key))
+    for block in sorted(root.children.values(), key=lambda child: _BLOCK_ORDER.get(child.node, 9)):
+        # An interface without lines is not shown.
+        if block.node != "route-map" and (block.lines or block.node != "interface"):
+            lines += _section(_block(block))
     lines += _lists(root, later)
-    lines += [] if build.since(10, 3) else maps
-    lines += [*_OF_PATHD, "!"] if "pathd" in daemons else []
-    for kind in _LATE if build.since(10, 0) else (*_LATE[2:], *_LATE[:2]):
-        late = [line for line in root.lines.values() if line.startswith(kind)]
-        lines += [*late, "!"] if late else []
+    if not build.since(10, 3):
+        lines += _route_maps(root)
+    if "pathd" in daemons:
+        lines += _section(_OF_PATHD)
+    protocols, tracking = _LATE[:2], _LATE[2:]
+    for kind in (*protocols, *tracking) if build.since(10, 0) else (*tracking, *protocols):
+        lines += _section([line for line in root.lines.values() if line.startswith(kind)])
     lines.append("end")
     return "\n".join(lines) + "\n"
+
+
+def _section(lines: Sequence[str]) -> list[str]:
+    """Return lines with the mark that vtysh prints after a part, nothing for none."""
+    return [*lines, "!"] if lines else []
 
 
 def _lists(root: Context, kinds: Iterable[str]) -> list[str]:
     lines: list[str] = []
     for kind in kinds:
-        entries = sorted((line for line in root.lines.values() if line.startswith(kind)), key=_entry_key)
-        lines += [*entries, "!"] if entries else []
+        entries = [line for line in root.lines.values() if line.startswith(kind)]
+        lines += _section(sorted(entries, key=_entry_key))
     return lines
 
 
 def _route_maps(root: Context) -> list[str]:
-    """Return the route-maps in the order in which they came (8.4.4, measured), their entries by number."""
-    maps = [one for one in root.children.values() if one.node == "route-map"]
-    came = {name: place for place, name in enumerate(dict.fromkeys(one.header.split()[1] for one in maps))}
+    """Return the route-maps, their entries by number."""
+    entries: dict[str, list[tuple[int, Context]]] = {}
+    for block in root.children.values():
+        if block.node == "route-map":
+            _, name, _, sequence = block.header.split()
+            entries.setdefault(name, []).append((int(sequence), block))
     lines: list[str] = []
-    for block in sorted(maps, key=lambda one: (came[one.header.split()[1]], int(one.header.split()[3]))):
-        lines += [*_block(block), "!"]
+    # In the order in which they came (8.4.4, measured).
+    for blocks in entries.values():
+        for _, block in sorted(blocks, key=lambda entry: entry[0]):
+            lines += _section(_block(block))
     return lines
 
 
+# What pathd prints as soon as it runs (FRR 8.4 to 10.5, pathd/path_cli.c config_write_segment_routing).
 _OF_PATHD = ("segment-routing", " traffic-eng", " exit", "exit")
-"""What pathd prints as soon as it runs (FRR 8.4 to 10.5, pathd/path_cli.c config_write_segment_routing)."""
 
 
 def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
     """Return the configuration as its lines are printed: with what is on without a line, in each VRF."""
     children = dict(root.children)
     if _prints_tracking(build):
-        for header in (f"vrf {name}" for name in vrfs):
+        for name in vrfs:
+            header = f"vrf {name}"
             children.setdefault(header, Context(VRF, header))
-    shown = {header: _tracking_shown(one, build) if one.node == VRF else one for header, one in children.items()}
-    return _tracking_shown(Context(root.node, root.header, root.lines, shown), build)
+    for header, child in children.items():
+        if child.node == VRF:
+            children[header] = _tracking_shown(child, build)
+    return _tracking_shown(Context(root.node, root.header, root.lines, children), build)
 
 
 def _tracking_shown(context: Context, build: Build) -> Context:
@@ -157,38 +175,41 @@ def _block(block: Context, indent: str = "", *, active: bool = False) -> list[st
     if block.node == BGP:
         body = sorted(block.lines.values(), key=lambda line: _bgp_key(block, line))
     elif block.node == BGP_AF:
-        shown = [
-            line for line in block.lines.values() if not (active and line.endswith(" activate") and line[:2] != "no")
-        ]
-        body = sorted(shown, key=_af_key)
+        body = sorted(block.lines.values(), key=_af_key)
+        if active:
+            body = [line for line in body if not line.endswith(" activate") or line.startswith("no")]
     else:
         body = sorted(block.lines.values(), key=lambda line: not line.startswith(("match", "description", "ip ")))
     lines += [f"{indent} {line}" for line in body]
     default = "no bgp default ipv4-unicast" not in block.lines
-    for family in sorted(block.children.values(), key=lambda one: one.header):
+    for family in sorted(block.children.values(), key=lambda child: child.header):
         inner = _block(family, indent + " ", active=default and family.header == "address-family ipv4 unicast")
-        lines += [f"{indent} !", *inner] if len(inner) > 2 else []
+        # A family of only its first and last line is not shown.
+        if len(inner) > 2:
+            lines += [f"{indent} !", *inner]
     lines.append(indent + _EXITS.get(block.node, "exit"))
     return lines
 
 
 def _bgp_key(block: Context, line: str) -> tuple[object, ...]:
-    words = line.split()
-    if words[0] != "neighbor" and words[:2] != ["no", "neighbor"]:
+    words = line.removeprefix("no ").split()
+    if words[0] != "neighbor":
         return (0, _position(_BGP_ORDER, line))
-    peer, rest = (words[1], words[2:]) if words[0] == "neighbor" else (words[2], words[3:])
-    group = f"neighbor {peer} peer-group" in block.lines and block.lines[f"neighbor {peer} peer-group"].endswith(
-        "group"
-    )
+    peer, *rest = words[1:]
+    # Peer groups come before the neighbors that name them.
+    is_group = block.lines.get(f"neighbor {peer} peer-group", "").endswith("group")
     place = -1 if rest == ["peer-group"] else _position(_PEER_ORDER, " ".join(rest))
-    return (1, not group, peer_key(peer), place)
+    return (1, not is_group, peer_key(peer), place)
 
 
 def _af_key(line: str) -> tuple[object, ...]:
     words = line.removeprefix("no ").split()
     if words[0] != "neighbor":
-        number = _network_key(words[1]) if "/" in words[-1] or words[0] == "network" else (0, b"")
+        number: tuple[int, bytes] = (0, b"")
+        if "/" in words[-1] or words[0] == "network":
+            number = _network_key(words[1])
         return (_position(_AF_ORDER, words[0]), 0, number, 0, line)
+    # Peer groups and interfaces have names; they come before addresses.
     is_name = not re.match(r"^[0-9a-fA-F.:]+$", words[1])
     return (
         _position(_AF_ORDER, "neighbor"),

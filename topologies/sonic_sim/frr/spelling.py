@@ -27,16 +27,17 @@ def normal_header(node: str, line: str) -> str:
     return line
 
 
-def normal_line(here: Context, line: str) -> str:
+def normal_line(context: Context, line: str) -> str:
     """Return a line as FRR will show it: networks masked, list entries numbered, communities named."""
-    entry = LIST_ENTRY.match(line) if here.node == CONFIG else None
+    entry = LIST_ENTRY.match(line) if context.node == CONFIG else None
     if entry:
         name, sequence, rest = entry.groups()
         if name.startswith("ip"):
             rest = " ".join(_masked(word) for word in rest.split())
+            # FRR shows ``ge`` before ``le`` whatever was typed.
             rest = re.sub(r" le (\d+) ge (\d+)$", r" ge \2 le \1", rest)
         if sequence is None:
-            sequence = _next_sequence(here, name, rest)
+            sequence = _next_sequence(context, name, rest)
         return f"{name} seq {sequence} {rest}"
     if line.startswith(("network ", "ip route ", "ipv6 route ", "aggregate-address ")):
         return " ".join(_masked(word) for word in line.split())
@@ -54,13 +55,15 @@ def _masked(word: str) -> str:
         return word
 
 
-def _next_sequence(here: Context, name: str, rest: str) -> str:
+def _next_sequence(context: Context, name: str, rest: str) -> str:
     numbers = []
-    for key in here.starting(f"{name} seq"):
+    for key in context.starting(f"{name} seq"):
         number = key.split(" seq ")[1].split()[0]
-        if here.lines[key] == f"{name} seq {number} {rest}":
+        # The same entry again keeps its number.
+        if context.lines[key] == f"{name} seq {number} {rest}":
             return number
         numbers.append(int(number))
+    # The next multiple of five (lib/plist.c).
     return str(max(numbers, default=0) // 5 * 5 + 5)
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+# A neighbor has one filter of a kind and direction.
+FILTERS = ("route-map", "prefix-list", "filter-list")
+
 
 @dataclass(slots=True)
 class Context:
@@ -34,3 +37,15 @@ class Context:
         """Return an independent copy."""
         children = {header: child.copy() for header, child in self.children.items()}
         return Context(self.node, self.header, dict(self.lines), children)
+
+    def remove_filter(self, words: list[str]) -> bool:
+        """Remove the filter of a neighbor in the direction that the words of a line name; tell whether they name one.
+
+        The name of the filter itself does not matter.
+        """
+        if len(words) != 5 or words[0] != "neighbor" or words[2] not in FILTERS:
+            return False
+        for key in self.starting(" ".join(words[:3])):
+            if key.split()[-1] == words[-1]:
+                del self.lines[key]
+        return True

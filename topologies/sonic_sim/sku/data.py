@@ -40,7 +40,7 @@ def sku_folder(platform: str, hwsku: str) -> Mapping[str, Any] | None:
         folders += platforms.values()
     for skus in folders:
         if hwsku in skus:
-            return skus[hwsku]
+            return dict(skus[hwsku])
     if hwsku in _document()["not_simulated"]:
         raise NotSimulatedError(f"the QoS and buffer templates of {hwsku} are not simulated")
     return None

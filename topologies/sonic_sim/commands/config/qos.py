@@ -182,8 +182,8 @@ def _update_ports(run: Run, ports: list[str], json_data: str | None, dry_run: st
     result = _generate(run, *start, *words, shown=False)
     run.err.append(result.err)
     tables = read_document(result.out)
-    existing = []
-    missing_ports = []
+    existing: list[str] = []
+    missing_ports: list[str] = []
     for port in dict.fromkeys(ports):
         (existing if port in tables.get("PORT", {}) else missing_ports).append(port)
     if existing:

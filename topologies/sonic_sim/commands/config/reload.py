@@ -74,7 +74,7 @@ def _reload(
     if filename is not None:
         if len([part for part in filename.split(",") if part.strip()]) != 1:
             run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
-        # Only a file that is named is checked; the default one was saved by this switch.
+        # config/main.py validates only a file that is named.
         _validate(run, filename, _document(run, filename))
     if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config reload"):
         run.stop(_NOT_READY)

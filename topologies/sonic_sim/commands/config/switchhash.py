@@ -36,7 +36,7 @@ def _set_fields(run: Run, kind: str, fields: tuple[str, ...]) -> None:
     if capability.get(f"{kind.upper()}_HASH_CAPABLE", "false") == "false":
         _refuse(f"Failed to configure {hint}: operation is not supported")
     supported = capability.get(NATIVE, "N/A").split(",")
-    # An ASIC that lists no fields takes any: orchagent finds out.
+    # N/A: the ASIC does not list its fields, so the command refuses none.
     if supported != ["N/A"]:
         for name in fields:
             _choose(name, supported)

@@ -44,32 +44,36 @@ class Counters:
         """Return the ids of objects by port and name: of kind ``PG``, or queues that are ``UC``, ``MC``, ``ALL``."""
         what = "PG" if kind == "PG" else "QUEUE"
         port_of = {oid: name for name, oid in self.map("PORT_NAME").items()}
-        found: dict[str, dict[str, str]] = {port: {} for port in self.ports}
+        objects: dict[str, dict[str, str]] = {port: {} for port in self.ports}
         for name, oid in self.map(f"{what}_NAME").items():
             type_name = _TYPES.get(self.map("QUEUE_TYPE").get(oid, ""), "")
             if kind in ("PG", "", type_name):
-                found[port_of[self.map(f"{what}_PORT")[oid]]][name] = oid
-        return found
+                port = port_of[self.map(f"{what}_PORT")[oid]]
+                objects[port][name] = oid
+        return objects
 
     def grid(
         self, rows: Mapping[str, Mapping[str, str]], start: str, counter: str
     ) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of a table with a column an index."""
-        indexes = sorted({int(name.split(":")[1]) for names in rows.values() for name in names})
+        indexes: set[int] = set()
+        for names in rows.values():
+            # A name is the port's and the index: ``Ethernet0:3``.
+            indexes.update(int(name.split(":")[1]) for name in names)
+        columns = sorted(indexes)
         body = []
         for port in self.ports:
-            cells = dict.fromkeys(indexes, "0")
+            cells = dict.fromkeys(columns, "0")
             for name, oid in rows[port].items():
                 cells[int(name.split(":")[1])] = self.rows.get(f"{start}:{oid}", {}).get(counter) or _NOT_AVAILABLE
             body.append([port, *cells.values()])
-        return [str(index) for index in indexes], body
+        return [str(index) for index in columns], body
 
 
 def _show_watermark(run: Run, key: str, persistent: bool) -> None:
     counters = Counters(run)
-    start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
     message, kind, counter = _WATERMARKS[key]
-    indexes, body = counters.grid(counters.objects(kind), start, counter)
+    indexes, body = counters.grid(counters.objects(kind), _database_of(persistent), counter)
     if not indexes and key == "q_shared_multi":
         run.stop("Object map from the COUNTERS_DB is empty because the multicast queues are not configured in the "
                  "CONFIG_DB!", 0)  # fmt: skip
@@ -80,27 +84,31 @@ def _show_watermark(run: Run, key: str, persistent: bool) -> None:
 
 
 def _show_pool(run: Run, headroom: bool, persistent: bool) -> None:
+    title = "Shared"
+    counter = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
+    if headroom:
+        title = "Headroom"
+        counter = "SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_BYTES"
     counters = Counters(run)
-    start = "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"
-    counter = f"SAI_BUFFER_POOL_STAT_{'XOFF_ROOM_' if headroom else ''}WATERMARK_BYTES"
     pools = counters.map("BUFFER_POOL_NAME")
-    body = [
-        [name, counters.rows.get(f"{start}:{pools[name]}", {}).get(counter, _NOT_AVAILABLE)]
-        for name in sorted(pools, key=natural_key)
-        if not headroom or "ingress_lossless" in name
-    ]
-    run.say(f"{'Headroom' if headroom else 'Shared'} pool maximum occupancy:")
+    body = []
+    for name in sorted(pools, key=natural_key):
+        # Only the ingress pool of lossless traffic has headroom.
+        if not headroom or "ingress_lossless" in name:
+            row = counters.rows.get(f"{_database_of(persistent)}:{pools[name]}", {})
+            body.append([name, row.get(counter, _NOT_AVAILABLE)])
+    run.say(f"{title} pool maximum occupancy:")
     run.say(table(["Pool", "Bytes"], body, right=True))
 
 
 def _watermarks(group: Group, leaves: dict[str, tuple[str, str]], texts: tuple[str, str]) -> None:
     """Add the groups ``watermark`` and ``persistent-watermark`` with a command a kind."""
-    for persistent, text in enumerate(texts):
-        inner = group.branch("persistent-watermark" if persistent else "watermark", text)
+    kinds = (("watermark", "user", False), ("persistent-watermark", "persistent", True))
+    for (group_name, word, persistent), text in zip(kinds, texts, strict=True):
+        inner = group.branch(group_name, text)
         for name, (key, what) in leaves.items():
-            word = "persistent" if persistent else "user"
             inner.leaf(name, f"Show {word} {what}", _namespace)(
-                lambda one, namespace, key=key, kept=bool(persistent): _show_watermark(one, key, kept)
+                lambda run, namespace, key=key, kept=persistent: _show_watermark(run, key, kept)
             )
 
 
@@ -119,7 +127,7 @@ def _pools(name: str, text: str, what: str, *, headroom: bool) -> None:
     group = show.branch(name, text)
     for leaf, word, kept in (("watermark", "user", False), ("persistent-watermark", "persistent", True)):
         group.leaf(leaf, f"Show {word} WM for {what}", _namespace)(
-            lambda one, namespace, kept=kept: _show_pool(one, headroom, kept)
+            lambda run, namespace, kept=kept: _show_pool(run, headroom, kept)
         )
 
 
@@ -154,20 +162,24 @@ def queue_counters(run: Run, interfacename: str | None, nonzero: bool, **others:
     counters = Counters(run)
     if interfacename is not None and interfacename not in counters.ports:
         run.stop(f"Port doesn't exist! {interfacename}")
-    plain = [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
-    shown = list(_QUEUE_COLUMNS) if others["all"] else ["Trim/pkts"] if others["trim"] else plain
+    columns = [name for name in _QUEUE_COLUMNS if name != "Trim/pkts"]
+    if others["all"]:
+        columns = list(_QUEUE_COLUMNS)
+    elif others["trim"]:
+        columns = ["Trim/pkts"]
     queues = counters.objects("")
     for port in [interfacename] if interfacename else counters.ports:
         rows = []
         for name in sorted(queues[port], key=natural_key):
             oid = queues[port][name]
             values = counters.rows.get(f"COUNTERS:{oid}", {})
-            cells = [values.get(f"SAI_QUEUE_STAT_{_QUEUE_COLUMNS[column]}", _NOT_AVAILABLE) for column in shown]
+            cells = [values.get(f"SAI_QUEUE_STAT_{_QUEUE_COLUMNS[column]}", _NOT_AVAILABLE) for column in columns]
+            # As queuestat names it: ``UC3``.
             tag = _TYPES.get(counters.map("QUEUE_TYPE").get(oid, ""), "") + counters.map("QUEUE_INDEX").get(oid, "")
             if not nonzero or any(cell != "0" for cell in cells):
                 rows.append([port, tag, *cells])
         if rows:
-            run.say(f"For namespace :\n{table(['Port', 'TxQ', *shown], rows, right=True)}\n")
+            run.say(f"For namespace :\n{table(['Port', 'TxQ', *columns], rows, right=True)}\n")
 
 
 @pfc.leaf("counters", "Show pfc counters", *NAMESPACE, VERBOSE)
@@ -178,10 +190,14 @@ def pfc_counters(run: Run, **others: Any) -> None:
         rows = []
         for port in counters.ports:
             values = counters.rows.get(f"COUNTERS:{oids[port]}", {})
-            found = [values.get(f"SAI_PORT_STAT_PFC_{index}_{way.upper()}_PKTS") for index in range(8)]
-            rows.append([port, *(_NOT_AVAILABLE if one_of is None else f"{int(one_of):,}" for one_of in found)])
+            counts = [values.get(f"SAI_PORT_STAT_PFC_{index}_{way.upper()}_PKTS") for index in range(8)]
+            rows.append([port, *map(_with_commas, counts)])
         run.say(table([f"Port {way}", *(f"PFC{index}" for index in range(8))], rows, right=True) + "\n")
     run.out[-1] = run.out[-1].removesuffix("\n")
+
+
+def _with_commas(count: str | None) -> str:
+    return _NOT_AVAILABLE if count is None else f"{int(count):,}"
 
 
 @show.branch("watermark", "Show details of watermark").branch(
@@ -203,3 +219,8 @@ def information(run: Run) -> None:
             if key.startswith(f"{name}:"):
                 listed = table([], [[field, value] for field, value in sorted(rows[key].items())])
                 run.say(f"{kind.capitalize()}: {key.partition(':')[2]}\n{listed}\n")
+
+
+def _database_of(persistent: bool) -> str:
+    # Each kind has a `sonic-clear` of its own, so that what a user clears leaves the persistent ones.
+    return "PERSISTENT_WATERMARKS" if persistent else "USER_WATERMARKS"

@@ -38,8 +38,11 @@ not_simulated(
 def port_rows(run: Run, wanted: str | None) -> dict[str, Hash]:
     """Return the rows of APPL_DB's PORT_TABLE by port, in natural order."""
     rows = rows_of_database(run.device, APPL, "PORT_TABLE:*")
+    # The table also holds PortConfigDone and PortInitDone, by which daemons wait for each other.
     names = {key.removeprefix("PORT_TABLE:"): row for key, row in rows.items() if key.startswith("PORT_TABLE:Ethernet")}
-    chosen = set(names) if wanted is None else set(expand_filter(wanted)) & set(names)
+    chosen = set(names)
+    if wanted is not None:
+        chosen &= set(expand_filter(wanted))
     return {name: names[name] for name in sorted(chosen, key=natural_key)}
 
 
@@ -69,7 +72,9 @@ def speed_text(mbps: str) -> str:
     """Return a speed as the tables show it: ``400G``, ``2.5G``, ``100M``."""
     if not mbps.isdigit():
         return NOT_AVAILABLE
-    return f"{mbps}M" if int(mbps) < _MBPS_A_GBPS else f"{int(mbps) / _MBPS_A_GBPS:g}G"
+    if int(mbps) < _MBPS_A_GBPS:
+        return f"{mbps}M"
+    return f"{int(mbps) / _MBPS_A_GBPS:g}G"
 
 
 @interfaces.leaf("description", "Show interface status, protocol and description", _name, *NAMESPACE, VERBOSE)
@@ -132,10 +137,13 @@ def _breakouts(run: Run) -> dict[str, Any]:
     shown = {}
     for name, cage in cages(run.device.spec).items():
         current = modes.get(name, {}).get("brkout_mode", cage.default)
-        speeds = {port: run.db.get(f"PORT|{port}").get("speed") for port in cage.children(current)}
-        there = {port: f"{int(speed) // 1000}G" for port, speed in speeds.items() if speed}
+        speeds = {}
+        for port in cage.children(current):
+            mbps = run.db.get(f"PORT|{port}").get("speed")
+            if mbps:
+                speeds[port] = f"{int(mbps) // _MBPS_A_GBPS}G"
         shown[name] = {**cage.entry(), "default_brkout_mode": cage.default, "Current Breakout Mode": current,
-                       "child ports": ",".join(there), "child port speeds": ",".join(there.values())}  # fmt: skip
+                       "child ports": ",".join(speeds), "child port speeds": ",".join(speeds.values())}  # fmt: skip
     return shown
 
 
@@ -157,17 +165,17 @@ neighbor = interfaces.branch("neighbor", "Show neighbor related information")
 @neighbor.leaf("expected", "Show expected neighbor information by interfaces", _name, NAMESPACE[1])
 def expected(run: Run, interfacename: str | None, namespace: str | None) -> None:
     neighbors = run.db.table("DEVICE_NEIGHBOR")
-    about = run.db.table("DEVICE_NEIGHBOR_METADATA")
-    if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in about:
+    metadata = run.db.table("DEVICE_NEIGHBOR_METADATA")
+    if interfacename is not None and neighbors.get(interfacename, {}).get("name") not in metadata:
         run.stop(f"No neighbor information available for interface {interfacename}", 0)
     rows = []
     for port in [interfacename] if interfacename else sorted(neighbors, key=natural_key):
         row = neighbors[port]
-        if row.get("name") not in about or "port" not in row:
+        # A neighbor without metadata, or whose port is unknown, is not listed at all.
+        if row.get("name") not in metadata or "port" not in row:
             continue
-        more = about[row["name"]]
-        fields = [more.get(field, "None") for field in ("lo_addr", "mgmt_addr", "type")]
-        rows.append([port, row.get("name", ""), row.get("port", ""), *fields])
+        fields = [metadata[row["name"]].get(field, "None") for field in ("lo_addr", "mgmt_addr", "type")]
+        rows.append([port, row["name"], row["port"], *fields])
     headers = ["LocalPort", "Neighbor", "NeighborPort", "NeighborLoopback", "NeighborMgmt", "NeighborType"]
     run.say(table(headers, rows))
 
@@ -178,20 +186,27 @@ switchport = interfaces.branch("switchport", "Show interface switchport informat
 def _switchports(run: Run) -> list[list[str]]:
     """Return name, mode, untagged and tagged VLANs of the ports and port channels; members of VLANs are trunks."""
     db = run.db
-    members = run.db.table("VLAN_MEMBER")
     aggregated = {key.partition("|")[2] for key in db.table("PORTCHANNEL_MEMBER")}
     rows = []
     for name in sorted({**db.table("PORT"), **db.table("PORTCHANNEL")}, key=natural_key):
-        vlans: dict[str, list[str]] = {"untagged": [], "tagged": []}
-        for key, row in members.items():
-            if key.partition("|")[2] == name:
-                vlans.setdefault(row.get("tagging_mode", ""), []).append(key.partition("|")[0].removeprefix("Vlan"))
-        held = db.get(f"PORT|{name}").get("mode") or db.get(f"PORTCHANNEL|{name}").get("mode")
-        mode = held or ("trunk" if any(vlans.values()) else "routed")
-        if name not in aggregated:
-            shown = (",".join(sorted(vlans[kind], key=int)) for kind in ("untagged", "tagged"))
-            rows.append([name, mode, *shown])
+        if name in aggregated:
+            continue
+        untagged, tagged = _vlans_of_port(run, name)
+        mode = db.get(f"PORT|{name}").get("mode") or db.get(f"PORTCHANNEL|{name}").get("mode")
+        if not mode:
+            mode = "trunk" if untagged or tagged else "routed"
+        rows.append([name, mode, ",".join(untagged), ",".join(tagged)])
     return rows
+
+
+def _vlans_of_port(run: Run, name: str) -> tuple[list[str], list[str]]:
+    """Return the numbers of the VLANs that a port is an untagged member of, and a tagged one."""
+    vlans: dict[str, list[str]] = {"untagged": [], "tagged": []}
+    for key, row in run.db.table("VLAN_MEMBER").items():
+        vlan, _, port = key.partition("|")
+        if port == name:
+            vlans.setdefault(row.get("tagging_mode", ""), []).append(vlan.removeprefix("Vlan"))
+    return sorted(vlans["untagged"], key=int), sorted(vlans["tagged"], key=int)
 
 
 @switchport.leaf("config", "Show interface switchport config information")
@@ -288,23 +303,30 @@ def _show_counters(run: Run, wanted: str | None, json_fmt: bool, columns: tuple[
 
 
 def _counter_row(port: Hash, values: Hash, columns: tuple[str, ...]) -> list[str]:
-    """Return the state and counters of a port; rates are N/A, as where nothing fills the table of rates."""
-    state = "X" if port.get("admin_status") != "up" else "U" if port.get("oper_status") == "up" else "D"
-    row = [state]
+    """Return the state and counters of a port."""
+    row = [_counter_state(port)]
     for way in ("IN", "OUT"):
         for column in columns:
-            found = values.get(
-                f"SAI_PORT_STAT_IF_{way}_{_SAI.get(column, '')}", "0" if values and column == "OVR" else ""
-            )
-            row.append(f"{int(found):,}" if found else NOT_AVAILABLE)
+            # Rates are N/A, as where nothing fills the table of rates; overruns are not simulated.
+            count = values.get(f"SAI_PORT_STAT_IF_{way}_{_SAI.get(column, '')}", "")
+            if column == "OVR" and values:
+                count = "0"
+            row.append(f"{int(count):,}" if count else NOT_AVAILABLE)
     return row
+
+
+def _counter_state(port: Hash) -> str:
+    """Return the state of a port as portstat shows it: Up, Down, or X where it is disabled."""
+    if port.get("admin_status") != "up":
+        return "X"
+    return "U" if port.get("oper_status") == "up" else "D"
 
 
 @program("portstat")
 def portstat(call: Call) -> Result:
     """Run ``portstat [-j] [-i PORTS]``."""
-    one = Run(call)
+    run = Run(call)
     words = call.argv[1:]
     wanted = words[words.index("-i") + 1] if "-i" in words[:-1] else None
-    _show_counters(one, wanted, "-j" in words, _COLUMNS[""])
-    return one.result()
+    _show_counters(run, wanted, "-j" in words, _COLUMNS[""])
+    return run.result()

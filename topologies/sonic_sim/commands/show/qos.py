@@ -35,7 +35,11 @@ def configuration(run: Run, verbose: bool, namespace: str | None) -> None:
 
 
 def _buffers(run: Run, verbose: bool, namespace: str | None) -> None:
-    words = ["mmuconfig", "-l", *([] if namespace is None else ["-n", namespace]), *(["-vv"] if verbose else [])]
+    words = ["mmuconfig", "-l"]
+    if namespace is not None:
+        words += ["-n", namespace]
+    if verbose:
+        words.append("-vv")
     run.finish(run_mmuconfig(Call(run.device, words)))
 
 
@@ -54,15 +58,13 @@ def asymmetric(run: Run, interface: str | None, namespace: str | None) -> None:
 
 def _pfc(run: Run, interface: str | None, name: str, field: str, header: str) -> None:
     rows = run.db.table(name)
-    if interface is not None and interface not in rows:
-        if name == "PORT_QOS_MAP":
-            run.stop(f"Cannot find interface {interface}", 0)
-        rows = {}
-    ports = (
-        [interface]
-        if interface in rows and interface
-        else sorted((port for port in rows if port != "global"), key=natural_key)
-    )
+    if name == "PORT_QOS_MAP" and interface is not None and interface not in rows:
+        run.stop(f"Cannot find interface {interface}", 0)
+    if interface is not None:
+        ports = [interface] if interface in rows else []
+    else:
+        # PORT_QOS_MAP|global is of no port.
+        ports = sorted((port for port in rows if port != "global"), key=natural_key)
     run.say(f"\n{table(['Interface', header], [[port, rows[port].get(field) or 'N/A'] for port in ports])}\n")
 
 

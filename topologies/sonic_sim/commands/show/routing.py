@@ -25,8 +25,10 @@ class _NeedsFrr(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name."""
-        found = super().get_command(ctx, cmd_name)
-        return None if found is not None and found.name == "bgp" and not _has_frr(ctx) else found
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.name == "bgp" and not _has_frr(ctx):
+            return None
+        return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names."""
@@ -66,9 +68,9 @@ def _ask(run: Run, *words: str | None) -> None:
 bgp = ip.branch("bgp", "Show IPv4 BGP (Border Gateway Protocol) information", cls=Group)
 bgp6 = ipv6.branch("bgp", "Show IPv6 BGP (Border Gateway Protocol) information", cls=Group)
 _SUMMARY = ("version", "remoteAs", "msgRcvd", "msgSent", "tableVersion", "inq", "outq", "peerUptime")
+# The titles of SONiC's own table, with its spelling (utilities_common/bgp_util.py).
 _TITLES = ["Neighbhor", "V", "AS", "MsgRcvd", "MsgSent", "TblVer", "InQ", "OutQ", "Up/Down", "State/PfxRcd",
            "NeighborName"]  # fmt: skip
-"""The titles of SONiC's own table, with its spelling (utilities_common/bgp_util.py)."""
 
 
 @bgp.leaf("summary", "Show summarized information of IPv4 BGP state", *NAMESPACE)
@@ -91,14 +93,18 @@ def _summary(run: Run, family: str) -> None:
     names = {key: row.get("name", "") for key, row in run.db.table("BGP_NEIGHBOR").items()}
     rows = []
     for peer, values in sorted(document["peers"].items(), key=lambda pair: natural_key(pair[0])):
-        state = values["pfxRcd"] if values["state"] == "Established" else values["state"]
+        state = values["state"]
+        if state == "Established":
+            state = values["pfxRcd"]
         rows.append([peer, *(str(values[field]) for field in _SUMMARY), str(state), names.get(peer, "NotAvailable")])
     instance = f"BGP router identifier {document['routerId']}, local AS number {document['as']} vrf-id 0"
     run.say(f"\nIP{family[2:]} Unicast Summary:\n{instance}\nBGP table version {document['tableVersion']}")
     run.say(f"RIB entries {document['ribCount']}, using {document['ribMemory']} bytes of memory")
     run.say(f"Peers {document['peerCount']}, using {document['peerMemory']} KiB of memory")
-    groups = document.get("peerGroupCount", 0), document.get("peerGroupMemory", 0)
-    run.say(f"Peer groups {groups[0]}, using {groups[1]} bytes of memory\n\n")
+    # FRR leaves both out where there are no peer groups.
+    count = document.get("peerGroupCount", 0)
+    memory_bytes = document.get("peerGroupMemory", 0)
+    run.say(f"Peer groups {count}, using {memory_bytes} bytes of memory\n\n")
     run.say(f"{table(_TITLES, rows)}\n\nTotal number of neighbors {len(rows)}")
 
 
@@ -137,8 +143,8 @@ def ipv6_route(run: Run, args: tuple[str, ...], verbose: bool) -> None:
 
 def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
     """Print routes as SONiC makes them of FRR's JSON (show/bgp_common.py); other arguments go to FRR as they are."""
-    wanted = [arg for arg in args if _is_network(arg)]
-    if [arg for arg in args if arg != "json" and arg not in wanted]:
+    networks = [arg for arg in args if _is_network(arg)]
+    if any(arg != "json" and arg not in networks for arg in args):
         if view(run.device, " ".join((f"show {version} route", *args))) is None:
             run.stop(f"% Unknown command: show {version} route {' '.join(args)} ")
         run.say(":")
@@ -148,15 +154,20 @@ def _routes(run: Run, version: str, args: tuple[str, ...]) -> None:
     if not run.device.frr_answers():
         run.leave("Exiting: failed to connect to any daemons.")
     routes = json.loads(view(run.device, f"show {version} route json") or "{}")
-    if wanted:
-        routes = _matching(routes, wanted[0])
-    if routes and "json" in args:
+    if networks:
+        routes = _matching(routes, networks[0])
+    if not routes:
+        return
+    if "json" in args:
         run.say(to_json(routes))
-    elif routes:
-        run.say("" if wanted else f"{_ROUTE_CODES}\n", end="")
-        entries = [entry for same in routes.values() for entry in same]
+        return
+    # A route that was asked for is a paragraph; all of them are a list below the codes.
+    if not networks:
+        run.say(f"{_ROUTE_CODES}\n", end="")
+    text_of = _entry_text if networks else _lines_text
+    for entries in routes.values():
         for entry in entries:
-            run.say((_entry_text if wanted else _lines_text)(entry), end="")
+            run.say(text_of(entry), end="")
 
 
 def _is_network(text: str) -> bool:
@@ -172,34 +183,39 @@ def _matching(routes: dict[str, Any], text: str) -> dict[str, Any]:
     if "/" in text:
         return {text: routes[text]} if text in routes else {}
     address = ipaddress.ip_address(text)
-    found = [prefix for prefix in routes if address in ipaddress.ip_network(prefix)]
-    best = max(found, key=lambda prefix: ipaddress.ip_network(prefix).prefixlen, default=None)
-    return {} if best is None else {best: routes[best]}
+    fitting = [prefix for prefix in routes if address in ipaddress.ip_network(prefix)]
+    if not fitting:
+        return {}
+    best = max(fitting, key=lambda prefix: ipaddress.ip_network(prefix).prefixlen)
+    return {best: routes[best]}
 
 
+# What SONiC knows, of what is simulated: FRR's ``local`` is missing in every release.
 _LETTERS = {"kernel": "K", "connected": "C", "static": "S", "bgp": "B"}
-"""What SONiC knows, of what is simulated: FRR's ``local`` is missing in every release."""
 
 
 def _lines_text(route: dict[str, Any]) -> str:
     """Return the lines of a route in a list: a hop a line."""
-    connected = route["protocol"] == "connected" and not (route["distance"] or route["metric"])
-    place = "" if connected else f" [{route['distance']}/{route['metric']}]"
+    place = f" [{route['distance']}/{route['metric']}]"
+    if route["protocol"] == "connected" and not (route["distance"] or route["metric"]):
+        place = ""
     if route["protocol"] not in _LETTERS:
         raise ProgramError(f"KeyError: '{route['protocol']}'")
+    mark = ">" if route.get("selected") else " "
+    head = f"{_LETTERS[route['protocol']]}{mark}*{route['prefix']}{place}"
+    # Further hops are indented to where the first one stands.
+    start = head
     text = ""
-    width = 0
-    for number, hop in enumerate(route["nexthops"]):
-        head = f"{_LETTERS[route['protocol']]}{'>' if route.get('selected') else ' '}*{route['prefix']}{place}"
-        width = width or len(head)
-        start = head if number == 0 else "  *" + " " * (width - 3)
+    for hop in route["nexthops"]:
         text += f"{start}{_hop_text(hop)} {route['uptime']}\n"
+        start = "  *" + " " * (len(head) - 3)
     return text
 
 
 def _hop_text(hop: dict[str, Any]) -> str:
     if "ip" in hop:
-        return f" via {hop['ip']}," + (f" {hop['interfaceName']}," if "interfaceName" in hop else "")
+        over = f" {hop['interfaceName']}," if "interfaceName" in hop else ""
+        return f" via {hop['ip']},{over}"
     if "directlyConnected" in hop:
         return f" is directly connected, {hop['interfaceName']},"
     return " (ICMP unreachable)" if "reject" in hop else " (blackhole)"
@@ -208,13 +224,14 @@ def _hop_text(hop: dict[str, Any]) -> str:
 def _entry_text(route: dict[str, Any]) -> str:
     """Return the paragraph of a route that was asked for."""
     best = ", best" if route.get("selected") else ""
-    known = f'  Known via "{route["protocol"]}", distance {route["distance"]}, metric {route["metric"]}{best}'
-    text = f"Routing entry for {route['prefix']}\n{known}\n  Last update {route['uptime']} ago\n"
+    source = f'  Known via "{route["protocol"]}", distance {route["distance"]}, metric {route["metric"]}{best}'
+    text = f"Routing entry for {route['prefix']}\n{source}\n  Last update {route['uptime']} ago\n"
     for hop in route["nexthops"]:
         if "directlyConnected" in hop:
             text += f"  * directly connected, {hop['interfaceName']}\n\n"
         elif "ip" in hop:
-            text += f"  * {hop['ip']}" + (f", via {hop['interfaceName']}" if "interfaceName" in hop else "") + "\n"
+            over = f", via {hop['interfaceName']}" if "interfaceName" in hop else ""
+            text += f"  * {hop['ip']}{over}\n"
         else:
             text += f"{_hop_text(hop)}\n"
     return f"{text}\n"
@@ -225,14 +242,18 @@ def route_map(run: Run, route_map_name: str | None, verbose: bool) -> None:
     _ask(run, "show route-map", route_map_name)
 
 
-for _group in (ip, ipv6):
-    _word = "ip" if _group is ip else "ipv6"
-    _group.leaf("prefix-list", "show ip prefix-list", argument("prefix_list_name", required=False), VERBOSE)(
-        lambda one, prefix_list_name, verbose, word=_word: _ask(one, f"show {word} prefix-list", prefix_list_name)
+def _add_filters(group: Group, word: str, version: str) -> None:
+    """Add the commands that ask FRR for the filters of an IP version."""
+    group.leaf("prefix-list", "show ip prefix-list", argument("prefix_list_name", required=False), VERBOSE)(
+        lambda run, prefix_list_name, verbose: _ask(run, f"show {word} prefix-list", prefix_list_name)
     )
-    _group.leaf("protocol", f"Show IPv{'6' if _group is ipv6 else '4'} protocol information", VERBOSE)(
-        lambda one, verbose, word=_word: _ask(one, f"show {word} protocol")
+    group.leaf("protocol", f"Show {version} protocol information", VERBOSE)(
+        lambda run, verbose: _ask(run, f"show {word} protocol")
     )
+
+
+_add_filters(ip, "ip", "IPv4")
+_add_filters(ipv6, "ipv6", "IPv6")
 
 
 @ip.branching("interfaces", "Show interfaces IPv4 address", *NAMESPACE, invoke_without_command=True)
@@ -250,22 +271,30 @@ def ipv6_interfaces(run: Run, **others: Any) -> None:
 
 
 def _interfaces(run: Run, family: str, version: str) -> None:
-    neighbors = {
-        row.get("local_addr", ""): (row.get("name", ""), key) for key, row in run.db.table("BGP_NEIGHBOR").items()
-    }
+    neighbors = {}
+    for key, row in run.db.table("BGP_NEIGHBOR").items():
+        neighbors[row.get("local_addr", "")] = (row.get("name", ""), key)
     rows = []
     for link in sorted(kernel_interfaces(run.device), key=lambda link: natural_key(link["ifname"])):
-        # ipintutil takes an interface for up where it has carrier, which loopbacks made as dummies never say
-        state = f"{'up' if 'UP' in link['flags'] else 'down'}/{'down' if link['operstate'] == 'DOWN' else 'up'}"
-        found = [one_address for one_address in link["addr_info"] if one_address["family"] == family]
-        for place, address in enumerate(found):
+        addresses = [address for address in link["addr_info"] if address["family"] == family]
+        # Only the first row of an interface names it.
+        head = [link["ifname"], ""]
+        state = _link_state(link)
+        for address in addresses:
             name, neighbor = neighbors.get(address["local"], ("N/A", "N/A"))
-            head = [link["ifname"], ""] if place == 0 else ["", ""]
-            prefix = f"{address['local']}/{address['prefixlen']}"
-            rows.append([*head, prefix, state if place == 0 else "", name, neighbor])
+            rows.append([*head, f"{address['local']}/{address['prefixlen']}", state, name, neighbor])
+            head = ["", ""]
+            state = ""
     headers = ["Interface", "Master", f"{version} address/mask", "Admin/Oper", "BGP Neighbor", "Neighbor IP"]
     run.say(table(headers, rows))
     run.seconds = 0.4
+
+
+def _link_state(link: dict[str, Any]) -> str:
+    admin = "up" if "UP" in link["flags"] else "down"
+    # ipintutil takes an interface for up where it has carrier, which loopbacks made as dummies never say.
+    oper = "down" if link["operstate"] == "DOWN" else "up"
+    return f"{admin}/{oper}"
 
 
 configuration = show.branch("bgp", "Show BGP configuration")

@@ -31,15 +31,21 @@ _SPAN = {"DST Port": "dst_port", "SRC Port": "src_port", "Direction": "direction
 def sessions_text(run: Run, wanted: str | None) -> str:
     """Return the tables of mirror sessions."""
     states = rows_of_database(run.device, STATE, "MIRROR_SESSION_TABLE|*")
-    bodies: dict[bool, list[list[str]]] = {False: [], True: []}
+    spans: list[list[str]] = []
+    erspans: list[list[str]] = []
     rows = run.db.table("MIRROR_SESSION")
     for name in sorted(rows, key=natural_key):
-        row = rows[name] | {key: value for key, value in states.get(f"MIRROR_SESSION_TABLE|{name}", {}).items()
-                            if key in ("status", "monitor_port")}  # fmt: skip
+        if wanted not in (None, name):
+            continue
+        row = rows[name]
+        state = states.get(f"MIRROR_SESSION_TABLE|{name}", {})
+        row |= {field: state[field] for field in ("status", "monitor_port") if field in state}
         row["direction"] = row.get("direction", "").lower()
-        span = row.get("type") == "SPAN"
-        if wanted in (None, name):
-            cells = [row.get(field, "") for field in (_SPAN if span else _ERSPAN).values()]
-            bodies[span].append([name, row.get("status", "inactive"), *cells])
-    erspan = table(["Name", "Status", *_ERSPAN], bodies[False])
-    return f"ERSPAN Sessions\n{erspan}\n\nSPAN Sessions\n{table(['Name', 'Status', *_SPAN], bodies[True])}\n"
+        start = [name, row.get("status", "inactive")]
+        if row.get("type") == "SPAN":
+            spans.append([*start, *(row.get(field, "") for field in _SPAN.values())])
+        else:
+            erspans.append([*start, *(row.get(field, "") for field in _ERSPAN.values())])
+    erspan_table = table(["Name", "Status", *_ERSPAN], erspans)
+    span_table = table(["Name", "Status", *_SPAN], spans)
+    return f"ERSPAN Sessions\n{erspan_table}\n\nSPAN Sessions\n{span_table}\n"

@@ -21,37 +21,42 @@ def show_global(run: Run, json_format: bool) -> None:
     row = run.db.get(ROW)
     if not row:
         run.stop("No configuration is present in CONFIG DB", 0)
-    found = {}
+    shown: dict[str, tuple[list[str] | str, list[str] | str]] = {}
     for kind in ("ecmp", "lag"):
         fields = row.get(f"{kind}_hash@", "")
-        found[kind] = (fields.split(",") if fields else "N/A", row.get(f"{kind}_hash_algorithm", "N/A"))
-    _say(run, found, "Configuration", as_json=json_format)
+        shown[kind] = (fields.split(",") if fields else "N/A", row.get(f"{kind}_hash_algorithm", "N/A"))
+    _say(run, shown, "Configuration", as_json=json_format)
 
 
 @show_group.leaf("capabilities", "Show switch hash capabilities", _json)
 def show_capabilities(run: Run, json_format: bool) -> None:
     row = rows_of_database(run.device, STATE, CAPABILITY).get(CAPABILITY, {})
-    found = {}
+    shown: dict[str, tuple[list[str] | str, list[str] | str]] = {}
     for kind in ("ecmp", "lag"):
-        of = kind.upper()
-        if not {NATIVE, f"{of}_HASH_CAPABLE", f"{of}_HASH_ALGORITHM"} <= set(row):
+        start = f"{kind.upper()}_HASH"
+        if not {NATIVE, f"{start}_CAPABLE", f"{start}_ALGORITHM"} <= set(row):
+            # orchagent has not written the row yet.
             run.fail("No data is present in STATE DB")
-        fields = row[NATIVE].split(",") if row[f"{of}_HASH_CAPABLE"] == "true" else "not supported"
-        found[kind] = (fields, row[f"{of}_HASH_ALGORITHM"].split(","))
-    _say(run, found, "Capabilities", as_json=json_format)
+        fields = row[NATIVE].split(",") if row[f"{start}_CAPABLE"] == "true" else "not supported"
+        shown[kind] = (fields, row[f"{start}_ALGORITHM"].split(","))
+    _say(run, shown, "Capabilities", as_json=json_format)
 
 
 Shown = Mapping[str, tuple[list[str] | str, list[str] | str]]
 
 
-def _say(run: Run, found: Shown, title: str, *, as_json: bool) -> None:
+def _say(run: Run, shown: Shown, title: str, *, as_json: bool) -> None:
     if as_json:
-        shown = {kind: {"hash_field": fields, "algorithm": kinds} for kind, (fields, kinds) in found.items()}
-        run.stop(json.dumps(shown, indent=4), 0)
-    rows = [[kind.upper(), tabulate([[*map(_lines, cells)]], ["Hash Field", "Algorithm"], "psql")]
-            for kind, cells in found.items()]  # fmt: skip
+        document = {kind: {"hash_field": fields, "algorithm": names} for kind, (fields, names) in shown.items()}
+        run.stop(json.dumps(document, indent=4), 0)
+    rows = []
+    for kind, (fields, names) in shown.items():
+        inner = tabulate([[_lines(fields), _lines(names)]], ["Hash Field", "Algorithm"], "psql")
+        rows.append([kind.upper(), inner])
     run.say(grid(["Hash", title], rows))
 
 
 def _lines(value: list[str] | str) -> str:
-    return value if isinstance(value, str) else "\n".join(value)
+    if isinstance(value, str):
+        return value
+    return "\n".join(value)

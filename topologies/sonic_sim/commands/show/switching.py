@@ -52,12 +52,15 @@ def vlan_config(run: Run) -> None:
 def vrf(run: Run, vrf_name: str | None) -> None:
     tables = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE", "VLAN_SUB_INTERFACE")
     rows = []
-    names = sorted(run.db.table("VRF"), key=natural_key)
-    for name in names if vrf_name is None else [one_name for one_name in names if one_name == vrf_name]:
-        bound = [
-            key for one_table in tables for key, row in run.db.table(one_table).items() if row.get("vrf_name") == name
-        ]
-        rows += [[name if place == 0 else "", key] for place, key in enumerate(bound or [""])]
+    for name in sorted(run.db.table("VRF"), key=natural_key):
+        if vrf_name not in (None, name):
+            continue
+        bound: list[str] = []
+        for table_name in tables:
+            bound += [key for key, row in run.db.table(table_name).items() if row.get("vrf_name") == name]
+        first, *others = bound or [""]
+        rows.append([name, first])
+        rows += [["", key] for key in others]
     run.say(table(["VRF", "Interfaces"], rows))
 
 
@@ -71,11 +74,13 @@ not_simulated(lldp, "neighbors  Show LLDP neighbors")
 def lldp_table(run: Run, verbose: bool) -> None:
     rows = rows_of_database(run.device, APPL, "LLDP_ENTRY_TABLE:*")
     heard = {key.partition(":")[2]: row for key, row in rows.items() if key.startswith("LLDP_ENTRY_TABLE:")}
-    body = [
-        [port, heard[port]["lldp_rem_sys_name"], heard[port]["lldp_rem_port_id"],
-         "BR" if heard[port]["lldp_rem_sys_cap_enabled"] == "28 00" else "O", heard[port]["lldp_rem_port_desc"]]
-        for port in sorted(heard, key=natural_key)
-    ]  # fmt: skip
+    body = []
+    for port in sorted(heard, key=natural_key):
+        row = heard[port]
+        # 28 00 has the bits of bridge and router (IEEE 802.1AB, lldpRemSysCapEnabled).
+        capability = "BR" if row["lldp_rem_sys_cap_enabled"] == "28 00" else "O"
+        cells = [row["lldp_rem_sys_name"], row["lldp_rem_port_id"], capability, row["lldp_rem_port_desc"]]
+        body.append([port, *cells])
     run.say("Capability codes: (R) Router, (B) Bridge, (O) Other")
     run.say(table(["LocalPort", "RemoteDevice", "RemotePortID", "Capability", "RemotePortDescr"], body))
     run.say(f"{'-' * 50}\nTotal entries displayed:  {len(body)}")
@@ -88,20 +93,19 @@ acl = show.branch("acl", "Show ACL related information")
 def acl_tables(run: Run, table_name: str | None, verbose: bool) -> None:
     rows = []
     for name in sorted(run.db.table("ACL_TABLE")):
+        if table_name not in (None, name):
+            continue
         row = run.db.get(f"ACL_TABLE|{name}")
-        if table_name in (None, name):
-            control = row.get("type") == "CTRLPLANE"
-            binding = sorted(row.get("services@" if control else "ports@", "").split(","), key=natural_key)
-            status = "Active" if control else _status(run, f"ACL_TABLE_TABLE|{name}")
-            head = [
-                name,
-                row.get("type", ""),
-                binding[0],
-                row.get("policy_desc", ""),
-                row.get("stage", "ingress"),
-                status,
-            ]
-            rows += [head, *(["", "", port, "", "", ""] for port in binding[1:])]
+        bound = row.get("ports@", "")
+        status = _status(run, f"ACL_TABLE_TABLE|{name}")
+        if row.get("type") == "CTRLPLANE":
+            # caclmgrd puts these into the host's iptables: they are bound to services, and no ASIC has to take them.
+            bound = row.get("services@", "")
+            status = "Active"
+        first, *others = sorted(bound.split(","), key=natural_key)
+        stage = row.get("stage", "ingress")
+        rows.append([name, row.get("type", ""), first, row.get("policy_desc", ""), stage, status])
+        rows += [["", "", port, "", "", ""] for port in others]
     run.say(table(_ACL_TABLES, rows))
 
 
@@ -117,22 +121,21 @@ def _status(run: Run, key: str) -> str:
     VERBOSE,
 )
 def acl_rules(run: Run, table_name: str | None, rule_id: str | None, verbose: bool) -> None:
-    rules = run.db.table("ACL_RULE")
-    found = []
-    for key, row in rules.items():
+    rules = []
+    for key, row in run.db.table("ACL_RULE").items():
         name, _, rule = key.partition("|")
         if table_name in (None, name) and rule_id in (None, rule):
-            found.append((-int(row.get("PRIORITY", "0")), name, rule, row))
+            rules.append((-int(row.get("PRIORITY", "0")), name, rule, row))
     rows = []
-    for priority, name, rule, row in sorted(found, key=lambda one_rule: one_rule[:3]):
-        matches = sorted(f"{field}: {value}" for field, value in row.items() if field not in _NO_MATCH) or [
-            NOT_AVAILABLE
-        ]
-        action = row.get("PACKET_ACTION", "")
-        control = run.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE"
-        status = "Active" if control else _status(run, f"ACL_RULE_TABLE|{name}|{rule}")
-        rows += [[name, rule, str(-priority), action, matches[0], status]]
-        rows += [["", "", "", "", match, ""] for match in matches[1:]]
+    # The highest priority first; the row itself cannot be compared.
+    for priority, name, rule, row in sorted(rules, key=lambda entry: entry[:3]):
+        matches = sorted(f"{field}: {value}" for field, value in row.items() if field not in _NO_MATCH)
+        first, *others = matches or [NOT_AVAILABLE]
+        status = _status(run, f"ACL_RULE_TABLE|{name}|{rule}")
+        if run.db.get(f"ACL_TABLE|{name}").get("type") == "CTRLPLANE":
+            status = "Active"
+        rows.append([name, rule, str(-priority), row.get("PACKET_ACTION", ""), first, status])
+        rows += [["", "", "", "", match, ""] for match in others]
     run.say(table(_ACL_RULES, rows))
 
 

@@ -32,18 +32,25 @@ def version(run: Run, verbose: bool) -> None:
 
 
 def _uptime(device: Device) -> str:
+    """Return the time since the boot as uptime(1) prints it."""
     minutes = int(device.clock.now() - device.times.booted) // 60
     days, rest = divmod(minutes, 1440)
     clock = f"{rest // 60}:{rest % 60:02d}" if rest >= 60 else f"{rest} min"
-    return f"{days} day{'s' if days > 1 else ''}, {clock}" if days else f" {clock}"
+    if not days:
+        return f" {clock}"
+    several = "s" if days > 1 else ""
+    return f"{days} day{several}, {clock}"
 
 
 @show.leaf("uptime", "Show system uptime", VERBOSE)
 def uptime(run: Run, verbose: bool) -> None:
     minutes = int(run.device.clock.now() - run.device.times.booted) // 60
-    parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
-    shown = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    run.say(f"up {', '.join(shown) or '0 minutes'}")
+    parts = []
+    for count, unit in ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")):
+        several = "" if count == 1 else "s"
+        if count:
+            parts.append(f"{count} {unit}{several}")
+    run.say(f"up {', '.join(parts) or '0 minutes'}")
 
 
 platform = show.branch("platform", "Show platform-specific hardware info")
@@ -75,16 +82,16 @@ def summary(run: Run, json_format: bool) -> None:
         "platform": metadata.get("platform", device.platform), "hwsku": metadata.get("hwsku", device.spec.hwsku),
         "asic_type": device.spec.asic, "asic_count": 1, "serial": device.spec.serial, "model": "N/A", "revision": "N/A",
     }  # fmt: skip
+    titles = ["Platform", "HwSKU", "ASIC", "ASIC Count", "Serial Number", "Model Number", "Hardware Revision"]
     switch_type = metadata.get("switch_type")
-    if json_format:
-        found = {**values, **({"switch_type": switch_type} if switch_type else {})}
-        run.say(json.dumps(found, sort_keys=True, indent=2, ensure_ascii=False))
-        return
-    names = ("Platform", "HwSKU", "ASIC", "ASIC Count", "Serial Number", "Model Number", "Hardware Revision")
-    for name, value in zip(names, values.values(), strict=True):
-        run.say(f"{name}: {value}")
     if switch_type:
-        run.say(f"Switch Type: {switch_type}")
+        values["switch_type"] = switch_type
+        titles.append("Switch Type")
+    if json_format:
+        run.say(json.dumps(values, sort_keys=True, indent=2, ensure_ascii=False))
+        return
+    for title, value in zip(titles, values.values(), strict=True):
+        run.say(f"{title}: {value}")
 
 
 feature = show.branch("feature", "Show feature status")

@@ -7,7 +7,7 @@ from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.config.names import is_address
 from sonic_sim.commands.config.root import not_simulated
 from sonic_sim.commands.show.root import show
-from sonic_sim.commands.tables import Rows, grid, table
+from sonic_sim.commands.tables import grid, table
 from sonic_sim.configdb import natural_key
 from sonic_sim.databases import APPL, STATE, rows_of_database
 from sonic_sim.shell.programs import ProgramError
@@ -40,20 +40,23 @@ def name(run: Run, vxlan_name: str) -> None:
 
 @vxlan.leaf("tunnel", "Show vxlan tunnel information")
 def tunnel(run: Run) -> None:
-    found = _natural(run.db.table("VXLAN_TUNNEL"))
-    run.say(table(_TUNNEL, [row for name, fields in found for row in _tunnel_rows(run, name, fields)]))
+    rows: list[list[str]] = []
+    for name, fields in _natural(run.db.table("VXLAN_TUNNEL")):
+        rows += _tunnel_rows(run, name, fields)
+    run.say(table(_TUNNEL, rows))
 
 
-def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> Rows:
+def _tunnel_rows(run: Run, name: str, fields: Mapping[str, str]) -> list[list[str]]:
     """Return the rows of a tunnel's end: one a map, its own fields in the first."""
     start = [name, fields.get("src_ip", ""), fields.get("dst_ip", "")]
     maps = _natural({key: row for key, row in run.db.table("VXLAN_TUNNEL_MAP").items() if key.startswith(f"{name}|")})
     if not maps:
         return [start]
-    return [
-        [*([" "] * 3 if place else start), key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"]
-        for place, (key, row) in enumerate(maps)
-    ]
+    rows = []
+    for key, row in maps:
+        rows.append([*start, key.partition("|")[2], f"{row.get('vni')} -> {row.get('vlan')}"])
+        start = [" ", " ", " "]
+    return rows
 
 
 @vxlan.leaf("interface", "Show VXLAN VTEP Information")
@@ -62,13 +65,21 @@ def interface(run: Run) -> None:
     address = _ANY_ADDRESS
     for end, row in _natural(run.db.table("VXLAN_TUNNEL")):
         address = row.get("src_ip", address)
-        run.say(f"\tVTEP Name : {end}" + (f", SIP  : {_field(row, 'src_ip')}" if address != _ANY_ADDRESS else ""))
+        source = ""
+        # SONiC looks at the last address that it saw, so an end without one after another raises a KeyError.
+        if address != _ANY_ADDRESS:
+            source = f", SIP  : {_field(row, 'src_ip')}"
+        run.say(f"\tVTEP Name : {end}{source}")
     if address == _ANY_ADDRESS:
         return
     for nvo, row in _natural(run.db.table("VXLAN_EVPN_NVO")):
         run.say(f"\tNVO Name  : {nvo},  VTEP : {_field(row, 'source_vtep')}")
-    loopbacks = (key.split("|", 1) for key in sorted(run.db.table("LOOPBACK_INTERFACE"), key=natural_key))
-    source = next((key[0] for key in loopbacks if key[1:] == [f"{address}/32"]), "Not Configured")
+    source = "Not Configured"
+    for key in sorted(run.db.table("LOOPBACK_INTERFACE"), key=natural_key):
+        name, _, prefix = key.partition("|")
+        if prefix == f"{address}/32":
+            source = name
+            break
     run.say(f"\tSource interface  : {source}")
 
 
@@ -78,17 +89,17 @@ def _total(run: Run, number: int) -> None:
 
 @vxlan.leaf("vlanvnimap", "Show VLAN VNI Mapping Information", _count)
 def vlan_map(run: Run, count: str | None) -> None:
-    found = _natural(run.db.table("VXLAN_TUNNEL_MAP"))
+    maps = _natural(run.db.table("VXLAN_TUNNEL_MAP"))
     if count is None:
-        run.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in found]))
-    _total(run, len(found))
+        run.say(grid(["VLAN", "VNI"], [[_field(row, "vlan"), _field(row, "vni")] for _, row in maps]))
+    _total(run, len(maps))
 
 
 @vxlan.leaf("vrfvnimap", "Show VRF VNI Mapping Information")
 def vrf_map(run: Run) -> None:
-    found = [[vrf, row["vni"]] for vrf, row in _natural(run.db.table("VRF")) if "vni" in row]
-    run.say(grid(["VRF", "VNI"], found))
-    _total(run, len(found))
+    rows = [[vrf, row["vni"]] for vrf, row in _natural(run.db.table("VRF")) if "vni" in row]
+    run.say(grid(["VRF", "VNI"], rows))
+    _total(run, len(rows))
 
 
 def _learned(run: Run, database: int, pattern: str) -> list[tuple[str, Mapping[str, str]]]:
@@ -101,12 +112,14 @@ def far_ends(run: Run, count: str | None) -> None:
     if count not in (None, "count"):
         run.say(f"Unacceptable argument {count}")
         return
-    found = _learned(run, STATE, "VXLAN_TUNNEL_TABLE|*")
+    tunnels = _learned(run, STATE, "VXLAN_TUNNEL_TABLE|*")
     if count is None:
-        fields = ("src_ip", "dst_ip", "tnl_src")
-        rows = [[*(_field(row, name) for name in fields), f"oper_{_field(row, 'operstatus')}"] for _, row in found]
+        rows = []
+        for _, row in tunnels:
+            ends = [_field(row, name) for name in ("src_ip", "dst_ip", "tnl_src")]
+            rows.append([*ends, f"oper_{_field(row, 'operstatus')}"])
         run.say(grid(["SIP", "DIP", "Creation Source", "OperStatus"], rows))
-    _total(run, len(found))
+    _total(run, len(tunnels))
 
 
 def _is_far_end(run: Run, text: str) -> bool:
@@ -121,27 +134,30 @@ def far_vlans(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
     wanted = "*" if remote_vtep_ip == "all" else f"*{remote_vtep_ip}*"
-    found = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
+    vlans = _learned(run, APPL, f"VXLAN_REMOTE_VNI_TABLE:{wanted}")
     if count is None:
-        rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in found]
+        rows = [[*key.split(":")[-2:], _field(row, "vni")] for key, row in vlans]
         run.say(grid(["VLAN", "RemoteVTEP", "VNI"], rows))
-    _total(run, len(found))
+    _total(run, len(vlans))
 
 
 @vxlan.leaf("remotemac", "Show MACs pointing to the remote VTEP", _far_end, _count)
 def far_macs(run: Run, remote_vtep_ip: str, count: str | None) -> None:
     if not _is_far_end(run, remote_vtep_ip):
         return
-    found = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
-    if count is not None and remote_vtep_ip == "all":
-        _total(run, len(found))
-        return
-    there = [(key, row) for key, row in found if row.get("remote_vtep") == remote_vtep_ip]
+    learned = _learned(run, APPL, "VXLAN_FDB_TABLE:*")
     if remote_vtep_ip == "all":
-        there = [(key, row) for key, row in found if "remote_vtep" in row]
+        # SONiC counts the rows without a far end too, but does not list them.
+        if count is not None:
+            _total(run, len(learned))
+            return
+        learned = [(key, row) for key, row in learned if "remote_vtep" in row]
+    else:
+        learned = [(key, row) for key, row in learned if row.get("remote_vtep") == remote_vtep_ip]
     if count is None:
-        rows = [
-            [*key.split(":", 2)[1:], row["remote_vtep"], _field(row, "vni"), _field(row, "type")] for key, row in there
-        ]
+        rows = []
+        for key, row in learned:
+            vlan, mac = key.split(":", 2)[1:]
+            rows.append([vlan, mac, row["remote_vtep"], _field(row, "vni"), _field(row, "type")])
         run.say(grid(["VLAN", "MAC", "RemoteVTEP", "VNI", "Type"], rows))
-    _total(run, len(there))
+    _total(run, len(learned))
