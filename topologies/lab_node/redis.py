@@ -11,7 +11,7 @@ COUNTERS_DB = 2
 STATE_DB = 6
 
 
-class RedisError(Exception):
+class RefusedCommandError(Exception):
     """Redis refused a command."""
 
 
@@ -29,27 +29,27 @@ class Redis:
         return self._socket.fileno()
 
     def call(self, *words: str) -> Any:
-        """Send one command and return its answer. Raises RedisError, OSError."""
+        """Send one command and return its answer. Raises RefusedCommandError, OSError."""
         return self.pipeline([words])[0]
 
     def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
-        """Send commands in one go and return their answers. Raises RedisError for the first that is refused."""
+        """Send commands in one go and return their answers. Raises RefusedCommandError for the first that is refused."""
         self._socket.sendall(b"".join(_encoded(words) for words in commands))
         answers = [self.read() for _ in commands]
         for answer in answers:
-            if isinstance(answer, RedisError):
+            if isinstance(answer, RefusedCommandError):
                 raise answer
         return answers
 
     def read(self) -> Any:
-        """Read one answer; a refusal is returned as a RedisError."""
+        """Read one answer; a refusal is returned as a RefusedCommandError."""
         line = self._answers.readline()
         if not line:
             raise ConnectionError("Redis closed the connection")
         kind = line[:1]
         rest = line[1:].rstrip(b"\r\n").decode()
         if kind == b"-":
-            return RedisError(rest)
+            return RefusedCommandError(rest)
         if kind == b":":
             return int(rest)
         if kind == b"$":

@@ -14,7 +14,7 @@ _HOPS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbor:
+class LearnedNeighbor:
     """An address that the kernel has learned on an interface."""
 
     interface: str
@@ -22,7 +22,7 @@ class Neighbor:
     mac: str
 
 
-def neighbors(device: Device, net: Fabric) -> Iterator[Neighbor]:
+def neighbors(device: Device, net: Fabric) -> Iterator[LearnedNeighbor]:
     """Yield the far ends of the routed ports that are up: switches by their addresses, nodes by the free one."""
     for own in net.addresses(device):
         subnet = network(f"{own.address}/{own.length}")
@@ -34,12 +34,12 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Neighbor]:
             # a node takes the address beside the switch's on a point-to-point link
             if subnet.num_addresses == 2:
                 other = next(str(one) for one in subnet if str(one) != own.address)
-                yield Neighbor(own.interface, other, host.mac)
+                yield LearnedNeighbor(own.interface, other, host.mac)
             continue
         remote = net.devices[far.node]
         for one in net.addresses(remote):
             if one.interface == far.port and ipaddress.ip_address(one.address) in subnet:
-                yield Neighbor(own.interface, one.address, mac_of(remote))
+                yield LearnedNeighbor(own.interface, one.address, mac_of(remote))
 
 
 def mac_of(device: Device) -> str:

@@ -25,41 +25,47 @@ SYSLOG = "/var/log/syslog"
 _GLOBAL = "PFC_WD|GLOBAL"
 _MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE",
          "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")  # fmt: skip
+# Tables whose keys are ranges, with the fields that name what each group or queue gets.
 _SPANNED: Mapping[str, tuple[str, ...]] = {
     "BUFFER_PG": ("profile",),
     "BUFFER_QUEUE": ("profile",),
     "QUEUE": ("scheduler", "wred_profile"),
 }
-"""Tables whose keys are ranges, with the fields that name what each group or queue gets."""
 _NAMED_IN: Mapping[str, str] = {"profile": "BUFFER_PROFILE", "scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}
 """The tables of the objects that these fields name."""
+# What a priority group names in the dynamic model, where buffermgrd makes the profile.
 _COMPUTED = "NULL"
-"""What a priority group names in the dynamic model, where buffermgrd makes the profile."""
+# In the order in which orchagent takes them (switchorch.cpp setSwitchHash).
 _HASH_FIELDS = ("ecmp_hash@", "lag_hash@", "ecmp_hash_algorithm", "lag_hash_algorithm")
-"""In the order in which orchagent takes them (switchorch.cpp setSwitchHash)."""
 _KEEPS_FIELDS = ("SCHEDULER", "WRED_PROFILE", "BUFFER_POOL", "BUFFER_PROFILE", "PORT", "SWITCH_HASH")
 _CREATE_ONLY: Mapping[str, tuple[str, ...]] = {"BUFFER_POOL": ("type", "mode"), "BUFFER_PROFILE": ("pool",)}
 _COLORS = ("green", "yellow", "red")
 _KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
     "SCHEDULER": frozenset({"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs"}),
     "WRED_PROFILE": frozenset(
-        {"ecn", *(f"wred_{one}_enable" for one in _COLORS), *(f"{one}_drop_probability" for one in _COLORS)}
-        | {f"{one}_{end}_threshold" for one in _COLORS for end in ("min", "max")}
+        {
+            "ecn",
+            *(f"wred_{color}_enable" for color in _COLORS),
+            *(f"{color}_drop_probability" for color in _COLORS),
+            *(f"{color}_{end}_threshold" for color in _COLORS for end in ("min", "max")),
+        }
     ),
 }
+# Milliseconds that the watchdog takes (pfcwdorch.cpp).
 _WATCHDOG_MS: Mapping[str, tuple[int, int]] = {"detection_time": (100, 5000), "restoration_time": (100, 60000)}
+# Fields that orchagent reads by C++ stoi and stoul, which throw at what does not begin with a number.
 _NUMBERS: Mapping[str, frozenset[str]] = {
     "SCHEDULER": frozenset({"weight", "cir", "cbs", "pir", "pbs"}),
     "WRED_PROFILE": frozenset(
-        f"{one}_{name}" for one in _COLORS for name in ("min_threshold", "max_threshold", "drop_probability")
+        f"{color}_{name}" for color in _COLORS for name in ("min_threshold", "max_threshold", "drop_probability")
     ),
     "BUFFER_POOL": frozenset({"size", "xoff"}),
     "BUFFER_PROFILE": frozenset({"size", "xon", "xon_offset", "xoff", "dynamic_th", "static_th"}),
     "PFC_WD": frozenset({"POLL_INTERVAL"}),
 }
-"""Fields that orchagent reads by C++ stoi and stoul, which throw at what does not begin with a number."""
-_ECN = {"ecn_none", "ecn_all", *("ecn_" + one for one in ("green", "yellow", "red", "green_yellow", "green_red",
-                                                        "yellow_red"))}  # fmt: skip
+_ECN = {
+    "ecn_none", "ecn_all", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red",
+}  # fmt: skip
 _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
     "SCHEDULER": (("QUEUE", "scheduler"), ("PORT_QOS_MAP", "scheduler")),
     "WRED_PROFILE": (("QUEUE", "wred_profile"),),
@@ -78,11 +84,11 @@ _FOLLOWED = frozenset(
     {*_KEEPS_FIELDS, *_MAPS, "PFC_WD", *(table for users in _NAMED_BY.values() for table, _ in users)}
 )
 
+# systemd starts swss so long after its end, and not more often in so many seconds (swss.service: RestartSec,
+# StartLimitBurst, StartLimitIntervalSec).
 RESTART_S = 30.0
 START_LIMIT = 3
 START_LIMIT_S = 1200.0
-"""systemd starts swss so long after its end, and not more often in so many seconds (swss.service: RestartSec,
-StartLimitBurst, StartLimitIntervalSec)."""
 
 Row = tuple[tuple[str, str], ...]
 Rows = Mapping[str, Row]
@@ -90,13 +96,14 @@ _shared: dict[Row, Row] = {}
 
 
 def followed_rows(db: ConfigDb) -> Rows:
-    """Return the rows that orchagent follows; equal ones are one object: a fabric's switches have most in common."""
-    found = {}
+    """Return the rows that orchagent follows."""
+    rows = {}
     for key, row in db.rows.items():
         if key.partition("|")[0] in _FOLLOWED:
+            # Equal rows are one object: a fabric's switches have most in common.
             fields = tuple(row.items())
-            found[key] = _shared.setdefault(fields, fields)
-    return found
+            rows[key] = _shared.setdefault(fields, fields)
+    return rows
 
 
 @dataclass(slots=True)
@@ -108,10 +115,10 @@ class Orchagent:
     held: dict[str, Hash] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     bound: dict[str, dict[str, str]] = field(default_factory=dict)
+    # Whether orchagent had the row before it had to wait.
     pending: dict[str, bool] = field(default_factory=dict)
-    """Whether orchagent had the row before it had to wait."""
+    # Whether it takes the buffer rows of a batch that go before those that come, as from 202411.
     removes_first: bool = False
-    """Whether it takes the buffer rows of a batch that go before those that come, as from 202411."""
     hashed: Hash = field(default_factory=dict)
     watched: dict[str, dict[str, str]] = field(default_factory=dict)
     ended_at: float = 0.0
@@ -148,24 +155,19 @@ class Orchagent:
             return False
         self.seen = now
         changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
-        gone = [key for key in changed if key.startswith("PFC_WD|") and key not in now]
-        dies = any(key == _GLOBAL or f"PORT|{key.removeprefix('PFC_WD|')}" not in now for key in gone)
-        dies = dies or any(_kills(key, dict(now[key])) for key in changed if key in now)
         for key in changed:
             if key.partition("|")[0] in (*_KEEPS_FIELDS, *_MAPS):
                 self._take_object(key, before, now)
-        for key in [one for one in self.waiting if not _is_named(one, now)]:
-            self.waiting.remove(key)
-            self.held.pop(key, None)
-        ranges = {key for key in changed if key.partition("|")[0] in _SPANNED}
-        ranges.update(key for key in self.pending if key in now and _resolves(key, dict(now[key]), now))
-        had, has = (_by_place(rows) if ranges else {} for rows in (before, now))
-        for place, keys in _placed(ranges).items():
-            self._take_ranges(place, keys, had.get(place, {}), has.get(place, {}), now)
-        for port in sorted({key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}):
+        for key in list(self.waiting):
+            if not _is_named(key, now):
+                self.waiting.remove(key)
+                self.held.pop(key, None)
+        self._take_all_ranges(changed, before, now)
+        watched = {key.partition("|")[2] for key in changed if key.startswith(("PFC_WD|", "PORT_QOS_MAP|"))}
+        for port in sorted(watched):
             self._take_watchdog(port, before, now)
-        crashes_now = dies and not self.crashed
-        self.crashed = self.crashed or dies
+        crashes_now = not self.crashed and _crashes(changed, now)
+        self.crashed = self.crashed or crashes_now
         return crashes_now
 
     def object_of(self, key: str) -> Hash:
@@ -174,8 +176,8 @@ class Orchagent:
 
     def bindings(self) -> dict[str, dict[str, str]]:
         """Return what all groups and queues have in the ASIC, by table and port, and then by number and field."""
-        found = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}
-        return {place: state for place, state in {**found, **self.bound}.items() if state}
+        stated = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}
+        return {place: state for place, state in {**stated, **self.bound}.items() if state}
 
     def watch_of(self, port: str) -> dict[str, str]:
         """Return the queues of a port that the watchdog watches, with its action on each."""
@@ -183,30 +185,44 @@ class Orchagent:
 
     def _take_object(self, key: str, before: Rows, now: Rows) -> None:
         old = self.held.get(key, dict(before.get(key, ())))
-        row = dict(now.get(key, ()))
-        if key in self.waiting:  # a row that comes again waits too
+        # A row that comes again while its object waits to be removed waits too.
+        if key in self.waiting:
             return
         if key not in now:
             self.held.pop(key, None)
             if _is_named(key, now):
                 self.waiting.append(key)
-            if key == ROW or key in self.waiting:  # orchagent refuses to remove the hash: switchorch.cpp
+            # orchagent refuses to remove the hash (switchorch.cpp).
+            if key == ROW or key in self.waiting:
                 self.held[key] = old
             return
+        row = dict(now[key])
         new = self._hash(old, row) if key == ROW else _taken(key.partition("|")[0], old, row)
         self.held.pop(key, None)
         if new != row:
             self.held[key] = new
 
     def _hash(self, asic: Hash, row: Hash) -> Hash:
-        """Return what the ASIC hashes by once a row was set: one that lacks a field is refused where it is missed."""
+        """Return the ECMP hash of the ASIC once a row was set."""
         for name in _HASH_FIELDS:
+            # A row that lacks a field is refused where it is missed, what was set by then stays.
             if name not in row and name in self.hashed:
                 return asic
             if name in row and row[name] != self.hashed.get(name):
                 asic = {**asic, name: row[name]}
         self.hashed = row
         return asic
+
+    def _take_all_ranges(self, changed: Iterable[str], before: Rows, now: Rows) -> None:
+        """Take the rows of groups and queues that changed, and those whose objects came."""
+        ranges = {key for key in changed if key.partition("|")[0] in _SPANNED}
+        ranges.update(key for key in self.pending if key in now and _resolves(key, dict(now[key]), now))
+        if not ranges:
+            return
+        old = _by_place(before)
+        new = _by_place(now)
+        for place, keys in _placed(ranges).items():
+            self._take_ranges(place, keys, old.get(place, {}), new.get(place, {}), now)
 
     def _take_ranges(
         self, place: str, keys: Iterable[str], before: Mapping[str, Row], now: Mapping[str, Row], rows: Rows
@@ -215,37 +231,41 @@ class Orchagent:
         state = self.bound.pop(place, None)
         if state is None:
             state = self._ranges(before)
-        first = self.removes_first and place.startswith("BUFFER_")
-        for key in sorted(keys, key=lambda key: (first and key in now, key)):
+        removes_first = self.removes_first and place.startswith("BUFFER_")
+        for key in sorted(keys, key=lambda key: (removes_first and key in now, key)):
             old = dict(before.get(key, ()))
             waits = key in self.pending
-            known = self.pending.pop(key, key in before)
+            was_taken = self.pending.pop(key, key in before)
             if key in now and not _resolves(key, dict(now[key]), rows):
-                self.pending[key] = known
+                self.pending[key] = was_taken
             elif key in now:
-                state |= _bindings(key, {} if waits and not known else old, dict(now[key]))
-            elif known:  # what orchagent never took is deleted without a word to the ASIC
+                state |= _bindings(key, {} if waits and not was_taken else old, dict(now[key]))
+            elif was_taken:
+                # A row that orchagent never took is deleted without a word to the ASIC.
                 state |= _bindings(key, old, None)
-        if (left := {one: name for one, name in state.items() if name}) != self._ranges(now):
+        left = {number: name for number, name in state.items() if name}
+        if left != self._ranges(now):
             self.bound[place] = left
 
     def _ranges(self, rows: Mapping[str, Row]) -> dict[str, str]:
         """Return what each group or queue of a port gets as its rows say it, taken in the order of keys."""
-        found: dict[str, str] = {}
+        state: dict[str, str] = {}
         for key in sorted(rows):
             if key not in self.pending:
-                found |= _bindings(key, {}, dict(rows[key]))
-        return {number: name for number, name in found.items() if name}
+                state |= _bindings(key, {}, dict(rows[key]))
+        return {number: name for number, name in state.items() if name}
 
     def _take_watchdog(self, port: str, before: Rows, now: Rows) -> None:
         key = f"PFC_WD|{port}"
-        had = self.watched.pop(port, _watch(port, before))
-        if key in now:
-            # A row without a queue to watch is tried again and again: nothing watches yet.
-            keeps = (had and before.get(key) == now[key]) or not _is_watchable(dict(now[key]))
-            state = had if keeps else {**_watch(port, now), **had}
-            if state != _watch(port, now):
-                self.watched[port] = state
+        state = self.watched.pop(port, _watch(port, before))
+        if key not in now:
+            return
+        # A row without a queue to watch is tried again and again: nothing watches yet.
+        is_kept = (state and before.get(key) == now[key]) or not _is_watchable(dict(now[key]))
+        if not is_kept:
+            state = {**_watch(port, now), **state}
+        if state != _watch(port, now):
+            self.watched[port] = state
 
     def to_json(self) -> dict[str, Any]:
         """Return what is kept beside the rows; to be written at once, for it is no copy."""
@@ -258,11 +278,12 @@ def orchagent_from_json(value: Mapping[str, Any], db: ConfigDb) -> Orchagent:
 
 
 def _taken(table: str, old: Hash, row: Hash) -> Hash:
-    """Return what an object has once a row was set."""
+    """Return the fields of an object once a row was set."""
     if not row.keys() <= _KNOWN_FIELDS.get(table, row.keys()) or _is_refused(table, {**old, **row}):
         return old
     if table not in _KEEPS_FIELDS:
         return row
+    # A field that the row lacks is not touched, one that SAI takes at creation only stays.
     stays = {name: old[name] for name in _CREATE_ONLY.get(table, ()) if name in old}
     return {**{name: value for name, value in old.items() if name != "NULL"}, **row, **stays}
 
@@ -273,20 +294,21 @@ def _is_refused(table: str, row: Hash) -> bool:
         return row.get("type", "WRR") not in ("DWRR", "WRR", "STRICT")
     if table != "WRED_PROFILE":
         return False
-    limits = ((row.get(f"{one}_min_threshold", "0"), row.get(f"{one}_max_threshold", "0")) for one in _COLORS)
-    return any(_number(least) > _number(most) for least, most in limits) or any(
-        row.get(f"wred_{one}_enable", "true") not in ("true", "false") for one in _COLORS
-    )
+    for color in _COLORS:
+        least = _number(row.get(f"{color}_min_threshold", "0"))
+        most = _number(row.get(f"{color}_max_threshold", "0"))
+        if least > most or row.get(f"wred_{color}_enable", "true") not in ("true", "false"):
+            return True
+    return False
 
 
 def _kills(key: str, row: Hash) -> bool:
-    """Tell whether orchagent aborts on a row: words outside its lists, and what is no number."""
+    """Tell whether orchagent aborts on a row: words outside its lists, and texts that are no numbers."""
     table = key.partition("|")[0]
     if table in _MAPS:
         return not all(name.isdecimal() and value.isdecimal() for name, value in row.items())
     if table == "PORT_QOS_MAP":
-        lists = (row.get(name, "") for name in ("pfc_enable", "pfcwd_sw_enable"))
-        return any(one and not one[0].isdecimal() for value in lists for one in value.split(","))
+        return not (_is_priority_list(row.get("pfc_enable", "")) and _is_priority_list(row.get("pfcwd_sw_enable", "")))
     return (
         (table == "WRED_PROFILE" and row.get("ecn", "ecn_none") not in _ECN)
         or (table == "SCHEDULER" and row.get("meter_type", "bytes") not in ("bytes", "packets"))
@@ -294,18 +316,26 @@ def _kills(key: str, row: Hash) -> bool:
     )
 
 
+def _is_priority_list(text: str) -> bool:
+    """Tell whether each member of a list begins with a digit, where stoi would throw at another character."""
+    return all(member[0].isdecimal() for member in text.split(",") if member)
+
+
 _NUMBER = re.compile(r"\s*[-+]?\d+")
 
 
 def _number(text: str) -> int:
     """Return what stoi makes of a text; 0 where it throws."""
-    found = _NUMBER.match(text)
-    return int(found.group()) if found else 0
+    match = _NUMBER.match(text)
+    return int(match.group()) if match else 0
 
 
 def _numbers(key: str) -> Iterable[str]:
+    """Return the groups or queues of a key that ends with ``3`` or ``3-4``."""
     first, _, last = key.rpartition("|")[2].partition("-")
-    return map(str, range(int(first), int(last or first) + 1)) if first.isdigit() else ()
+    if not first.isdigit():
+        return ()
+    return map(str, range(int(first), int(last or first) + 1))
 
 
 def _is_named(key: str, rows: Rows) -> bool:
@@ -341,10 +371,18 @@ def _by_place(rows: Rows) -> dict[str, dict[str, Row]]:
 
 
 def _bindings(key: str, old: Hash, row: Hash | None) -> dict[str, str]:
-    """Return what a row that is set, or gone, does to its groups or queues: a field that it never had does nothing."""
-    names = _SPANNED[key.partition("|")[0]]
-    named = names if row is None else [name for name in names if name in row or name in old]
-    return {f"{number} {name}": (row or {}).get(name, "") for number in _numbers(key) for name in named}
+    """Return the effect of a row that is set, or gone (None), on its groups or queues by number and field."""
+    names: Iterable[str] = _SPANNED[key.partition("|")[0]]
+    if row is not None:
+        # A field that the row never had does nothing.
+        names = [name for name in names if name in row or name in old]
+    else:
+        row = {}
+    bindings = {}
+    for number in _numbers(key):
+        for name in names:
+            bindings[f"{number} {name}"] = row.get(name, "")
+    return bindings
 
 
 def _resolves(key: str, row: Hash, rows: Rows) -> bool:
@@ -358,11 +396,13 @@ def _resolves(key: str, row: Hash, rows: Rows) -> bool:
 
 def _is_watchable(row: Hash) -> bool:
     """Tell whether orchagent takes a port's row of the watchdog (pfcwdorch.cpp createEntry)."""
-    known = {*_WATCHDOG_MS, "action"}.issuperset(row) and "detection_time" in row
-    times = {name: row[name] for name in _WATCHDOG_MS if name in row}
-    in_range = all(one.isdecimal() and _WATCHDOG_MS[name][0] <= int(one) <= _WATCHDOG_MS[name][1]
-                   for name, one in times.items())  # fmt: skip
-    return known and in_range and row.get("action", "drop") in ("drop", "forward", "alert")
+    if "detection_time" not in row or not {*_WATCHDOG_MS, "action"}.issuperset(row):
+        return False
+    for name, (least, most) in _WATCHDOG_MS.items():
+        text = row.get(name, str(least))
+        if not text.isdecimal() or not least <= int(text) <= most:
+            return False
+    return row.get("action", "drop") in ("drop", "forward", "alert")
 
 
 def _watch(port: str, rows: Rows) -> dict[str, str]:
@@ -378,12 +418,15 @@ def watchdog_rows(orchagent: Orchagent) -> Iterator[tuple[str, str, Hash]]:
     """Yield port, queue and the fields in COUNTERS_DB of every queue that is watched."""
     for key, fields in orchagent.seen.items():
         table, _, port = key.partition("|")
-        if table == "PFC_WD":
-            row = dict(fields)
-            times = {f"PFC_WD_{one.upper()}": str(int(row.get(one, "0")) * 1000)
-                     for one in ("detection_time", "restoration_time")}  # fmt: skip
-            for queue in orchagent.watch_of(port):
-                yield port, queue, {**times, "PFC_WD_ACTION": row.get("action", "drop")}
+        if table != "PFC_WD":
+            continue
+        row = dict(fields)
+        counters = {"PFC_WD_ACTION": row.get("action", "drop")}
+        for name in ("detection_time", "restoration_time"):
+            # Milliseconds in CONFIG_DB, microseconds here.
+            counters[f"PFC_WD_{name.upper()}"] = str(int(row.get(name, "0")) * 1000)
+        for queue in orchagent.watch_of(port):
+            yield port, queue, counters
 
 
 def crash_lines(hostname: str, now: float) -> str:
@@ -395,3 +438,17 @@ def crash_lines(hostname: str, now: float) -> str:
         f"{moment} {hostname} ERR swss#supervisor-proc-exit-listener: Process 'orchagent' exited unexpectedly. "
         f"Terminating supervisor 'swss'\n"
     )
+
+
+def _crashes(changed: Iterable[str], now: Rows) -> bool:
+    """Tell whether orchagent does not survive the changes of these rows."""
+    for key in changed:
+        if key in now:
+            if _kills(key, dict(now[key])):
+                return True
+        elif key.startswith("PFC_WD|"):
+            # It looks for the port of a row that goes, and the general row has none (pfcwdorch.cpp).
+            port = key.removeprefix("PFC_WD|")
+            if key == _GLOBAL or f"PORT|{port}" not in now:
+                return True
+    return False

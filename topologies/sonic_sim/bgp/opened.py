@@ -47,19 +47,19 @@ class Opened:
 
 
 @dataclass(slots=True)
-class _Memory:
+class _OpenSessions:
     """The sessions that are open, by either end, and how often each has opened."""
 
     open: dict[End, Opened] = field(default_factory=dict)
     counts: dict[End, int] = field(default_factory=dict)
 
 
-_memories: WeakKeyDictionary[Fabric, _Memory] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[Fabric, _OpenSessions] = WeakKeyDictionary()
 
 
 def opened(net: Fabric, here: Offer, there: Offer) -> Opened:
     """Return an established session with what was offered as it opened."""
-    memory = _memories.setdefault(net, _Memory())
+    memory = _memories.setdefault(net, _OpenSessions())
     resets = frozenset({(here.end, here.resets), (there.end, there.resets)})
     session = memory.open.get(here.end)
     if session is not None and session.resets == resets:
@@ -92,7 +92,7 @@ def times_opened(net: Fabric, end: End) -> int:
 
 def longest_hold_s(net: Fabric, device: Device, configured: Mapping[str, int]) -> int:
     """Return the longest hold time of a switch that is in force, in seconds; ``configured`` are those by neighbor."""
-    memory = _memories.setdefault(net, _Memory())
+    memory = _memories.setdefault(net, _OpenSessions())
     longest = 0
     for peer, own in configured.items():
         session = memory.open.get((device.name, peer))

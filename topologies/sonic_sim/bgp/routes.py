@@ -36,7 +36,7 @@ def version_of(prefix: str) -> int:
 
 
 @dataclass(slots=True)
-class _Memory:
+class _Calculated:
     signature: object = None
     ribs: dict[str, Rib] = field(default_factory=dict)
     took_s: float = 0.0
@@ -47,12 +47,12 @@ _NOTHING: Mapping[str, Route] = {}
 # Stands for the result of filters on a route that they have not seen.
 _UNSEEN = Route("")
 
-_memories: WeakKeyDictionary[Fabric, _Memory] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[Fabric, _Calculated] = WeakKeyDictionary()
 
 
 def ribs_of(net: Fabric) -> dict[str, Rib]:
     """Return the routes of all switches, calculated again only when something changed."""
-    memory = _memories.setdefault(net, _Memory())
+    memory = _memories.setdefault(net, _Calculated())
     signature = _signature(net)
     if not net.devices:
         return {}

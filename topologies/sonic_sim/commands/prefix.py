@@ -7,7 +7,7 @@ import posixpath
 from sonic_sim.commands.filetools import read_for
 from sonic_sim.device import Holder, Locks
 from sonic_sim.files import ROOT, canonical, in_container
-from sonic_sim.shell.programs import Shell, runner
+from sonic_sim.shell.programs import CallingShell, runner
 from sonic_sim.shell.streams import Captured, Streams
 
 _DETACH_DELAY_S = 0.02
@@ -21,7 +21,7 @@ def _skip_options(words: list[str], valued: tuple[str, ...] = ()) -> list[str]:
 
 
 @runner("sudo")
-async def sudo(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def sudo(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command as root; admin may do so without a password."""
     words = _skip_options(argv[1:], ("-u", "-g", "-p", "-C"))
     user = ROOT
@@ -37,7 +37,7 @@ async def sudo(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("sh", "bash", "dash")
-async def sh(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def sh(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run ``sh -c LINE`` or a script from standard input."""
     child = shell.child()
     for place, word in enumerate(argv[1:], start=1):
@@ -47,7 +47,7 @@ async def sh(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("exec", "nohup", "nice", "ionice", "command", "stdbuf", "time")
-async def passing_on(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def passing_on(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run the rest of the line."""
     words = _skip_options(argv[1:], ("-n", "-c", "-o", "-e"))
     if not words:
@@ -56,7 +56,7 @@ async def passing_on(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("env")
-async def env(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def env(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command with variables set."""
     words = _skip_options(argv[1:], ("-u",))
     if not words:
@@ -65,7 +65,7 @@ async def env(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("timeout")
-async def timeout(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def timeout(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command for at most so many seconds."""
     words = _skip_options(argv[1:], ("-s", "-k"))
     if len(words) < 2:
@@ -81,7 +81,7 @@ async def timeout(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("sleep")
-async def sleep(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def sleep(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Wait, on the switch's clock."""
     try:
         await asyncio.sleep(shell.device.clock.real_s(float(argv[1].rstrip("s"))))
@@ -92,14 +92,14 @@ async def sleep(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("wait")
-async def wait(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def wait(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Wait for what this shell has started in the background."""
     await asyncio.gather(*shell.jobs, return_exceptions=True)
     return 0
 
 
 @runner("flock")
-async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def flock(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Hold a lock while a command runs: ``flock [-n] [-w S] [-E N] FILE COMMAND…`` or ``FILE -c LINE``.
 
     ``flock NUMBER`` locks an open file until it is closed, or with ``-u`` until then.
@@ -135,7 +135,7 @@ async def flock(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 async def _lock_open_file(
-    shell: Shell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
+    shell: CallingShell, number: str, streams: Streams, *, unlock: bool, conflict: int, wait_s: float
 ) -> int:
     """Lock the file that is open under a number, or unlock it."""
     opened = shell.opened.get(number)
@@ -165,7 +165,7 @@ async def _locked(locks: Locks, path: str, wait_s: float) -> Holder | None:
 
 
 @runner("cat")
-async def cat(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def cat(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Print files, or standard input line by line until it ends."""
     names = [word for word in argv[1:] if word == "-" or not word.startswith("-")]
     if not names:
@@ -184,7 +184,7 @@ async def cat(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("setsid")
-async def setsid(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def setsid(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command in an own session; with ``-f`` it outlives the login."""
     words = _skip_options(argv[1:])
     if "-f" in argv[1:] or "--fork" in argv[1:]:
@@ -194,7 +194,7 @@ async def setsid(shell: Shell, argv: list[str], streams: Streams) -> int:
 
 
 @runner("systemd-run")
-async def systemd_run(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def systemd_run(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run a command as a transient unit that outlives the login."""
     unit = next((word.partition("=")[2] for word in argv if word.startswith("--unit=")), "run-r1")
     words = _skip_options(argv[1:], ("-u", "-p", "--unit", "--property"))
@@ -206,7 +206,7 @@ async def systemd_run(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-def _detach(shell: Shell, words: list[str]) -> None:
+def _detach(shell: CallingShell, words: list[str]) -> None:
     child = shell.child()
 
     async def later() -> int:
@@ -218,7 +218,7 @@ def _detach(shell: Shell, words: list[str]) -> None:
 
 
 @runner("docker")
-async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
+async def docker(shell: CallingShell, argv: list[str], streams: Streams) -> int:
     """Run ``docker exec [-i] [-t] CONTAINER COMMAND`` and ``docker cp``; ``ps`` and ``images`` list what there is."""
     if shell.user != ROOT:
         streams.err("permission denied while trying to connect to the Docker daemon socket\n")
@@ -240,7 +240,7 @@ async def docker(shell: Shell, argv: list[str], streams: Streams) -> int:
     return 0
 
 
-async def _docker_exec(shell: Shell, words: list[str], streams: Streams) -> int:
+async def _docker_exec(shell: CallingShell, words: list[str], streams: Streams) -> int:
     container = words[0] if words else ""
     if len(words) < 2 or container not in CONTAINERS:
         streams.err(f"Error response from daemon: No such container: {container}\n")
@@ -248,7 +248,7 @@ async def _docker_exec(shell: Shell, words: list[str], streams: Streams) -> int:
     return await shell.child(ROOT).execute(words[1:], streams)
 
 
-def _copy(shell: Shell, source: str, target: str) -> str:
+def _copy(shell: CallingShell, source: str, target: str) -> str:
     """Copy a file between the host and a container; return what went wrong. Only that of FRR has files of its own."""
     ends: list[str] = []
     for end in (source, target):

@@ -19,9 +19,9 @@ from sonic_sim.yang.rows import DefaultError, YangError
 
 _STRICT = "Patch Sorter - Strict"
 _LOOSE = "Patch Sorter - Non-Strict"
+# Seconds of a patch on a fast switch CPU, and of each of its changes, measured (sonic-facts §3.5).
 _FIXED_S = 1.5
 _STEP_S = 0.33
-"""Seconds of a patch on a fast switch CPU, measured (sonic-facts §3.5)."""
 
 
 def running_document(device: Device, complain: Callable[[str], None]) -> dict[str, Any]:
@@ -121,6 +121,7 @@ class Applier:
     def _begun(self) -> dict[str, Any]:
         """Return the configuration that the run begins with, and keep it for runs that begin before its end."""
         others = self.device.patching
+        # A run that begins while others are at work reads what was there before the first of them wrote.
         self.current = others[0] if others else dict(self.device.db.document())
         if not self.dry:
             others.append(self.current)
@@ -128,8 +129,9 @@ class Applier:
 
     def end(self) -> None:
         """Take note that the time of the run is over."""
-        for place, one in enumerate(self.device.patching):
-            if one is self.current:
+        # Compared by identity: two runs may have begun with equal configurations.
+        for place, configuration in enumerate(self.device.patching):
+            if configuration is self.current:
                 del self.device.patching[place]
                 return
 
@@ -144,6 +146,7 @@ class Applier:
     def _no_empty_tables(self, target: dict[str, Any]) -> None:
         empty = [name for name, rows in target.items() if rows == {}]
         if empty:
+            # The message is a continued line in the source, indented by as many spaces.
             gap = " " * 32
             word = "Table" if len(empty) == 1 else "Tables"
             text = "localhost: given patch is not valid because it will result in empty tables"
@@ -151,8 +154,9 @@ class Applier:
 
     def detail(self, *lines: str) -> None:
         """Say what only ``--verbose`` tells."""
-        for line in lines if self.verbose else ():
-            self.say(line)
+        if self.verbose:
+            for line in lines:
+                self.say(line)
 
     def _sorted(self, current: Any, target: Any) -> list[_Change]:
         if self.ignore_without_model:
@@ -171,32 +175,31 @@ class Applier:
         split = "based on YANG covered vs non-YANG covered configs"
         cover = "YANG covered"
         self.detail(f"{_LOOSE}: Splitting current/target config {split}.")
-        foreign = ([name for name in rows if name not in models()] for rows in (current, target))
-        self.detail(*(_note(names) for names in foreign if names))
+        current_covered, current_rest = _split(current)
+        target_covered, target_rest = _split(target)
+        for rest in (current_rest, target_rest):
+            if rest:
+                self.detail(_note(rest))
         self.detail(f"{_LOOSE}: Validating {cover} target config according to YANG models.")
         self._validate(target)
-        covered, rest = (
-            [{name: rows[name] for name in rows if (name in models()) == modeled} for rows in (current, target)]
-            for modeled in (True, False)
-        )
-        # what has no model is one change, and the first
-        first = [_Change(tuple(patch))] if (patch := difference(*rest)) else []
+        # What has no model is one change, and the first.
+        patch = difference(current_rest, target_rest)
+        first = [_Change(tuple(patch))] if patch else []
         self.detail(f"{_LOOSE}: Sorting non-{cover} configs patch updates.")
         self._count("Non-YANG", first)
         self.detail(f"{_LOOSE}: Regenerating patch for {cover} configs only.")
-        self.detail(f"{_LOOSE}: Generated patch {json.dumps(difference(*covered))}")
+        self.detail(f"{_LOOSE}: Generated patch {json.dumps(difference(current_covered, target_covered))}")
         without = "is not making changes to tables without YANG models"
         self.detail(f"{_LOOSE}: Validating {cover} config patch {without}.")
         self.detail(f"{_LOOSE}: Sorting YANG-covered configs patch updates.")
-        then = self._ordered(*covered)
+        then = self._ordered(current_covered, target_covered)
         self._count("YANG", then)
         self.detail(f"{_LOOSE}: Merging non-YANG and {cover} changes.")
         return first + then
 
     def _count(self, which: str, changes: list[_Change]) -> None:
-        several = "" if len(changes) == 1 else "s"
-        end = ":" if changes else "."
-        self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {len(changes)} change{several}{end}")
+        counted = _counted(changes)
+        self.detail(f"{_LOOSE}: The {which} covered config update was sorted into {counted}")
         self.detail(*(f"{_LOOSE}:   * {json.dumps(change.operations)}" for change in changes))
 
     def _validate(self, target: Any) -> None:
@@ -217,9 +220,9 @@ class Applier:
 
     def _apply(self, changes: list[_Change], target: dict[str, Any]) -> None:
         count = len(changes)
+        self.say(f"Patch Applier: The localhost patch was converted into {_counted(changes)}")
         several = "" if count == 1 else "s"
         end = ":" if count else "."
-        self.say(f"Patch Applier: The localhost patch was converted into {count} change{several}{end}")
         self.say(f"Patch Applier: localhost: applying {count} change{several} in order{end}")
         for place, change in enumerate(changes):
             if self.device.faults.halfway and place >= count / 2:
@@ -238,16 +241,16 @@ class Applier:
         """Write the rows of one move: whole rows, as set_entry does."""
         before = self.device.db.document()
         document = apply_copy(before, move)
-        table = move.parts[0]
-        key = move.parts[1] if len(move.parts) > 1 else None
-        if key is None:
+        table, *below = move.parts
+        rows = document.get(table, {})
+        if not below:
             self.device.db.delete_table(table)
-            for name, row in document.get(table, {}).items():
+            for name, row in rows.items():
                 self.device.db.put(f"{table}|{name}", encode_fields(row))
-        elif key in document.get(table, {}):
-            self._write_row(f"{table}|{key}", encode_fields(document[table][key]))
+        elif below[0] in rows:
+            self._write_row(f"{table}|{below[0]}", encode_fields(rows[below[0]]))
         else:
-            self.device.db.delete(f"{table}|{key}")
+            self.device.db.delete(f"{table}|{below[0]}")
         if table == "VLAN_INTERFACE":
             self._flush_neighbors(before)
 
@@ -278,9 +281,24 @@ class Applier:
         db.delete_fields(key, gone)
 
     def _reflected(self, target: dict[str, Any]) -> bool:
-        ignored = ("BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE")
-        now = self.device.db.document()
-        keep: Callable[[dict[str, Any]], dict[str, Any]] = lambda value: {  # noqa: E731
-            name: rows for name, rows in value.items() if name not in ignored
-        }
-        return keep(dict(now)) == keep(target)
+        now = dict(self.device.db.document())
+        return _compared(now) == _compared(target)
+
+
+def _split(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the tables of a configuration with a model, and those without."""
+    covered = {name: rows for name, rows in document.items() if name in models()}
+    rest = {name: rows for name, rows in document.items() if name not in models()}
+    return covered, rest
+
+
+def _counted(changes: list[_Change]) -> str:
+    several = "" if len(changes) == 1 else "s"
+    end = ":" if changes else "."
+    return f"{len(changes)} change{several}{end}"
+
+
+def _compared(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables that the updater compares at its end: daemons write rows of their own into the others."""
+    ignored = ("BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE")
+    return {name: rows for name, rows in document.items() if name not in ignored}

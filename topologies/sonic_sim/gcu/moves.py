@@ -57,10 +57,13 @@ def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -
     """Return the addition of what the target has, with all that is missing above it."""
     value = value_at(target, parts if source is None else source)
     for depth in range(1, len(parts)):
-        if value_at(state, parts[:depth]) is None:
-            for end in range(len(parts) - 1, depth - 1, -1):
-                value = [value] if isinstance(value_at(target, parts[:end]), list) else {parts[end]: value}
-            return Move("add", parts[:depth], value, parts)
+        if value_at(state, parts[:depth]) is not None:
+            continue
+        # JSON patches add to what is there only, so the value comes in all that has to hold it.
+        for end in range(len(parts) - 1, depth - 1, -1):
+            holder_is_list = isinstance(value_at(target, parts[:end]), list)
+            value = [value] if holder_is_list else {parts[end]: value}
+        return Move("add", parts[:depth], value, parts)
     return Move("add", parts, value)
 
 
@@ -79,11 +82,17 @@ def low_level(state: Any, target: Any, parts: Parts = ()) -> Iterator[Move]:
                 yield from low_level(state, target, place)
         for name in new:
             if name not in old:
-                for leaf in _leaves(new[name], (*parts, name)):
-                    first = (*leaf[:-1], "0") if isinstance(value_at(target, leaf[:-1]), list) else leaf
-                    yield adding(state, target, first, leaf)
+                yield from _additions(state, target, (*parts, name))
     elif old != new:
         yield replacing(target, parts)
+
+
+def _additions(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
+    for leaf in _leaves(value_at(target, parts), parts):
+        is_member = isinstance(value_at(target, leaf[:-1]), list)
+        # The first member of a list that is not there yet goes to its place 0.
+        place = (*leaf[:-1], "0") if is_member else leaf
+        yield adding(state, target, place, leaf)
 
 
 def _leaves(value: Any, parts: Parts) -> Iterator[Parts]:
@@ -110,5 +119,5 @@ def _list_changes(state: Any, target: Any, parts: Parts) -> Iterator[Move]:
     yield from (removing((*parts, str(place))) for place in surplus)
     for place in missing:
         yield adding(state, target, (*parts, str(min(len(old), place))), (*parts, str(place)))
-    for one in surplus:
-        yield from (replacing(target, (*parts, str(one)), (*parts, str(place))) for place in missing)
+    for old_place in surplus:
+        yield from (replacing(target, (*parts, str(old_place)), (*parts, str(place))) for place in missing)

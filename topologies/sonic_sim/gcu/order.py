@@ -130,15 +130,15 @@ class _Search:
 
     def _upper(self, parts: Parts, state: Document) -> Move:
         """Return the change of what holds a place."""
-        here = state
-        there = self.target
+        old: Any = state
+        new: Any = self.target
         for part in parts:
-            if part not in here:
+            if part not in old:
                 return adding(state, self.target, parts)
-            if part not in there:
+            if part not in new:
                 return removing(parts)
-            here = here[part]
-            there = there[part]
+            old = old[part]
+            new = new[part]
         return replacing(self.target, parts)
 
 

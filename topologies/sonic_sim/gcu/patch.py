@@ -30,7 +30,9 @@ class Move:
     def operation(self) -> Operation:
         """Return the JSON form."""
         base: Operation = {"op": self.op, "path": pointer(self.parts)}
-        return base if self.op == "remove" else {**base, "value": self.value}
+        if self.op != "remove":
+            base["value"] = self.value
+        return base
 
 
 def pointer(parts: tuple[str, ...]) -> str:
@@ -47,8 +49,9 @@ def read_patch(text: str) -> list[Operation]:
     """Parse a patch. Raises PatchError."""
     try:
         operations = list(json.loads(text))
-        for place, one in enumerate(operations):
-            if isinstance(one, str):  # versions of jsonpatch word it in several ways: as 1.33, which SONiC has
+        for place, operation in enumerate(operations):
+            if isinstance(operation, str):
+                # Versions of jsonpatch word it in several ways: as 1.33, which SONiC has.
                 list(JsonPatch(operations[:place]))
                 raise PatchError("Document is expected to be sequence of operations, got a sequence of strings.")
         return list(JsonPatch(operations))
@@ -57,20 +60,19 @@ def read_patch(text: str) -> list[Operation]:
 
 
 def apply_patch(document: dict[str, Any], patch: list[Operation]) -> Any:
-    """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError.
-
-    A value that an operation adds is in the document itself, so that later operations change the patch as well: the
-    jsonpatch of SONiC (1.33) does so, later versions copy it. Applied again, such a patch may fail.
-    """
+    """Return the document after a patch; tables that the patch does not name are shared. Raises PatchError."""
     try:
         operations = list(JsonPatch(patch))
-        named = {
-            part for one in operations for name in ("path", "from") for part in f"{one.get(name, '')}".split("/")[1:2]
-        }
+        named: set[str] = set()
+        for operation in operations:
+            for pointer_name in ("path", "from"):
+                named.update(f"{operation.get(pointer_name, '')}".split("/")[1:2])
         copied = {name: copy.deepcopy(document[name]) for name in map(unescape, named) if name in document}
         result: Any = {**document, **copied}
-        for one in operations:
-            result = _shared(JsonPatch([one]).apply(result, in_place=True), one)
+        for operation in operations:
+            # A value that an operation adds is in the document itself, so that later operations change the patch as
+            # well: the jsonpatch of SONiC (1.33) does so, later versions copy it. Applied again, such a patch may fail.
+            result = _shared(JsonPatch([operation]).apply(result, in_place=True), operation)
         return result
     except (JsonPatchException, JsonPointerException) as error:
         raise PatchError(str(error)) from error
@@ -94,5 +96,6 @@ def difference(old: Any, new: Any) -> list[Operation]:
     """Return the patch from one document to another; what both hold as the same object is not compared."""
     if isinstance(old, dict) and isinstance(new, dict):
         shared = {name for name, value in old.items() if new.get(name) is value}
-        old, new = ({name: value for name, value in one.items() if name not in shared} for one in (old, new))
+        old = {name: value for name, value in old.items() if name not in shared}
+        new = {name: value for name, value in new.items() if name not in shared}
     return list(make_patch(old, new))

@@ -19,19 +19,22 @@ _FECS = ("rs", "fc", "none", "auto")
 
 
 def refusal(device: Device, current: Mapping[str, Any], target: Any) -> str | None:
-    """Return why a change is not permitted, in the updater's words, or None.
-
-    SONiC looks at the operations in the order of jsonpatch, which is another one in each run; here they are sorted.
-    """
+    """Return why a change is not permitted, in the updater's words, or None."""
     patch = difference(current, target)
     for path in _NEVER_REMOVED:
-        if any(one["op"] == "remove" and one["path"] == path for one in patch):
+        if any(operation["op"] == "remove" and operation["path"] == path for operation in patch):
             return f"Given patch operation is invalid. Operation: remove is illegal on field: {path}"
     if not isinstance(target, dict):
         return f"'{type(target).__name__}' object has no attribute 'get'"
-    return _acl_refusal(current, target) or next(
-        filter(None, (_table_refusal(device, one) for one in sorted(patch, key=lambda one: str(one["path"])))), None
-    )
+    reason = _acl_refusal(current, target)
+    if reason is not None:
+        return reason
+    # SONiC looks at the operations in the order of jsonpatch, which is another one in each run; here they are sorted.
+    for operation in sorted(patch, key=lambda operation: str(operation["path"])):
+        reason = _table_refusal(device, operation)
+        if reason is not None:
+            return reason
+    return None
 
 
 def _table_refusal(device: Device, operation: Operation) -> str | None:
@@ -48,11 +51,14 @@ def _acl_refusal(current: Mapping[str, Any], target: Mapping[str, Any]) -> str |
     """Refuse changes of the rules of a data ACL whose type changes."""
     old = current.get("ACL_TABLE", {})
     new = target.get("ACL_TABLE", {})
-    data = [
-        name for name in old
-        if name in new and all(one[name].get("type") not in (None, "CTRLPLANE") for one in (old, new))
-    ]  # fmt: skip
-    changed = [name for name in data if old[name]["type"] != new[name]["type"]]
+    changed = []
+    for name in old:
+        old_type = old[name].get("type")
+        new_type = new[name].get("type") if name in new else None
+        # The validator looks at data ACLs alone: those of the control plane are the host's iptables.
+        is_data = old_type not in (None, "CTRLPLANE") and new_type not in (None, "CTRLPLANE")
+        if is_data and old_type != new_type:
+            changed.append(name)
     rules = current.get("ACL_RULE", {})
     wanted = target.get("ACL_RULE", {})
     for key in {**rules, **wanted}:
@@ -67,7 +73,9 @@ def _fields(operation: Operation, *, with_names: bool) -> list[str]:
     parts = [part for part in parts_of(operation["path"])[1:] if with_names or not any(map(str.isdigit, part))]
     place = "/".join(parts).lower()
     value = operation.get("value")
-    return [f"{place}/{name}".lstrip("/") for name in value] if isinstance(value, dict) else [place]
+    if not isinstance(value, dict):
+        return [place]
+    return [f"{place}/{name}".lstrip("/") for name in value]
 
 
 def _tunable(
@@ -77,11 +85,14 @@ def _tunable(
 
     def check(device: Device, operation: Operation) -> bool:
         sku = device.db.get("DEVICE_METADATA|localhost").get("hwsku", "")
-        barred = not_td2 if sku.lower().startswith(_TD2_SKUS) else ()
-        fields = _fields(operation, with_names=by_end)
-        names = [field.rpartition("/")[2] for field in fields] if by_end else fields
-        good = all(name in allowed and name not in barred and operation["op"] in operations for name in names)
-        return good and _LISTED_SKUS.match(sku) is not None
+        names = _fields(operation, with_names=by_end)
+        if by_end:
+            names = [field.rpartition("/")[2] for field in names]
+        # The validator's table leaves Trident 2 out for these (gcu_field_operation_validators.conf.json).
+        if sku.lower().startswith(_TD2_SKUS) and not set(names).isdisjoint(not_td2):
+            return False
+        permitted = operation["op"] in operations or not names
+        return permitted and set(names) <= set(allowed) and _LISTED_SKUS.match(sku) is not None
 
     return check
 
@@ -92,8 +103,9 @@ def _port(device: Device, operation: Operation) -> bool:
     value = operation.get("value")
     for part in reversed(below):
         value = {part: value}
-    rows = value.items() if operation["op"] != "remove" and isinstance(value, dict) else ()
-    changed = [(port, row) for port, row in rows if isinstance(row, dict)]
+    if operation["op"] == "remove" or not isinstance(value, dict):
+        return True
+    changed = [(port, row) for port, row in value.items() if isinstance(row, dict)]
     if below and any(_CHECKED_FIELDS & row.keys() for _, row in changed):
         named = re.search(r"Ethernet\d+", operation["path"])
         if named is None:
@@ -103,20 +115,27 @@ def _port(device: Device, operation: Operation) -> bool:
 
 
 _CHECKED_FIELDS = frozenset({"fec", "speed"})
+# What SWIG says where the validator asks STATE_DB for a port whose name it did not find in the path: it looks for
+# ``Ethernet`` and digits (sonic-utilities generic_config_updater/field_operation_validators.py).
 _NO_PORT_NAME = "invalid null reference in method 'Table_hget', argument 2 of type 'std::string const &'"
-"""What SWIG says where the validator asks STATE_DB for a port whose name it did not find in the path: it looks for
-``Ethernet`` and digits (sonic-utilities generic_config_updater/field_operation_validators.py)."""
 
 
 def _fits(device: Device, port: str, row: Mapping[str, Any]) -> bool:
     key = f"PORT_TABLE|{port}"
     supported = rows_of_database(device, STATE, key).get(key, {})
-    fecs = supported.get("supported_fecs")
     speeds = supported.get("supported_speeds")
-    known = [one.strip() for one in fecs.split(",")] if fecs and fecs != "N/A" else [] if fecs else _FECS
-    if "fec" in row and str(row["fec"]).strip() not in known:
+    if "fec" in row and str(row["fec"]).strip() not in _supported_fecs(supported.get("supported_fecs", "")):
         return False
     return "speed" not in row or not speeds or str(row["speed"]) in speeds.split(",")
+
+
+def _supported_fecs(text: str) -> tuple[str, ...]:
+    """Return the FEC modes that a field of STATE_DB lists: any where it is missing, none for ``N/A``."""
+    if not text:
+        return _FECS
+    if text == "N/A":
+        return ()
+    return tuple(mode.strip() for mode in text.split(","))
 
 
 _VALIDATORS = {

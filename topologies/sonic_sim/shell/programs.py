@@ -71,14 +71,14 @@ class OpenFile:
     holder: Holder | None = None
 
 
-class Shell(Protocol):
+class CallingShell(Protocol):
     """What a program that starts others knows of the shell that it runs in."""
 
     device: Device
     user: str
     cwd: str
 
-    def child(self, user: str | None = None) -> "Shell":
+    def child(self, user: str | None = None) -> "CallingShell":
         """Return a shell for a command inside this one, perhaps of another user."""
 
     async def run_line(self, line: str, streams: Streams) -> int:
@@ -100,7 +100,7 @@ class Shell(Protocol):
 
 
 Handler = Callable[[Call], Result]
-Runner = Callable[[Shell, list[str], Streams], Awaitable[int]]
+Runner = Callable[[CallingShell, list[str], Streams], Awaitable[int]]
 
 
 def _never(argv: list[str]) -> bool:
@@ -108,7 +108,7 @@ def _never(argv: list[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Program:
     """A program: a handler, or (for programs that start others) ``runs``."""
 
     handler: Handler | None = None
@@ -116,7 +116,7 @@ class Command:
     reads_stdin: Callable[[list[str]], bool] = _never
 
 
-_commands: dict[str, Command] = {}
+_commands: dict[str, Program] = {}
 _modules: dict[str, str] = {}
 """The module of each program, which registers it."""
 
@@ -131,7 +131,7 @@ def program(*names: str, reads_stdin: Callable[[list[str]], bool] = _never) -> C
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            _commands[name] = Command(handler=handler, reads_stdin=reads_stdin)
+            _commands[name] = Program(handler=handler, reads_stdin=reads_stdin)
         return handler
 
     return register
@@ -142,7 +142,7 @@ def runner(*names: str) -> Callable[[Runner], Runner]:
 
     def register(function: Runner) -> Runner:
         for name in names:
-            _commands[name] = Command(runs=function)
+            _commands[name] = Program(runs=function)
         return function
 
     return register
@@ -151,7 +151,7 @@ def runner(*names: str) -> Callable[[Runner], Runner]:
 _PROGRAM_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 
 
-def find_command(word: str, device: Device) -> Command | None:
+def find_command(word: str, device: Device) -> Program | None:
     """Return the program that a word starts, or None."""
     if posixpath.basename(word) in device.spec.without:
         return None
@@ -164,7 +164,7 @@ def find_command(word: str, device: Device) -> Command | None:
     return _command(posixpath.basename(word))
 
 
-def _command(name: str) -> Command | None:
+def _command(name: str) -> Program | None:
     if name not in _commands and name in _modules:
         importlib.import_module(_modules[name])
     return _commands.get(name)

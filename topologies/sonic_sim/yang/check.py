@@ -18,6 +18,7 @@ class Checker:
 
     def __init__(self) -> None:
         """Begin with no rows read."""
+        # Each by what it was made of: compared by identity, since an unchanged table is the same object.
         self._read: dict[str, tuple[Mapping[str, Any] | None, dict[str, Row]]] = {}
         self._names: dict[Target, tuple[object, frozenset[str]]] = {}
         self._held: dict[tuple[int, str], tuple[Value | None, tuple[object, ...], bool]] = {}
@@ -29,58 +30,81 @@ class Checker:
         for row in rows:
             if row.fault is not None:
                 raise row.fault
-        for condition, value in (one for row in rows for one in row.whens):
-            if not self._holds(condition, value, document):
-                raise fault_at(f'When condition "{condition.text}" not satisfied.', path=value.path)
-        self._follow([ref for row in rows for ref in row.references if ref.leaf and ref.leaf.is_leafref], document)
-        for must, value in (one for row in rows for one in row.later):
-            self._try(must, value, document)
-        for fault, whens in (one for row in rows for one in row.missing):
-            if all(self._holds(condition, value, document) for condition, value in whens):
-                raise fault
+        # In libyang's order: what comes later is not tried after a violation.
+        self._check_whens(rows, document)
+        self._follow(_leafrefs(rows), document)
+        for row in rows:
+            for must, value in row.later:
+                self._try(must, value, document)
+        for row in rows:
+            for fault, whens in row.missing:
+                if all(self._holds(condition, value, document) for condition, value in whens):
+                    raise fault
         _check_numbers(document)
-        for value in (one for row in rows for one in row.defaults):
-            if self._dangles(value, document):
-                text = _dangling_text(value) if value.leaf and value.leaf.is_leafref else invalid(value)
-                raise DefaultError(fault_at(text, path=value.path))
+        self._check_defaults(rows, document)
+
+    def _check_whens(self, rows: list[Row], document: Document) -> None:
+        for row in rows:
+            for condition, value in row.whens:
+                if not self._holds(condition, value, document):
+                    raise fault_at(f'When condition "{condition.text}" not satisfied.', path=value.path)
+
+    def _check_defaults(self, rows: list[Row], document: Document) -> None:
+        for row in rows:
+            for value in row.defaults:
+                if self._dangles(value, document):
+                    is_leafref = value.leaf is not None and value.leaf.is_leafref
+                    text = _dangling_text(value) if is_leafref else invalid(value)
+                    raise DefaultError(fault_at(text, path=value.path))
 
     def _try(self, must: Condition | None, value: Value, document: Document) -> None:
         """Raise YangError where a condition does not hold, or (without one) where a union names nothing."""
-        if must is None and self._dangles(value, document):
-            raise fault_at(invalid(value), path=value.path)
-        if must is not None and not self._holds(must, value, document):
+        if must is None:
+            if self._dangles(value, document):
+                raise fault_at(invalid(value), path=value.path)
+        elif not self._holds(must, value, document):
             raise fault_at(f'Must condition "{must.text}" not satisfied.', must.message, path=value.path)
 
     def references(self, document: Document) -> Iterator[Value]:
         """Yield all that refers to keys of tables."""
         for name, rows in document.items():
-            for row in self._rows(name, rows).values() if name in models() else ():
-                yield from row.references
+            if name in models():
+                for row in self._rows(name, rows).values():
+                    yield from row.references
 
     def _rows(self, table: str, rows: Mapping[str, Any]) -> dict[str, Row]:
-        before, known = self._read.get(table, (None, {}))
-        if before is not rows:
-            model = models()[table]
-            forms = _translate(model, rows)
-            known = {
-                key: row_of(model, form, key, rows[key]) for form in model.forms for key in rows if forms[key] is form
-            }
-            known.update(_doubles(model, rows, forms))
-            self._read[table] = (rows, known)
-        return known
+        before, read_rows = self._read.get(table, (None, {}))
+        if before is rows:
+            return read_rows
+        model = models()[table]
+        forms = _translate(model, rows)
+        read_rows = {}
+        # libyang holds the entries of each list together.
+        for form in model.forms:
+            for key in rows:
+                if forms[key] is form:
+                    read_rows[key] = row_of(model, form, key, rows[key])
+        read_rows.update(_doubles(model, rows, forms))
+        self._read[table] = (rows, read_rows)
+        return read_rows
 
     def _holds(self, condition: Condition, value: Value, document: Document) -> bool:
         """Try a condition, unless all that it looks at is as it was."""
-        reached = reach(condition.text)
         whose = None if is_absolute(condition.text) else value
-        own = (document[value.place[0]],) if whose is not None else ()
-        seen = (*own, *map(document.get, reached)) if reached is not None else ()
+        looked_at: list[object] = []
+        reached = reach(condition.text)
+        if reached is not None:
+            looked_at += map(document.get, reached)
+            if whose is not None:
+                looked_at.append(document[value.place[0]])
         mark = (id(whose), condition.text)
-        known = self._held.get(mark)
-        if known is not None and known[0] is whose and all(a is b for a, b in zip(known[1], seen, strict=True)):
-            return known[2]
+        if mark in self._held:
+            same_value, sources, held = self._held[mark]
+            # An id may be used again, so the value itself is compared too.
+            if same_value is whose and all(a is b for a, b in zip(sources, looked_at, strict=True)):
+                return held
         held = is_true(condition, value, document)
-        self._held[mark] = (whose, seen, held)
+        self._held[mark] = (whose, tuple(looked_at), held)
         return held
 
     def _dangles(self, value: Value, document: Document) -> bool:
@@ -91,38 +115,46 @@ class Checker:
         return leaf.is_leafref or leaf.kind.fault(value.text) != ("", "")
 
     def _is_there(self, value: Value, target: Target, document: Document) -> bool:
-        """Tell whether what a reference names is there; a path with a predicate is followed from the value's place."""
+        """Tell whether what a reference names is there."""
         if "[" not in target.shown:
             return value.text in self._names_of(target, document)
+        # A path with a predicate is followed from the value's place.
         node = value.node(document)
-        found = read(target.shown)(node, node)
-        return not isinstance(found, bool | float | str) and any(one.value == value.text for one in found)
+        nodes = read(target.shown)(node, node)
+        return not isinstance(nodes, bool | float | str) and any(named.value == value.text for named in nodes)
 
     def _names_of(self, target: Target, document: Document) -> frozenset[str]:
         rows = document.get(target.table, {})
-        known = self._names.get(target)
-        if known is None or known[0] is not rows:
-            form = next(one for one in models()[target.table].forms if one.name == target.form)
-            nodes = (node for key in rows if models()[target.table].form_of(key) is form
-                     for node in Node(document, target.table, form, key).down(target.leaf))  # fmt: skip
-            known = self._names[target] = (rows, frozenset(node.value for node in nodes))
-        return known[1]
+        if target in self._names:
+            source, names = self._names[target]
+            if source is rows:
+                return names
+        model = models()[target.table]
+        form = next(form for form in model.forms if form.name == target.form)
+        values = set()
+        for key in rows:
+            if model.form_of(key) is form:
+                values.update(node.value for node in Node(document, target.table, form, key).down(target.leaf))
+        names = frozenset(values)
+        self._names[target] = (rows, names)
+        return names
 
     def _follow(self, leafrefs: list[Value], document: Document) -> None:
-        """Raise YangError where leafrefs dangle.
-
-        libyang tries all of them again after a round in which one resolved, and each that resolves takes back what was
-        said before it. So a reference is reported twice where none after it resolves.
-        """
+        """Raise YangError where leafrefs dangle."""
         dangling = [self._dangles(ref, document) for ref in leafrefs]
         if not any(dangling):
             return
-        resolved = [place for place, one in enumerate(dangling) if not one]
-        last = resolved[-1] if resolved else len(leafrefs)
-        reported = [ref for ref, one in zip(leafrefs[last:], dangling[last:], strict=True) if one]
-        reported += [ref for ref, one in zip(leafrefs, dangling, strict=True) if one]
+        # libyang tries all of them again after a round in which one resolved, and each that resolves takes back what
+        # was said before it. So a reference is reported twice where none after it resolves.
+        last_resolved = len(leafrefs)
+        for place, dangles in enumerate(dangling):
+            if not dangles:
+                last_resolved = place
+        refs = [ref for ref, dangles in zip(leafrefs, dangling, strict=True) if dangles]
+        again = zip(leafrefs[last_resolved:], dangling[last_resolved:], strict=True)
+        reported = [ref for ref, dangles in again if dangles] + refs
         faults = [fault_at(_dangling_text(ref), path=ref.path) for ref in reported]
-        raise YangError(faults[-1].message, "".join(one.libyang for one in faults))
+        raise YangError(faults[-1].message, "".join(fault.libyang for fault in faults))
 
 
 def translation_notes(document: Document) -> Iterator[str]:
@@ -144,25 +176,26 @@ def _by_module(tables: Mapping[str, object]) -> list[str]:
 
 def _translate(model: Model, rows: Mapping[str, Any]) -> dict[str, Form]:
     """Return the list or container of each row. Raises YangError where sonic_yang leaves a row over."""
-    found: dict[str, Form] = {}
+    forms: dict[str, Form] = {}
     problems: list[str] = []
-    lists = [one for one in model.forms if one.keys]
+    lists = [form for form in model.forms if form.keys]
     for form in model.forms:
+        # sonic_yang knows a single list by its name alone.
         if lists == [form] and form.name != f"{model.table}_LIST":
-            continue  # sonic_yang knows a single list by its name alone
-        for key in [key for key in rows if key not in found]:
+            continue
+        for key in [key for key in rows if key not in forms]:
             problem = _problem(form, key, rows[key])
             if problem is None:
-                found[key] = form
+                forms[key] = form
                 _check_container_numbers(form, rows[key])
             elif form.keys:
                 problems.append(problem)
             elif key == form.name:
                 _raise_left(model, [name for name in rows[key] if name not in form.leaves], [])
-    left = [key for key in rows if key not in found]
+    left = [key for key in rows if key not in forms]
     if left:
         _raise_left(model, left, problems)
-    return found
+    return forms
 
 
 def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -> Iterator[tuple[str, Row]]:
@@ -178,7 +211,9 @@ def _doubles(model: Model, rows: Mapping[str, Any], forms: Mapping[str, Form]) -
 
 def _check_container_numbers(form: Form, row: Any) -> None:
     """Raise YangError where a leaf of a container is to be a number and is none; in a list that leaves the row over."""
-    for name, value in row.items() if not form.keys else ():
+    if form.keys:
+        return
+    for name, value in row.items():
         if form.leaves[name].number and not _is_int(str(value)):
             raise YangError(f"invalid literal for int() with base 10: {str(value)!r}")
 
@@ -187,17 +222,26 @@ def _problem(form: Form, key: str, row: Any) -> str | None:
     """Return why a row does not become an entry of a list, None where it does."""
     parts = key.split("|")
     if not form.keys:
-        return None if key == form.name and all(name in form.leaves for name in row) else "no such container"
+        fits = key == form.name and all(name in form.leaves for name in row)
+        return None if fits else "no such container"
     if len(parts) != len(form.keys):
         return f"Value not found for {' '.join(leaf.name for leaf in form.keys)} in {key}"
     if not isinstance(row, Mapping):
         return f"'{type(row).__name__}' object is not iterable"
-    for name, value in row.items() if not form.inner else ():
+    # The fields of a row with an inner list are the keys of that list, so any name will do.
+    if form.inner:
+        return None
+    return _field_problem(form, row)
+
+
+def _field_problem(form: Form, row: Mapping[str, Any]) -> str | None:
+    """Return why the fields of a row are not those of a list: the text of Python's error."""
+    for name, value in row.items():
         if name not in form.leaves:
             return f"'{name}'"
-        for one in value if isinstance(value, list) else [value]:
-            if form.leaves[name].number and not _is_int(str(one)):
-                return f"invalid literal for int() with base 10: {str(one)!r}"
+        for member in value if isinstance(value, list) else [value]:
+            if form.leaves[name].number and not _is_int(str(member)):
+                return f"invalid literal for int() with base 10: {str(member)!r}"
     return None
 
 
@@ -224,8 +268,19 @@ def _dangling_text(ref: Value) -> str:
 def _check_numbers(document: Document) -> None:
     """Raise YangError where a list has more entries than its model allows."""
     for table, rows in document.items():
-        for form in models()[table].forms if table in models() else ():
+        if table not in models():
+            continue
+        model = models()[table]
+        for form in model.forms:
             most = form.most()
-            if most is not None and sum(models()[table].form_of(key) is form for key in rows) > most:
+            if most is not None and sum(model.form_of(key) is form for key in rows) > most:
                 key = list(rows)[most]
-                raise fault_at(f'Too many "{form.name}" elements.', path=models()[table].path(form, key))
+                raise fault_at(f'Too many "{form.name}" elements.', path=model.path(form, key))
+
+
+def _leafrefs(rows: list[Row]) -> list[Value]:
+    """Return the references that name one leaf; unions are tried with the conditions."""
+    leafrefs = []
+    for row in rows:
+        leafrefs += [ref for ref in row.references if ref.leaf and ref.leaf.is_leafref]
+    return leafrefs

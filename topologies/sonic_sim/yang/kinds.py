@@ -18,8 +18,8 @@ def lines_of(section: str) -> list[str]:
 
 
 _BASE = re.compile(r"(text|decimal|u?int(?:8|16|32|64))(?:\(([-0-9. |]+)\))?")
+# A value outside its base type; any other fault is the constraint that the value does not satisfy.
 INVALID = "invalid"
-"""A value outside its base type; any other fault is the constraint that the value does not satisfy."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,13 @@ _RIGHT = ("", "")
 @lru_cache(maxsize=65536)
 def _fault(kind: Kind, value: str) -> tuple[str, str]:
     if kind.every:
-        return next((found for one in kind.every if (found := one.fault(value)) != _RIGHT), _RIGHT)
+        for restriction in kind.every:
+            fault = restriction.fault(value)
+            if fault != _RIGHT:
+                return fault
+        return _RIGHT
     if kind.parts:
+        # A union says only that none of its types fits; what it refers to is followed later.
         good = any(not part.references and part.fault(value) == _RIGHT for part in kind.parts)
         return _RIGHT if good else (INVALID, "")
     text = _text_fault(kind.text, value)
@@ -85,11 +90,14 @@ def _text_fault(text: str, value: str) -> str:
     if text.startswith("^"):
         return ""
     if text.startswith("~"):
-        return "" if _pattern(text[1:]).fullmatch(value) else text[1:] or INVALID
+        if _pattern(text[1:]).fullmatch(value):
+            return ""
+        return text[1:] or INVALID
     base = _BASE.fullmatch(text)
     if base is not None:
         return _base_fault(base[1], base[2], value)
-    return "" if value in (("true", "false") if text == "bool" else text.split("|")) else INVALID
+    words = ("true", "false") if text == "bool" else text.split("|")
+    return "" if value in words else INVALID
 
 
 @lru_cache(maxsize=1024)
@@ -99,19 +107,32 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _base_fault(base: str, ranges: str | None, value: str) -> str:
-    number: float
-    if base == "text":
-        number = len(value)
-    elif base == "decimal" and re.fullmatch(r"[+-]?\d+(\.\d{1,2})?", value):
-        number = float(value)
-    elif base != "decimal" and re.fullmatch(r"\s*[+-]?\d+\s*|\s+", value):
-        number = int(value.strip() or 0)  # libyang 1 skips white space, and reads nothing else as 0
-        bits = int(base.lstrip("uint"))
-        least, most = (0, 2**bits) if base.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-        if not least <= number < most:
-            return INVALID
-    else:
+    number = _number_of(base, value)
+    if number is None:
         return INVALID
-    bounds = [one.partition("..") for one in ranges.split("|")] if ranges else []
-    inside = any(float(low) <= number <= float(high or low) for low, _, high in bounds)
-    return "" if not bounds or inside else ranges or ""
+    if not ranges:
+        return ""
+    for bounds in ranges.split("|"):
+        low, _, high = bounds.partition("..")
+        if float(low) <= number <= float(high or low):
+            return ""
+    return ranges
+
+
+def _number_of(base: str, value: str) -> float | None:
+    """Return what a range of the base type is about: a text's length or a number; None for a value outside it."""
+    if base == "text":
+        return len(value)
+    if base == "decimal":
+        return float(value) if re.fullmatch(r"[+-]?\d+(\.\d{1,2})?", value) else None
+    if not re.fullmatch(r"\s*[+-]?\d+\s*|\s+", value):
+        return None
+    # libyang 1 skips white space, and reads nothing else as 0.
+    number = int(value.strip() or 0)
+    bits = int(base.lstrip("uint"))
+    least = 0
+    most = 2**bits
+    if not base.startswith("u"):
+        least = -(2 ** (bits - 1))
+        most = 2 ** (bits - 1)
+    return number if least <= number < most else None

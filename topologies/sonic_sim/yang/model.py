@@ -68,7 +68,10 @@ class Form:
 
     def most(self) -> int | None:
         """Return how many entries the list may have, None where nothing says so."""
-        return next((int(one.text) for one in self.conditions if (one.word, one.leaf) == ("max-elements", ".")), None)
+        for condition in self.conditions:
+            if condition.word == "max-elements" and condition.leaf == ".":
+                return int(condition.text)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,12 @@ class Model:
     def form_of(self, key: str) -> Form | None:
         """Return the list or container that a row's key fits."""
         parts = key.count("|") + 1
-        return next((one for one in self.forms if (len(one.keys) == parts if one.keys else one.name == key)), None)
+        for form in self.forms:
+            # A container's only row has the name of the container.
+            fits = len(form.keys) == parts if form.keys else form.name == key
+            if fits:
+                return form
+        return None
 
     def path(self, form: Form, key: str) -> str:
         """Return the path of a row as libyang prints it."""
@@ -111,33 +119,43 @@ _MARKS = re.compile(r"([\w.-]+)([!*#]*)(?::(.*))?", re.DOTALL)
 
 
 def _leaf(table: str, text: str) -> Leaf:
-    found = _MARKS.fullmatch(text)
-    name, marks, kind = found.groups() if found else (text, "", None)
+    match = _MARKS.fullmatch(text)
+    if match is None:
+        return Leaf(text, kind_of("text"), table)
+    name, marks, kind = match.groups()
     return Leaf(name, kind_of(kind or "text"), table, "!" in marks, "*" in marks, "#" in marks)
 
 
 @cache
 def models() -> Mapping[str, Model]:
-    """Return the tables that have a YANG model. Read when first asked for: few commands do."""
-    found: dict[str, Model] = {}
+    """Return the tables that have a YANG model."""
+    # Read when first asked for: few commands need them.
+    read: dict[str, Model] = {}
     model = Model("", "")
     form = Form("", ())
     for line in lines_of("tables"):
         words = line.split()
         if not line.startswith(" "):
-            model = found[words[1]] = Model(words[1], words[0])
-        elif line.startswith("  ") and "\t" in line:
-            word, name, text, message = (*line[2:].split("\t"), "")[:4]
-            if word == "default":
-                form.defaults[name] = text
-            else:
-                form.conditions.append(Condition(word, name, text.replace("\\n", "\n").replace("\\t", "\t"), message))
-        elif line.startswith("  "):
-            form.inner.extend(word[1:] for word in words if word.startswith("@"))
-            form.leaves.update(
-                (word.name, word) for word in (_leaf(model.table, one) for one in words if one[0] != "@")
-            )
-        else:
+            model = read[words[1]] = Model(words[1], words[0])
+        elif not line.startswith("  "):
             form = Form(words[0].lstrip("."), tuple(_leaf(model.table, word) for word in words[1:]))
             model.forms.append(form)
-    return found
+        elif "\t" in line:
+            _take_statement(form, line)
+        else:
+            for word in words:
+                if word.startswith("@"):
+                    form.inner.append(word[1:])
+                else:
+                    leaf = _leaf(model.table, word)
+                    form.leaves[leaf.name] = leaf
+    return read
+
+
+def _take_statement(form: Form, line: str) -> None:
+    """Take a line of a form with a condition or a default: word, leaf, text and perhaps a message."""
+    word, name, text, message = (*line[2:].split("\t"), "")[:4]
+    if word == "default":
+        form.defaults[name] = text
+    else:
+        form.conditions.append(Condition(word, name, text.replace("\\n", "\n").replace("\\t", "\t"), message))

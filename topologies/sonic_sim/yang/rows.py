@@ -8,13 +8,13 @@ from sonic_sim.yang.kinds import INVALID
 from sonic_sim.yang.model import Condition, Form, Leaf, Model, models
 from sonic_sim.yang.xpath import Document, Node, as_truth, reach, read
 
+# Leaf-lists that are one string in CONFIG_DB (sonic_yang_ext.py), by what separates the members.
 SEPARATED = {
     ("MIRROR_SESSION", "src_ip"): ",", ("NTP", "src_intf"): ";", ("PORT", "adv_speeds"): ",",
     ("PORT", "adv_interface_types"): ",", ("BGP_ALLOWED_PREFIXES", "prefixes_v4"): ",",
     ("BGP_ALLOWED_PREFIXES", "prefixes_v6"): ",", ("BUFFER_PORT_EGRESS_PROFILE_LIST", "profile_list"): ",",
     ("BUFFER_PORT_INGRESS_PROFILE_LIST", "profile_list"): ",",
 }  # fmt: skip
-"""Leaf-lists that are one string in CONFIG_DB."""
 
 
 class YangError(Exception):
@@ -45,8 +45,8 @@ class DefaultError(YangError):
 
 def fault_at(*messages: str, path: str) -> YangError:
     """Return what libyang says of a place, a line a message; the last one is the exception's."""
-    said = [one for one in messages if one]
-    return YangError(said[-1], "".join(f"libyang[0]: {one} (path: {path})\n" for one in said))
+    texts = [message for message in messages if message]
+    return YangError(texts[-1], "".join(f"libyang[0]: {text} (path: {path})\n" for text in texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +83,18 @@ class Row:
 
 
 _MOST_ROWS = 20_000
+# The rows read by this process: most switches have most rows in common, and one change leaves most as they are.
 _ROWS: dict[tuple[str, str, str, str], Row] = {}
-"""The rows read by this process: most switches have most rows in common, and one change leaves most as they are."""
 
 
 def row_of(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
     """Return a row as libyang reads it; the same row is read once."""
     mark = (model.table, form.name, key, repr(row))
-    known = _ROWS.get(mark)
-    if known is None:
+    if mark not in _ROWS:
         if len(_ROWS) >= _MOST_ROWS:
             _ROWS.clear()
-        known = _ROWS[mark] = _read(model, form, key, row)
-    return known
+        _ROWS[mark] = _read(model, form, key, row)
+    return _ROWS[mark]
 
 
 def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
@@ -108,33 +107,49 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
     seen: set[str] = set()
     for value in _values(model, form, key, row, path):
         leaf = value.leaf or form.keys[0]
-        fault = (
-            _target_fault(leaf, value.text)
-            if leaf.is_leafref
-            else ("", "")
-            if leaf.targets
-            else leaf.kind.fault(value.text)
-        )
+        fault = _fault_of(leaf, value.text)
         if value.path in seen and leaf.many:
             text = f'Duplicated instance of "{leaf.name}" leaf-list ("{value.text}").'
             result.fault = result.fault or fault_at(text, path=value.path)
         seen.add(value.path)
         if leaf.targets:
             result.references.append(value)
-            result.later.extend([] if leaf.is_leafref else [(None, value)])
+            if not leaf.is_leafref:
+                result.later.append((None, value))
         if fault != ("", "") and result.fault is None:
             result.fault = _value_fault(value, *fault, _path_so_far(model, form, key, value))
         _keep_conditions(result, form, leaf.name, value, alone)
-    for name, text in form.defaults.items():
-        if name not in row and not any(one.leaf == name and one.word in ("when", "case") for one in form.conditions):
-            value = Value(form.leaves[name], text, f"{path}/{name}", whole.place, form)
-            _keep_conditions(result, form, name, value, alone)
-            result.defaults.extend([value] if form.leaves[name].targets else [])
-    empty = next((name for name, value in row.items() if value == [] and not form.inner), None)
-    if empty is not None and result.fault is None:
-        result.fault = fault_at("Invalid JSON data (unexpected value).", path=f"{path}/{empty}")
+    _read_defaults(result, form, row, whole, alone)
+    empty = [name for name, value in row.items() if value == [] and not form.inner]
+    if empty and result.fault is None:
+        result.fault = fault_at("Invalid JSON data (unexpected value).", path=f"{path}/{empty[0]}")
     result.missing.extend(_missing(form, row, whole))
     return result
+
+
+def _fault_of(leaf: Leaf, text: str) -> tuple[str, str]:
+    """Return what is wrong with a value by its type, both texts empty for nothing."""
+    if leaf.is_leafref:
+        return _target_fault(leaf, text)
+    # A union with references is tried once all rows are read.
+    return ("", "") if leaf.targets else leaf.kind.fault(text)
+
+
+def _read_defaults(result: Row, form: Form, row: Mapping[str, Any], whole: Value, alone: Document) -> None:
+    """Keep the conditions and references of the defaults of what a row lacks."""
+    for name, text in form.defaults.items():
+        # A default under a condition is there only where that holds, so libyang adds it later.
+        if name in row or _whens_of(form, name):
+            continue
+        value = Value(form.leaves[name], text, f"{whole.path}/{name}", whole.place, form)
+        _keep_conditions(result, form, name, value, alone)
+        if form.leaves[name].targets:
+            result.defaults.append(value)
+
+
+def _whens_of(form: Form, name: str) -> list[Condition]:
+    """Return the conditions under which a leaf may be there."""
+    return [condition for condition in form.conditions if condition.leaf == name and condition.word in ("when", "case")]
 
 
 def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[Lack]:
@@ -142,22 +157,24 @@ def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[Lack]
     for name, leaf in form.leaves.items():
         if leaf.mandatory and name not in row:
             absent = Value(leaf, "", f"{whole.path}/{name}", whole.place, form)
-            whens = [(one, absent) for one in form.conditions if one.leaf == name and one.word in ("when", "case")]
+            whens = [(condition, absent) for condition in _whens_of(form, name)]
             yield fault_at(f'Missing required element "{name}" in "{form.name}".', path=whole.path), whens
-    for one in form.conditions:
-        if one.word == "min-elements" and len(row.get(one.leaf, ())) < int(one.text):
-            yield fault_at(f'Too few "{one.leaf}" elements.', path=whole.path), []
+    for condition in form.conditions:
+        if condition.word == "min-elements" and len(row.get(condition.leaf, ())) < int(condition.text):
+            yield fault_at(f'Too few "{condition.leaf}" elements.', path=whole.path), []
 
 
 def _keep_conditions(result: Row, form: Form, name: str, value: Value, alone: Document) -> None:
-    for one in form.conditions:
-        if (
-            one.leaf != name
-            or one.word not in ("when", "case", "must")
-            or (_is_own(one) and is_true(one, value, alone))
-        ):
+    for condition in form.conditions:
+        if condition.leaf != name or condition.word not in ("when", "case", "must"):
             continue
-        (result.later if one.word == "must" else result.whens).append((one, value))
+        # What looks at its own row only is tried at once, and forgotten where it holds.
+        if _is_own(condition) and is_true(condition, value, alone):
+            continue
+        if condition.word == "must":
+            result.later.append((condition, value))
+        else:
+            result.whens.append((condition, value))
 
 
 def _is_own(condition: Condition) -> bool:
@@ -169,44 +186,53 @@ def _is_own(condition: Condition) -> bool:
 def is_true(condition: Condition, value: Value, document: Document) -> bool:
     """Evaluate a condition at a value."""
     node = value.node(document)
-    node = node.up() if condition.word == "case" else node
+    if condition.word == "case":
+        # A case is a node of the schema only: its condition is evaluated at the entry (RFC 7950 section 7.21.5).
+        node = node.up()
     return as_truth(read(condition.text)(node, node))
 
 
 def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: str) -> Iterator[Value]:
     """Yield the values of a row in libyang's order: the keys, then the fields."""
-    here = (model.table, key)
+    place = (model.table, key)
     for leaf, part in zip(form.keys, key.split("|"), strict=False):
-        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", here, form)
+        yield Value(leaf, part.strip(), f"{path}/{leaf.name}", place, form)
     if form.inner:
         first, second = form.columns()
         for name, value in row.items():
             entry = f"{path}/{form.inner[0]}[{first.name}='{name}']"
-            yield Value(first, name, f"{entry}/{first.name}", (*here, name), form, name)
-            yield Value(second, str(value), f"{entry}/{second.name}", (*here, name), form, name)
+            yield Value(first, name, f"{entry}/{first.name}", (*place, name), form, name)
+            yield Value(second, str(value), f"{entry}/{second.name}", (*place, name), form, name)
         return
     for name, value in row.items():
         leaf = form.leaves[name]
-        if not leaf.many:
-            # sonic_yang makes a number of the text before libyang sees it
-            text = str(int(str(value))) if leaf.number else str(value)
-            yield Value(leaf, text, f"{path}/{name}", (*here, name), form)
+        if leaf.many:
+            yield from _members(leaf, value, path, (*place, name), form)
             continue
-        mark = SEPARATED.get((model.table, name))
-        members = [part.strip() for part in value.split(mark)] if mark and isinstance(value, str) else value
-        for place, member in enumerate(members):
-            index = () if mark and isinstance(value, str) else (str(place),)
-            yield Value(leaf, str(member), f"{path}/{name}[.='{member}']", (*here, name, *index), form)
+        # sonic_yang makes a number of the text before libyang sees it.
+        text = str(int(str(value))) if leaf.number else str(value)
+        yield Value(leaf, text, f"{path}/{name}", (*place, name), form)
+
+
+def _members(leaf: Leaf, value: Any, path: str, place: tuple[str, ...], form: Form) -> Iterator[Value]:
+    """Yield the members of a leaf-list; those of one string are not to be told apart in CONFIG_DB."""
+    mark = SEPARATED.get((leaf.table, leaf.name))
+    if mark and isinstance(value, str):
+        for part in value.split(mark):
+            yield Value(leaf, part.strip(), f"{path}/{leaf.name}[.='{part.strip()}']", place, form)
+        return
+    for index, member in enumerate(value):
+        yield Value(leaf, str(member), f"{path}/{leaf.name}[.='{member}']", (*place, str(index)), form)
 
 
 def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
     """Return what is wrong with a leafref's value by the type of what it names."""
     target = leaf.targets[0]
-    form = next(one for one in models()[target.table].forms if one.name == target.form)
-    named = next((one for one in (*form.keys, *form.leaves.values()) if one.name == target.leaf), None)
-    if named is None:
-        return ("", "")
-    return _target_fault(named, text) if named.is_leafref else ("", "") if named.targets else named.kind.fault(text)
+    form = next(form for form in models()[target.table].forms if form.name == target.form)
+    for named in (*form.keys, *form.leaves.values()):
+        if named.name == target.leaf:
+            return _fault_of(named, text)
+    return ("", "")
 
 
 def _path_so_far(model: Model, form: Form, key: str, value: Value) -> str:
@@ -228,4 +254,5 @@ def _value_fault(value: Value, fault: str, message: str, path: str) -> YangError
 
 def invalid(value: Value) -> str:
     """Return what libyang says of a value that its type does not have."""
-    return f'Invalid value "{value.text}" in "{value.leaf.name if value.leaf else ""}" element.'
+    name = value.leaf.name if value.leaf else ""
+    return f'Invalid value "{value.text}" in "{name}" element.'

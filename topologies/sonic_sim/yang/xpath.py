@@ -44,42 +44,55 @@ class Node:
         if self.table is None or self.at_module:
             yield from self._table(name)
         elif self.form is None:
-            model = models()[self.table]
-            form = next((one for one in model.forms if one.name == name), None)
-            rows = self.document.get(self.table, {})
-            keys: Iterable[str] = rows if form is not None else ()
-            if form is not None and entry is not None and [leaf.name for leaf in form.keys] == [entry[0]]:
-                keys = (entry[1],) if entry[1] in rows else ()
-            for key in keys:
-                if model.form_of(key) is form:
-                    yield Node(self.document, self.table, form, key)
+            yield from self._entries(self.table, name, entry)
         elif not self.leaf:
             yield from self._leaves(self.form, name)
 
     def _table(self, name: str) -> Iterator["Node"]:
+        # The first step of an absolute path names the module, the second one the table.
         if self.table is None and not self.at_module:
             yield Node(self.document, at_module=True)
         elif self.document.get(name):
             yield Node(self.document, name)
 
+    def _entries(self, table: str, name: str, entry: tuple[str, str] | None) -> Iterator["Node"]:
+        model = models()[table]
+        rows = self.document.get(table, {})
+        for form in model.forms:
+            if form.name != name:
+                continue
+            keys: Iterable[str] = rows
+            # The entry of a key is looked up: most conditions of the models ask for one of many rows.
+            if entry is not None and [leaf.name for leaf in form.keys] == [entry[0]]:
+                keys = [entry[1]] if entry[1] in rows else []
+            for key in keys:
+                if model.form_of(key) is form:
+                    yield Node(self.document, table, form, key)
+            return
+
     def _leaves(self, form: Form, name: str) -> Iterator["Node"]:
         row = self.document[self.table or ""][self.key]
-        if form.inner and not self.entry and name == form.inner[0]:
-            yield from (Node(self.document, self.table, form, self.key, entry=key) for key in row)
         if self.entry:
-            columns = form.columns()
-            for leaf, value in zip(columns, (self.entry, str(row[self.entry])), strict=True):
+            # An entry of an inner list is one field: its name is the key, its text the value.
+            for leaf, value in zip(form.columns(), (self.entry, str(row[self.entry])), strict=True):
                 if leaf.name == name:
                     yield self._leaf(name, value)
             return
         for leaf, part in zip(form.keys, self.key.split("|"), strict=False):
             if leaf.name == name:
                 yield self._leaf(name, part)
-        if form.inner or name not in form.leaves:
-            return
-        value = row.get(name, form.defaults.get(name))
-        for one in value if isinstance(value, list) else () if value is None else (value,):
-            yield self._leaf(name, str(one))
+        if form.inner:
+            if name == form.inner[0]:
+                yield from (Node(self.document, self.table, form, self.key, entry=key) for key in row)
+        elif name in form.leaves:
+            yield from self._fields(name, row.get(name, form.defaults.get(name)))
+
+    def _fields(self, name: str, value: Any) -> Iterator["Node"]:
+        """Yield the node of a field, or one a member of a leaf-list; none where it is not set."""
+        members = value if isinstance(value, list) else [value]
+        for member in members:
+            if member is not None:
+                yield self._leaf(name, str(member))
 
     def _leaf(self, name: str, value: str) -> "Node":
         return Node(self.document, self.table, self.form, self.key, name, value, self.entry)
@@ -99,8 +112,12 @@ def as_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
+        # A whole number is written without a point (XPath 1.0 section 4.2).
         return str(int(value)) if value == int(value) else str(value)
-    return value if isinstance(value, str) else value[0].value if value else ""
+    if isinstance(value, str):
+        return value
+    # A set of nodes has the value of its first one.
+    return value[0].value if value else ""
 
 
 def as_number(value: Value) -> float:
@@ -119,46 +136,54 @@ def as_truth(value: Value) -> bool:
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda one, other: bool(one == other), "!=": lambda one, other: bool(one != other),
-    "<": lambda one, other: bool(one < other), "<=": lambda one, other: bool(one <= other),
-    ">": lambda one, other: bool(one > other), ">=": lambda one, other: bool(one >= other),
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
-def _compare(sign: str, one: Value, other: Value) -> bool:
+def _compare(sign: str, left: Value, right: Value) -> bool:
     """Compare as XPath does: a set of nodes holds where one of its nodes does."""
     test = _COMPARE[sign]
-    if isinstance(one, bool) or isinstance(other, bool):
-        return test(as_truth(one), as_truth(other))
-    left = [node.value for node in one] if isinstance(one, list | tuple) else [one]
-    right = [node.value for node in other] if isinstance(other, list | tuple) else [other]
-    numeric = sign not in ("=", "!=") or isinstance(one, float) or isinstance(other, float)
-    kind: Callable[[Any], Any] = as_number if numeric else as_text
-    return any(test(kind(a), kind(b)) for a in left for b in right)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return test(as_truth(left), as_truth(right))
+    # XPath 1.0 section 3.4: texts are compared as such only for equality, and only where neither side is a number.
+    numeric = sign not in ("=", "!=") or isinstance(left, float) or isinstance(right, float)
+    convert: Callable[[Any], Any] = as_number if numeric else as_text
+    for left_value in _values_of(left):
+        for right_value in _values_of(right):
+            if test(convert(left_value), convert(right_value)):
+                return True
+    return False
+
+
+def _values_of(value: Value) -> list[Any]:
+    """Return the values that a comparison tries: of a set of nodes those of its nodes."""
+    if isinstance(value, list | tuple):
+        return [node.value for node in value]
+    return [value]
 
 
 _SIGNS = {"*": operator.mul, "+": operator.add, "-": operator.sub}
 
 
-def _calculation(sign: Callable[[float, float], float], one: Expression, other: Expression) -> Expression:
-    return lambda node, here: sign(as_number(one(node, here)), as_number(other(node, here)))
+def _calculation(sign: Callable[[float, float], float], left: Expression, right: Expression) -> Expression:
+    return lambda node, current: sign(as_number(left(node, current)), as_number(right(node, current)))
 
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "not": lambda one: not as_truth(one),
+    "not": lambda value: not as_truth(value),
     "boolean": as_truth,
-    "contains": lambda one, other: as_text(other) in as_text(one),
-    "starts-with": lambda one, other: as_text(one).startswith(as_text(other)),
-    "substring-before": lambda one, mark: as_text(one)[: max(as_text(one).find(as_text(mark)), 0)],
-    "substring-after": lambda one, mark: as_text(one).partition(as_text(mark))[2],
-    "string-length": lambda one: float(len(as_text(one))),
-    "concat": lambda *all_of: "".join(map(as_text, all_of)),
-    "count": lambda one: float(len(one)),
+    "contains": lambda text, part: as_text(part) in as_text(text),
+    "starts-with": lambda text, start: as_text(text).startswith(as_text(start)),
+    "substring-before": lambda text, mark: as_text(text)[: max(as_text(text).find(as_text(mark)), 0)],
+    "substring-after": lambda text, mark: as_text(text).partition(as_text(mark))[2],
+    "string-length": lambda text: float(len(as_text(text))),
+    "concat": lambda *texts: "".join(map(as_text, texts)),
+    "count": lambda nodes: float(len(nodes)),
     "number": as_number,
     "string": as_text,
     "true": lambda: True,
     "false": lambda: False,
-    "re-match": lambda one, pattern: re.fullmatch(as_text(pattern), as_text(one)) is not None,
+    "re-match": lambda text, pattern: re.fullmatch(as_text(pattern), as_text(text)) is not None,
 }  # fmt: skip
 
 
@@ -179,13 +204,15 @@ def is_absolute(text: str) -> bool:
 @lru_cache(maxsize=512)
 def reach(text: str) -> tuple[str, ...] | None:
     """Return the tables that an expression looks at besides its own row, None where it stays in its own row."""
+    # What stands between quotes may look like the name of a table.
     plain = re.sub(r"'[^']*'", "", text)
-    found = [name.rpartition(":")[2] for name in re.findall(r"[\w:-]+", plain)]
-    tables = tuple(dict.fromkeys(name for name in found if name in models()))
+    names = [name.rpartition(":")[2] for name in re.findall(r"[\w:-]+", plain)]
+    tables = tuple(dict.fromkeys(name for name in names if name in models()))
+    # Two steps up from a leaf lead to the other rows of its own table.
     return tables if tables or "../.." in plain else None
 
 
-def _root(node: Node, here: Node) -> Value:
+def _root(node: Node, current: Node) -> Value:
     return (Node(node.document),)
 
 
@@ -193,7 +220,10 @@ class _Reader:
     """A parser by recursive descent."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = [(found.lastgroup or "", found[found.lastgroup or 0]) for found in _TOKEN.finditer(text.strip())]
+        self.tokens: list[tuple[str, str]] = []
+        for match in _TOKEN.finditer(text.strip()):
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind]))
         self.place = 0
         self.absolute = True
         self._tests = 0
@@ -202,23 +232,28 @@ class _Reader:
         return self.tokens[self.place][1] if self.place < len(self.tokens) else ""
 
     def take(self, *wanted: str) -> str:
-        found = self.peek()
-        if wanted and found not in wanted:
+        """Return the next token and go on, but stay, with an empty text, where it is none of those wanted."""
+        token = self.peek()
+        if wanted and token not in wanted:
             return ""
         self.place += 1
-        return found
+        return token
 
     def either(self) -> Expression:
         parts = [self.both()]
         while self.take("or"):
             parts.append(self.both())
-        return parts[0] if len(parts) == 1 else lambda node, here: any(as_truth(one(node, here)) for one in parts)
+        if len(parts) == 1:
+            return parts[0]
+        return lambda node, current: any(as_truth(part(node, current)) for part in parts)
 
     def both(self) -> Expression:
         parts = [self.comparison()]
         while self.take("and"):
             parts.append(self.comparison())
-        return parts[0] if len(parts) == 1 else lambda node, here: all(as_truth(one(node, here)) for one in parts)
+        if len(parts) == 1:
+            return parts[0]
+        return lambda node, current: all(as_truth(part(node, current)) for part in parts)
 
     def comparison(self) -> Expression:
         left = self.product()
@@ -226,9 +261,10 @@ class _Reader:
         if not sign:
             return left
         right = self.product()
-        return lambda node, here: _compare(sign, left(node, here), right(node, here))
+        return lambda node, current: _compare(sign, left(node, current), right(node, current))
 
     def product(self) -> Expression:
+        # One level for * and +: the conditions of the models never mix them.
         total = self.path()
         while sign := self.take("*", "+", "-"):
             total = _calculation(_SIGNS[sign], total, self.path())
@@ -238,10 +274,10 @@ class _Reader:
         kind, word = self.tokens[self.place]
         if kind == "literal":
             self.place += 1
-            return lambda node, here: word[1:-1]
+            return lambda node, current: word[1:-1]
         if kind == "number":
             self.place += 1
-            return lambda node, here: float(word)
+            return lambda node, current: float(word)
         start: Expression
         if self.take("("):
             start = self.either()
@@ -251,25 +287,27 @@ class _Reader:
         elif word == "/":
             start = _root
         else:
+            # A relative path in a predicate starts at the node that is tested, not at the expression's.
             self.absolute = self.absolute and self._tests > 0
-            start = self.step(lambda node, here: (node,))
+            start = self.step(lambda node, current: (node,))
         while self.take("/"):
             start = self.step(start)
         return start
 
     def call(self, name: str) -> Expression:
         self.place += 2
-        given: list[Expression] = []
+        arguments: list[Expression] = []
         while not self.take(")"):
-            given.append(self.either())
+            arguments.append(self.either())
             self.take(",")
         if name == "current":
             self.absolute = False
-            return lambda node, here: (here,)
+            return lambda node, current: (current,)
         function = _FUNCTIONS[name]
-        return lambda node, here: function(*(one(node, here) for one in given))
+        return lambda node, current: function(*(argument(node, current) for argument in arguments))
 
     def step(self, start: Expression) -> Expression:
+        # A step is found by the name without its module.
         name = self.take().rpartition(":")[2]
         if name == "text":
             self.place += 2
@@ -283,17 +321,19 @@ class _Reader:
             key = key or self.key_test(start_of_test)
             self.take("]")
 
-        def walk(node: Node, here: Node) -> Value:
-            found: list[Node] = []
-            entry = (key[0], as_text(key[1](node, here))) if key else None
-            for one in cast(Sequence[Node], start(node, here)):
+        def walk(node: Node, current: Node) -> Value:
+            entry = (key[0], as_text(key[1](node, current))) if key else None
+            nodes: list[Node] = []
+            for origin in cast(Sequence[Node], start(node, current)):
                 if name in (".", "text"):
-                    found.append(one)
+                    nodes.append(origin)
                 elif name == "..":
-                    found.append(one.up())
+                    nodes.append(origin.up())
                 else:
-                    found.extend(one.down(name, entry))
-            return [one for one in found if all(as_truth(test(one, here)) for test in tests)] if tests else found
+                    nodes.extend(origin.down(name, entry))
+            for test in tests:
+                nodes = [tested for tested in nodes if as_truth(test(tested, current))]
+            return nodes
 
         return walk
 
@@ -301,7 +341,7 @@ class _Reader:
         """Return the name and the value of a test ``[name=current()]`` or ``[name='text']`` that was read there."""
         name, *rest = (word for _, word in self.tokens[place : self.place])
         if rest == ["=", "current", "(", ")"]:
-            return name.rpartition(":")[2], lambda node, here: (here,)
+            return name.rpartition(":")[2], lambda node, current: (current,)
         if len(rest) == 2 and rest[0] == "=" and rest[1][0] == "'":
-            return name.rpartition(":")[2], lambda node, here: rest[1][1:-1]
+            return name.rpartition(":")[2], lambda node, current: rest[1][1:-1]
         return None
