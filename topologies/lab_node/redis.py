@@ -33,7 +33,7 @@ class Redis:
         return self.pipeline([words])[0]
 
     def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
-        """Send commands in one go and return their answers. Raises RefusedCommandError for the first that is refused."""
+        """Send commands in one go and return their answers. Raises RefusedCommandError for the first refused one."""
         self._socket.sendall(b"".join(_encoded(words) for words in commands))
         answers = [self.read() for _ in commands]
         for answer in answers:
