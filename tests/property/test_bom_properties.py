@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.bom.bill import PartKind, bill, change
-from railweave.cabling.assemblies import Shape, assemblies
+from railweave.cabling.assemblies import AssemblyShape, assemblies
 from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -68,7 +68,7 @@ def test_every_link_is_in_one_cable_and_every_plug_of_it_is_used_once(fabric: Fa
     bought = assemblies(cables)
     assert Counter(cable.link for one in bought for cable in one.links) == Counter(fabric.links)
     for one in bought:
-        if one.shape is not Shape.SHUFFLE:
+        if one.shape is not AssemblyShape.SHUFFLE:
             assert len({cable.lower.cage for cable in one.links}) == 1 or len({c.upper.cage for c in one.links}) == 1
         assert len({cable.medium.id for cable in one.links}) == 1
     if all(not one.medium.fiber for one in bought):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.bom.bill import PartKind, bill
-from railweave.cabling.assemblies import Shape, assemblies
+from railweave.cabling.assemblies import AssemblyShape, assemblies
 from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog
 from railweave.design.build import Design, design
@@ -86,7 +86,7 @@ def test_every_device_stands_alone_and_every_cable_spans_its_way(found: Design) 
     assert all(len(held) == 1 for held in media.values())
     bought = assemblies(cables)
     for one in bought:
-        assert one.medium.fiber or one.shape is not Shape.SHUFFLE
+        assert one.medium.fiber or one.shape is not AssemblyShape.SHUFFLE
         runs = [fabric.racks.run_mm(cable.link.lower, cable.link.upper) for cable in one.links]
         assert {cable.link.length_m for cable in one.links} == {one.medium.sold_m(max(runs))}
     counted = bill(fabric, CATALOG)

@@ -1,19 +1,20 @@
 """The bill of materials of a fabric: what to order, how many, and for which links.
 
-Counted from the graph: every cage in use is equipped once, every link is in one cable. Rack units and power are those
-of switches, as far as the catalog has a source for them; it knows no prices.
+Counted from the graph: every cage in use gets one plug, every link is in one cable. Rack units and power cover the
+switches for which the catalog has a source; the catalog has no prices.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
 from railweave.bom.trays import RackSummary, summarize_racks
-from railweave.bom.trunks import trunked
-from railweave.cabling.assemblies import Assembly, Shape, assemblies, form_factor
-from railweave.cabling.ends import Cable, CableEnd, Cage, cables_of
+from railweave.bom.trunks import Trunked, trunked
+from railweave.cabling.assemblies import Assembly, AssemblyShape, assemblies, form_factor
+from railweave.cabling.ends import CabledLink, DeviceCage, PluggedEnd, cables_of
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium, Pmd, SwitchModel
 from railweave.fabric.management import Management
@@ -22,7 +23,7 @@ from railweave.wording import counted, natural_key
 
 
 class PartKind(StrEnum):
-    """What kind of part a line is of, in the order of the bill."""
+    """The kind of part of a line, in the order of the bill."""
 
     SWITCH = "switch"
     CARD = "card"
@@ -33,10 +34,20 @@ class PartKind(StrEnum):
     MANAGEMENT = "management"
 
 
-class Line(NamedTuple):
-    """One part: ``quantity`` pieces of it, cables of ``length_m`` meters (None for others), ``where`` it is used:
-    tiers, kinds of nodes or kinds of links. ``spares`` are pieces beyond ``quantity``. ``unit_price`` is None where
-    nobody stated it, so are ``rack_units`` and ``max_power_w`` of one piece where no source does."""
+class BillLine(NamedTuple):
+    """One part to order.
+
+    ``kind``: the kind of part, by which lines are sorted and spares ruled.
+    ``part``: its name, by which a file of prices names it.
+    ``description``: what to order it with, such as the HWSKU of a switch or the reach of a module.
+    ``quantity``: pieces in use; negative in a bill against an earlier one for pieces no longer needed.
+    ``length_m``: the length of a cable in meters, None for other parts.
+    ``where``: tiers, kinds of nodes or kinds of links that use it.
+    ``spares``: pieces beyond ``quantity``.
+    ``unit_price``: the price of one piece, None if no file of prices has it.
+    ``rack_units``: of one piece, None if no source states it.
+    ``max_power_w``: of one piece in watts, None if no source states it.
+    """
 
     kind: PartKind
     part: str
@@ -52,12 +63,16 @@ class Line(NamedTuple):
     @property
     def price(self) -> Decimal | None:
         """Return the price of all pieces, spares included."""
-        return None if self.unit_price is None else self.unit_price * (self.quantity + self.spares)
+        if self.unit_price is None:
+            return None
+        return self.unit_price * (self.quantity + self.spares)
 
 
 class Space(NamedTuple):
-    """What the switches of a bill take, spares left out: rack units, and watts at most. ``no_units`` and ``no_power``
-    are the parts of which no source states that; the sums are None where it is so of all."""
+    """The rack units and the maximum power in watts of the switches of a bill, without spares.
+
+    ``no_units`` and ``no_power`` are the parts of which no source states it; a sum is None if none is stated.
+    """
 
     rack_units: int | None
     max_power_w: int | None
@@ -68,14 +83,13 @@ class Space(NamedTuple):
 class Bill(NamedTuple):
     """All parts of the fabric of that name; ``remarks`` say in sentences what cannot be bought as designed.
 
-    With ``against``, the revision or file of an earlier intent, quantities are what is bought more than for that,
-    negative for what is no longer needed. ``currency`` is of the prices, empty without any. ``shares_cages`` tells that
-    ports of a NIC share cages. ``racks`` sums up the racks and the cables between them, None where the intent has
-    none.
+    ``against`` is the revision or file of an earlier intent; quantities are then the difference from it, negative for
+    parts no longer needed. ``currency`` is empty without prices. ``shares_cages`` is set if ports of a NIC share a
+    cage. ``racks`` has the totals of racks and the cables between them, None if the intent has no racks.
     """
 
     fabric: str
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
     remarks: tuple[str, ...]
     against: str = ""
     currency: str = ""
@@ -84,14 +98,18 @@ class Bill(NamedTuple):
 
     @property
     def total(self) -> Decimal | None:
-        """Return what the lines with a price cost together, None without any."""
+        """Return the price of all lines that have one, None for a bill without prices."""
+        if not self.currency:
+            return None
         priced = [line.price for line in self.lines if line.price is not None]
-        return sum(priced, Decimal(0)) if self.currency else None
+        return sum(priced, Decimal(0))
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the parts without a price where others have one."""
-        return tuple(dict.fromkeys(one.part for one in self.lines if one.unit_price is None)) if self.currency else ()
+        """Return the parts without a price; none for a bill without prices."""
+        if not self.currency:
+            return ()
+        return tuple(dict.fromkeys(line.part for line in self.lines if line.unit_price is None))
 
     def quantity(self, kind: PartKind) -> int:
         """Return how many pieces of a kind there are."""
@@ -110,9 +128,11 @@ _Stated = Sequence[tuple[str, int, int | None]]
 
 
 def _total(stated: _Stated) -> int | None:
-    """Return the sum over all pieces of the parts that state it, None without any."""
-    known = [quantity * each for _, quantity, each in stated if each is not None]
-    return sum(known) if known else None
+    """Return the sum over all pieces of the parts that state it, None if none does."""
+    totals = [quantity * each for _, quantity, each in stated if each is not None]
+    if not totals:
+        return None
+    return sum(totals)
 
 
 def _unstated(stated: _Stated) -> tuple[str, ...]:
@@ -120,6 +140,8 @@ def _unstated(stated: _Stated) -> tuple[str, ...]:
 
 
 class _Part(NamedTuple):
+    """A part before it is counted; the fields are those of BillLine."""
+
     kind: PartKind
     part: str
     description: str
@@ -129,43 +151,74 @@ class _Part(NamedTuple):
 
 
 def bill(fabric: Fabric, catalog: Catalog) -> Bill:
-    """Return what ``fabric`` is bought of."""
+    """Return the parts to buy for ``fabric``."""
     cables = cables_of(fabric, catalog)
     bought = assemblies(cables)
+    trunked_bill = trunked(fabric.racks, bought)
     counts: Counter[tuple[_Part, str]] = Counter()
-    for switch in fabric.switches:
-        model = catalog.switch(switch.panel.model)
-        counts[_switch(model, switch.panel.hwsku), switch.tier.name] += 1
-        if model.chassis is not None:
-            card = _Part(PartKind.CARD, model.chassis.card, f"line card of {model.title}")
-            counts[card, switch.tier.name] += model.chassis.line_cards
-    for host in fabric.hosts:
-        nic = catalog.find_nic(host.nic_model)
-        title = host.nic_model if nic is None else nic.title
-        ports = Counter(port.nic for port in host.ports)
-        for used in ports.values():
-            speeds = sorted({port.speed_gbps for port in host.ports})
-            description = f"{counted(used, 'port')} of {' and '.join(f'{speed}G' for speed in speeds)}"
-            counts[_Part(PartKind.NIC, title, description), host.kind] += 1
-    run = trunked(fabric.racks, bought)
-    for part, where in (*_modules(cables), *(_cable(one) for one in run.single)):
-        counts[part, where] += 1
-    for one in run.parts:
-        counts[_Part(PartKind.FIBER, one.part, one.description, one.length_m), one.where] += one.quantity
-    for part, where, quantity in () if fabric.management is None else _management(fabric.management):
+    # The tiers and kinds of links of a line are listed in the order of counting.
+    counted_parts = (
+        _switches(fabric, catalog),
+        _nics(fabric, catalog),
+        _modules(cables),
+        _cables(trunked_bill),
+        _management(fabric.management),
+    )
+    for part, where, quantity in chain.from_iterable(counted_parts):
         counts[part, where] += quantity
     remarks = (*_mixed_cages(cables), *_unbuildable(bought))
-    shares = any(one.lower.ports > 1 for one in cables if one.link.is_access)
-    return Bill(fabric.name, _lines(counts), remarks, shares_cages=shares, racks=summarize_racks(fabric, run))
+    shares_cages = any(cable.lower.ports > 1 for cable in cables if cable.link.is_access)
+    racks = summarize_racks(fabric, trunked_bill)
+    return Bill(fabric.name, _lines(counts), remarks, shares_cages=shares_cages, racks=racks)
+
+
+_CountedPart = tuple[_Part, str, int]
+"""A part, where it is used, and a number of pieces."""
+
+
+def _switches(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
+    """Yield the switches, and the line cards of those that are a chassis."""
+    for switch in fabric.switches:
+        model = catalog.switch(switch.panel.model)
+        yield _switch(model, switch.panel.hwsku), switch.tier.name, 1
+        if model.chassis is not None:
+            card = _Part(PartKind.CARD, model.chassis.card, f"line card of {model.title}")
+            yield card, switch.tier.name, model.chassis.line_cards
 
 
 def _switch(model: SwitchModel, hwsku: str) -> _Part:
-    units, power_w = (None, None) if model.housing is None else model.housing[:2]
-    return _Part(PartKind.SWITCH, model.title, f"HWSKU {hwsku}", None, units, power_w)
+    description = f"HWSKU {hwsku}"
+    if model.housing is None:
+        return _Part(PartKind.SWITCH, model.title, description)
+    housing = model.housing
+    return _Part(PartKind.SWITCH, model.title, description, None, housing.rack_units, housing.max_power_w)
 
 
-def _management(planned: Management) -> Iterable[tuple[_Part, str, int]]:
+def _nics(fabric: Fabric, catalog: Catalog) -> Iterator[_CountedPart]:
+    """Yield the NICs of all nodes, described by the ports in use and their speeds."""
+    for host in fabric.hosts:
+        nic = catalog.find_nic(host.nic_model)
+        title = host.nic_model if nic is None else nic.title
+        speeds = sorted({port.speed_gbps for port in host.ports})
+        speed_titles = " and ".join(f"{speed}G" for speed in speeds)
+        ports_of_nic = Counter(port.nic for port in host.ports)
+        for ports in ports_of_nic.values():
+            yield _Part(PartKind.NIC, title, f"{counted(ports, 'port')} of {speed_titles}"), host.kind, 1
+
+
+def _cables(trunked_bill: Trunked) -> Iterator[_CountedPart]:
+    """Yield the cables, then the trunks, cords and cassettes that replace others."""
+    for assembly in trunked_bill.single:
+        yield _cable(assembly), assembly.links[0].link.kind, 1
+    for trunk_part in trunked_bill.parts:
+        part = _Part(PartKind.FIBER, trunk_part.part, trunk_part.description, trunk_part.length_m)
+        yield part, trunk_part.where, trunk_part.quantity
+
+
+def _management(planned: Management | None) -> Iterator[_CountedPart]:
     """Yield the switches of the management network, and its cables."""
+    if planned is None:
+        return
     where = PartKind.MANAGEMENT.value
     ports = f"{planned.switch_ports} management ports"
     yield _Part(PartKind.MANAGEMENT, planned.model, ports), where, len(planned.switches)
@@ -174,111 +227,119 @@ def _management(planned: Management) -> Iterable[tuple[_Part, str, int]]:
 
 
 def change(before: Bill, after: Bill, against: str) -> Bill:
-    """Return what is bought more for ``after`` than for ``before``, the bill of the revision ``against``."""
-    quantities: Counter[Line] = Counter()
-    spares: Counter[Line] = Counter()
-    places: dict[Line, Counter[str]] = {}
+    """Return the difference of two bills: what ``after`` needs beyond ``before``, the bill of ``against``."""
+    quantities: Counter[BillLine] = Counter()
+    spares: Counter[BillLine] = Counter()
+    places: dict[BillLine, Counter[str]] = {}
     for bought, sign in ((after, 1), (before, -1)):
         for line in bought.lines:
+            # The rest of the line identifies the part, its price included.
             part = line._replace(quantity=0, spares=0, where=())
             quantities[part] += sign * line.quantity
             spares[part] += sign * line.spares
             places.setdefault(part, Counter()).update(line.where)
-    lines = (
-        part._replace(quantity=quantities[part], spares=spares[part], where=tuple(places[part]))
-        for part in quantities
-        if quantities[part] or spares[part]
-    )
+    lines = []
+    for part, quantity in quantities.items():
+        if quantity or spares[part]:
+            lines.append(part._replace(quantity=quantity, spares=spares[part], where=tuple(places[part])))
     return after._replace(lines=_ordered(lines), against=against)
 
 
-def _ordered(lines: Iterable[Line]) -> tuple[Line, ...]:
+def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
     order = list(PartKind)
-    return tuple(sorted(lines, key=lambda one: (order.index(one.kind), natural_key(one.part), one.length_m or 0, one)))
-
-
-def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[Line, ...]:
-    places: dict[_Part, Counter[str]] = {}
-    for (part, where), quantity in counts.items():
-        places.setdefault(part, Counter())[where] += quantity
-    return _ordered(
-        Line(
-            one.kind,
-            one.part,
-            one.description,
-            places[one].total(),
-            one.length_m,
-            tuple(places[one]),
-            rack_units=one.rack_units,
-            max_power_w=one.max_power_w,
-        )
-        for one in places
+    return tuple(
+        sorted(lines, key=lambda line: (order.index(line.kind), natural_key(line.part), line.length_m or 0, line))
     )
 
 
-def _modules(cables: Iterable[Cable]) -> Iterable[tuple[_Part, str]]:
+def _lines(counts: Counter[tuple[_Part, str]]) -> tuple[BillLine, ...]:
+    places: dict[_Part, Counter[str]] = {}
+    for (part, where), quantity in counts.items():
+        places.setdefault(part, Counter())[where] += quantity
+    lines = []
+    for part, by_place in places.items():
+        lines.append(
+            BillLine(
+                part.kind,
+                part.part,
+                part.description,
+                by_place.total(),
+                part.length_m,
+                tuple(by_place),
+                rack_units=part.rack_units,
+                max_power_w=part.max_power_w,
+            )
+        )
+    return _ordered(lines)
+
+
+def _modules(cables: Iterable[CabledLink]) -> Iterator[_CountedPart]:
     """Yield the transceivers: one in every cage that ends fibers, with as many ports as the cage is broken out into."""
     parts: dict[tuple[str, int, tuple[str, ...], Pmd], _Part] = {}
-    seen = set()
+    equipped = set()
     for cable in cables:
-        for end in (cable.lower, cable.upper) if cable.medium.fiber else ():
-            alike = cable.medium.id, end.ports, end.form_factors, end.pmd
-            if alike not in parts:
-                parts[alike] = _module(cable.medium, end)
-            part = parts[alike]
-            if (end.cage, part) not in seen:
-                seen.add((end.cage, part))
-                yield part, cable.link.kind
+        if not cable.medium.fiber:
+            continue
+        for end in (cable.lower, cable.upper):
+            kind = (cable.medium.id, end.ports, end.form_factors, end.pmd)
+            if kind not in parts:
+                parts[kind] = _module(cable.medium, end)
+            part = parts[kind]
+            if (end.cage, part) not in equipped:
+                equipped.add((end.cage, part))
+                yield part, cable.link.kind, 1
 
 
-def _module(medium: Medium, end: CableEnd) -> _Part:
-    ports = f"{end.ports}x" if end.ports > 1 else ""
-    does = f"reaches {end.pmd.reach_m} m, host lanes of {end.pmd.host_lane_gbps}G"
-    return _Part(PartKind.MODULE, f"{form_factor(medium, end)} {ports}{end.pmd.name}", does)
+def _module(medium: Medium, end: PluggedEnd) -> _Part:
+    pmd = end.pmd.name
+    if end.ports > 1:
+        pmd = f"{end.ports}x{pmd}"
+    description = f"reaches {end.pmd.reach_m} m, host lanes of {end.pmd.host_lane_gbps}G"
+    return _Part(PartKind.MODULE, f"{form_factor(medium, end)} {pmd}", description)
 
 
-def cable_title(one: Assembly) -> str:
-    """Return the part that an assembly is, as the bill names it."""
-    return _cable(one)[0].part
+def cable_title(assembly: Assembly) -> str:
+    """Return the name that the bill gives to an assembly."""
+    return _cable(assembly).part
 
 
 _CROSSED = "crossed (TIA-568.3 type B)"
 
 
-def _cable(one: Assembly) -> tuple[_Part, str]:
-    first, second = one.plugs
-    where = one.links[0].link.kind
-    if not one.medium.fiber:
-        title = f"{one.medium.id.upper()} {first} to {second}"
-        return _Part(PartKind.CABLE, title, one.medium.title, one.length_m), where
-    if one.shape is Shape.SHUFFLE:
-        title = f"{one.medium.fiber} shuffle {first} to {second}"
-        does = f"{counted(len(one.links), 'link')} that share plugs at both ends"
-        return _Part(PartKind.FIBER, title, does, one.length_m), where
-    joined = "breakout" if one.shape is Shape.BREAKOUT else "fiber"
+def _cable(assembly: Assembly) -> _Part:
+    medium = assembly.medium
+    first, second = assembly.plugs
+    if not medium.fiber:
+        return _Part(PartKind.CABLE, f"{medium.id.upper()} {first} to {second}", medium.title, assembly.length_m)
+    if assembly.shape is AssemblyShape.SHUFFLE:
+        description = f"{counted(len(assembly.links), 'link')} that share plugs at both ends"
+        return _Part(PartKind.FIBER, f"{medium.fiber} shuffle {first} to {second}", description, assembly.length_m)
+    kind = "breakout" if assembly.shape is AssemblyShape.BREAKOUT else "fiber"
     crossed = _CROSSED if first.startswith("MPO") else "duplex, crossed (A to B)"
-    return _Part(PartKind.FIBER, f"{one.medium.fiber} {joined} {first} to {second}", crossed, one.length_m), where
+    return _Part(PartKind.FIBER, f"{medium.fiber} {kind} {first} to {second}", crossed, assembly.length_m)
 
 
-def _mixed_cages(cables: Iterable[Cable]) -> Iterable[str]:
-    media: dict[Cage, set[str]] = {}
+def _mixed_cages(cables: Iterable[CabledLink]) -> Iterator[str]:
+    media: dict[DeviceCage, set[str]] = {}
     for cable in cables:
         for end in (cable.lower, cable.upper):
             media.setdefault(end.cage, set()).add(cable.medium.id)
-    mixed = [(cage, held) for cage, held in media.items() if len(held) > 1]
-    if mixed:
-        (device, place), held = mixed[0]
-        yield (
-            f"{counted(len(mixed), 'cage')} would need plugs of several media, for example {device} cage {place}"
-            f" ({' and '.join(sorted(held))}): give the links of a cage one medium (`cabling`)"
-        )
+    mixed = [cage for cage, ids in media.items() if len(ids) > 1]
+    if not mixed:
+        return
+    cage = mixed[0]
+    yield (
+        f"{counted(len(mixed), 'cage')} would need plugs of several media, for example {cage.device} cage {cage.name}"
+        f" ({' and '.join(sorted(media[cage]))}): give the links of a cage one medium (`cabling`)"
+    )
 
 
-def _unbuildable(bought: Iterable[Assembly]) -> Iterable[str]:
-    meshed = [one for one in bought if one.shape is Shape.SHUFFLE and not one.medium.fiber]
-    if meshed:
-        medium, cages = meshed[0].medium.id, meshed[0].plugs
-        yield (
-            f"{counted(len(meshed), 'group')} of {medium} links share cages at both ends in different ways"
-            f" ({cages[0]} to {cages[1]}): no cable with fixed ends joins these; choose fibers for them (`cabling`)"
-        )
+def _unbuildable(bought: Iterable[Assembly]) -> Iterator[str]:
+    meshed = [assembly for assembly in bought if assembly.shape is AssemblyShape.SHUFFLE and not assembly.medium.fiber]
+    if not meshed:
+        return
+    first_cage, second_cage = meshed[0].plugs
+    yield (
+        f"{counted(len(meshed), 'group')} of {meshed[0].medium.id} links share cages at both ends in different ways"
+        f" ({first_cage} to {second_cage}): no cable with fixed ends joins these; choose fibers for them (`cabling`)"
+    )

@@ -1,6 +1,6 @@
-"""Labels of cables: one for every plug, with its own end and the far ones, as TIA-606 asks of a cable's label.
+"""Labels of cables: one for every plug, with its own end and the far ones, as TIA-606 requires.
 
-A cable is named by the first port of its end nearer to the GPUs, so that a name never changes as the fabric grows.
+A cable is named by the first port of its end nearer to the GPUs, so that the name stays as the fabric grows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,16 +8,17 @@ from typing import NamedTuple
 
 from railweave.bom.bill import cable_title
 from railweave.cabling.assemblies import Assembly, assemblies, plugs_of
-from railweave.cabling.ends import Cable, cables_of
+from railweave.cabling.ends import CabledLink, cables_of
 from railweave.catalog.load import Catalog
 from railweave.fabric.model import Fabric, SwitchPort
 from railweave.wording import natural_key
 
 
 class LabelEnd(NamedTuple):
-    """Ports of one device into which a plug leads: as the system names them, and as they are printed on the front.
+    """The ports of one device that a plug serves: the system's names, and the labels on the front panel.
 
-    ``rack`` is empty and ``unit`` None where the intent has no racks."""
+    ``rack`` is empty and ``unit`` None if the intent has no racks.
+    """
 
     device: str
     ports: tuple[str, ...]
@@ -26,8 +27,8 @@ class LabelEnd(NamedTuple):
     unit: int | None
 
 
-class Label(NamedTuple):
-    """The label of one plug: ``near`` is what it is plugged into, ``far`` what the others of its cable are."""
+class CableLabel(NamedTuple):
+    """The label of one plug: ``near`` is the device it is plugged into, ``far`` those at the other end of the cable."""
 
     cable: str
     near: LabelEnd
@@ -36,42 +37,62 @@ class Label(NamedTuple):
     length_m: int
 
 
-def cable_labels(fabric: Fabric, catalog: Catalog) -> tuple[Label, ...]:
-    """Return the labels of all plugs in the order in which people meet them: by rack, unit from the floor, and port."""
-    found = [placed for one in assemblies(cables_of(fabric, catalog)) for placed in _labels(fabric, one)]
-    racks = {} if fabric.racks is None else {name: place for place, name in enumerate(fabric.racks.racks)}
-    order = {name: natural_key(name) for name in fabric.ports_of}
-    found.sort(
-        key=lambda one: (racks.get(one[1].near.rack, 0), one[1].near.unit or 0, order[one[1].near.device], one[0])
-    )
-    return tuple(label for _, label in found)
+def cable_labels(fabric: Fabric, catalog: Catalog) -> tuple[CableLabel, ...]:
+    """Return the labels of all plugs in the order of a walk along the racks: by rack, unit from the floor, and port."""
+    rack_order: dict[str, int] = {}
+    if fabric.racks is not None:
+        rack_order = {name: position for position, name in enumerate(fabric.racks.racks)}
+    device_order = {name: natural_key(name) for name in fabric.ports_of}
+
+    def walk_order(port_and_label: tuple[int, CableLabel]) -> tuple[int, int, tuple[str | int, ...], int]:
+        port, label = port_and_label
+        near = label.near
+        return rack_order.get(near.rack, 0), near.unit or 0, device_order[near.device], port
+
+    labels: list[tuple[int, CableLabel]] = []
+    for assembly in assemblies(cables_of(fabric, catalog)):
+        labels += _labels(fabric, assembly)
+    return tuple(label for _, label in sorted(labels, key=walk_order))
 
 
-def _labels(fabric: Fabric, one: Assembly) -> Iterator[tuple[int, Label]]:
-    """Yield the labels of a cable, each with the place of its plug's first port on the device."""
-    first = one.links[0].link
+def _labels(fabric: Fabric, assembly: Assembly) -> Iterator[tuple[int, CableLabel]]:
+    """Yield the labels of a cable, each with the index of its plug's first port on the device."""
+    first = assembly.links[0].link
     name = f"{first.lower} {fabric.ports_of[first.lower][first.lower_port].name}"
-    title = cable_title(one)
-    for is_lower, plugs in zip((True, False), plugs_of(one), strict=True):
-        for plug in plugs:
-            (near,) = _ends(fabric, plug, is_lower=is_lower)
-            port = min(cable.link.lower_port if is_lower else cable.link.upper_port for cable in plug)
-            yield port, Label(name, near, _ends(fabric, plug, is_lower=not is_lower), title, one.length_m)
+    title = cable_title(assembly)
+    lower_plugs, upper_plugs = plugs_of(assembly)
+    for plug in lower_plugs:
+        # The links of a plug end at one device on its own side; only the far side of a breakout has several.
+        (near,) = _lower_ends(fabric, plug)
+        port = min(cable.link.lower_port for cable in plug)
+        yield port, CableLabel(name, near, _upper_ends(fabric, plug), title, assembly.length_m)
+    for plug in upper_plugs:
+        (near,) = _upper_ends(fabric, plug)
+        port = min(cable.link.upper_port for cable in plug)
+        yield port, CableLabel(name, near, _lower_ends(fabric, plug), title, assembly.length_m)
 
 
-def _ends(fabric: Fabric, cables: Iterable[Cable], *, is_lower: bool) -> tuple[LabelEnd, ...]:
-    """Return the ports of one side of some links, device by device."""
+def _lower_ends(fabric: Fabric, cables: Iterable[CabledLink]) -> tuple[LabelEnd, ...]:
+    return _ends(fabric, ((cable.link.lower, cable.link.lower_port) for cable in cables))
+
+
+def _upper_ends(fabric: Fabric, cables: Iterable[CabledLink]) -> tuple[LabelEnd, ...]:
+    return _ends(fabric, ((cable.link.upper, cable.link.upper_port) for cable in cables))
+
+
+def _ends(fabric: Fabric, device_ports: Iterable[tuple[str, int]]) -> tuple[LabelEnd, ...]:
+    """Group ports by device."""
     ports: dict[str, list[int]] = {}
-    for cable in cables:
-        link = cable.link
-        device, port = (link.lower, link.lower_port) if is_lower else (link.upper, link.upper_port)
+    for device, port in device_ports:
         ports.setdefault(device, []).append(port)
     return tuple(_end(fabric, device, numbers) for device, numbers in ports.items())
 
 
 def _end(fabric: Fabric, device: str, numbers: Sequence[int]) -> LabelEnd:
     ports = [fabric.ports_of[device][number] for number in sorted(numbers)]
-    place = None if fabric.racks is None else fabric.racks.places[device]
-    aliases = tuple(port.alias for port in ports if isinstance(port, SwitchPort))
     names = tuple(port.name for port in ports)
-    return LabelEnd(device, names, aliases, place.rack if place else "", place.unit if place else None)
+    aliases = tuple(port.alias for port in ports if isinstance(port, SwitchPort))
+    if fabric.racks is None:
+        return LabelEnd(device, names, aliases, rack="", unit=None)
+    place = fabric.racks.places[device]
+    return LabelEnd(device, names, aliases, place.rack, place.unit)

@@ -1,4 +1,4 @@
-"""What is ordered when, as a fabric grows."""
+"""The bills of the phases in which a fabric grows."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,10 @@ from railweave.bom.bill import Bill
 
 
 class BomPhase(NamedTuple):
-    """A phase of growth to ``nodes`` of the kind that grows and ``gpus`` in all: ``bill`` holds what it needs more than
-    all phases before it, spares included."""
+    """A phase of growth to ``nodes`` of the kind that grows and ``gpus`` in total.
+
+    ``bill`` holds what it needs beyond all phases before it, spares included.
+    """
 
     title: str
     nodes: int

@@ -1,7 +1,7 @@
-"""Prices from a file of the user; railweave knows none.
+"""Prices, read from a file of the user; the catalog has none.
 
-``currency: EUR`` and ``prices:``, a mapping from parts, as the bill of materials names them, to the price of one piece.
-A cable of one length is ``PART 20 m``, which goes before ``PART``.
+The file has ``currency: EUR`` and ``prices:``, which maps parts, as the bill of materials names them, to the price of
+one piece. ``PART 20 m`` prices a cable of one length and takes precedence over ``PART``.
 """
 
 import re
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from railweave.bom.bill import Bill, Line
+from railweave.bom.bill import Bill, BillLine
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.intent.paths import child
@@ -25,7 +25,7 @@ _CURRENCY_FIX = "write the code of a currency (ISO 4217), such as `currency: EUR
 
 
 class Prices(NamedTuple):
-    """The price of one piece by part, and where it stands."""
+    """The price of one piece of each part, and its place in the file."""
 
     currency: str
     of: Mapping[str, Decimal]
@@ -33,57 +33,67 @@ class Prices(NamedTuple):
 
 
 def read_prices(path: Path) -> Prices:
-    """Return the prices of a file; raises RefusedError with everything that is wrong in it."""
+    """Return the prices of a file; raises RefusedError with all its errors."""
     document = read_checked(path, _faults, "file of prices", "currency: EUR")
     listed = document.value["prices"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     places = {part: document.keys[child("prices", part)] for part in listed}
-    return Prices(str(document.value["currency"]), {part: Decimal(str(one)) for part, one in listed.items()}, places)
+    # By way of text: Decimal of a float would carry its binary remainder into every sum.
+    prices = {part: Decimal(str(price)) for part, price in listed.items()}
+    return Prices(str(document.value["currency"]), prices, places)
 
 
 def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
-    value, start = document.value, Where(file, 1, 1)
-    for key in [key for key in value if key not in _KEYS]:
-        yield error(CODE, f"unknown key `{key}`", document.keys[key], fix="keys here are currency, prices")
-    currency = value.get("currency")
-    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        said = "the currency is missing" if currency is None else f"`{currency}` is no currency"
-        yield error(CODE, said, document.places.get("currency", start), fix=_CURRENCY_FIX)
-    listed = value.get("prices")
+    for key in document.value:
+        if key not in _KEYS:
+            yield error(CODE, f"unknown key `{key}`", document.keys[key], fix="keys here are currency, prices")
+    start = Where(file, 1, 1)
+    currency = document.value.get("currency")
+    if currency is None:
+        yield error(CODE, "the currency is missing", document.places.get("currency", start), fix=_CURRENCY_FIX)
+    elif not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        message = f"`{currency}` is no currency"
+        yield error(CODE, message, document.places.get("currency", start), fix=_CURRENCY_FIX)
+    listed = document.value.get("prices")
     if not isinstance(listed, dict) or not listed:
         where = document.places.get("prices", start)
         yield error(CODE, "there are no prices", where, fix="list them below `prices:`, as `PART: 1234.50`")
         return
     for part, price in listed.items():
-        if isinstance(price, bool) or not _PRICE.fullmatch(str(price)):
-            yield error(
-                CODE,
-                f"`{price}` is no price of {part!r}" if price is not None else f"{part!r} has no price",
-                document.places[child("prices", part)],
-                fix="write a number without sign, currency or separators, such as `1234.50`",
-            )
+        if not _PRICE.fullmatch(str(price)):
+            message = f"{part!r} has no price" if price is None else f"`{price}` is no price of {part!r}"
+            where = document.places[child("prices", part)]
+            fix = "write a number without sign, currency or separators, such as `1234.50`"
+            yield error(CODE, message, where, fix=fix)
 
 
-def priced(bill: Bill, prices: Prices, known: Iterable[Line]) -> Bill:
-    """Return the bill with prices. Raises RefusedError for a price of a part that is not among the ``known`` ones."""
-    names = list(dict.fromkeys(name for line in known for name in _names(line)))
+def priced(bill: Bill, prices: Prices, lines: Iterable[BillLine]) -> Bill:
+    """Return the bill with prices; raises RefusedError for a price whose part is in none of ``lines``.
+
+    ``lines`` may be more than those of ``bill``, for example those of all phases.
+    """
+    names: dict[str, None] = {}
+    for line in lines:
+        names.update(dict.fromkeys(_names(line)))
     unknown = [part for part in prices.of if part not in names]
     if unknown:
         raise RefusedError([_unknown(part, prices.places[part], names) for part in unknown])
-    lines = tuple(line._replace(unit_price=_price(line, prices)) for line in bill.lines)
-    return bill._replace(lines=lines, currency=prices.currency)
+    priced_lines = tuple(line._replace(unit_price=_price(line, prices)) for line in bill.lines)
+    return bill._replace(lines=priced_lines, currency=prices.currency)
 
 
-def _names(line: Line) -> tuple[str, ...]:
-    """Return the names of a part in a file of prices, the one that goes first first."""
-    return (line.part,) if line.length_m is None else (f"{line.part} {line.length_m} m", line.part)
+def _names(line: BillLine) -> tuple[str, ...]:
+    """Return the names of a part in a file of prices, the one that takes precedence first."""
+    if line.length_m is None:
+        return (line.part,)
+    return (f"{line.part} {line.length_m} m", line.part)
 
 
-def _price(line: Line, prices: Prices) -> Decimal | None:
+def _price(line: BillLine, prices: Prices) -> Decimal | None:
     return next((prices.of[name] for name in _names(line) if name in prices.of), None)
 
 
-def _unknown(part: str, where: Where, known: Collection[str]) -> Diagnostic:
-    near = get_close_matches(part, known, n=1, cutoff=0.5)
+def _unknown(part: str, where: Where, names: Collection[str]) -> Diagnostic:
+    near = get_close_matches(part, names, n=1, cutoff=0.5)
     fix = f"did you mean `{near[0]}`?" if near else "name a part as the bill of materials prints it"
     return error(CODE, f"the bill has no part `{part}`", where, fix=fix)

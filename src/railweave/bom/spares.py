@@ -15,26 +15,28 @@ _MOST_PERCENT = 100
 
 
 class SpareRule(NamedTuple):
-    """How many spares there are of a part: ``percent`` of its quantity, rounded up, and ``pieces`` beyond."""
+    """The spares of a part: ``percent`` of its quantity, rounded up, plus ``pieces``."""
 
     percent: Decimal = Decimal(0)
     pieces: int = 0
 
     def of(self, quantity: int) -> int:
-        """Return the spares of a part of which so many pieces are used; none of one that is not used."""
-        return ceil(quantity * self.percent / 100) + (self.pieces if quantity else 0)
+        """Return the spares of a part of which ``quantity`` pieces are used; none for a part that is not used."""
+        if not quantity:
+            return 0
+        return ceil(quantity * self.percent / 100) + self.pieces
 
 
 Spares = Mapping[PartKind, SpareRule]
 
 
 def read_spares(rules: Iterable[str]) -> Spares:
-    """Return the rules of ``5``, ``module=5`` or ``switch=+1``: percent or pieces, of every kind of part or of one.
+    """Parse rules such as ``5``, ``module=5`` or ``switch=+1``: percent or pieces, for all kinds of parts or for one.
 
-    Rules of a kind take precedence over those of every kind. Raises UsageError for anything else.
+    A rule for one kind takes precedence. Raises UsageError for anything else.
     """
-    every: SpareRule | None = None
-    found: dict[PartKind, SpareRule] = {}
+    for_all: SpareRule | None = None
+    for_kind: dict[PartKind, SpareRule] = {}
     kinds = [kind.value for kind in PartKind]
     for text in rules:
         match = _RULE.fullmatch(text)
@@ -42,18 +44,22 @@ def read_spares(rules: Iterable[str]) -> Spares:
             raise UsageError(f"`{text}` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1")
         rule = SpareRule(Decimal(match["percent"] or 0), int(match["pieces"] or 0))
         if match["kind"] is None:
-            every = rule
+            for_all = rule
         elif match["kind"] not in kinds:
             raise UsageError(
                 f"there is no kind of part `{match['kind']}`: {suggestion(match['kind'], kinds)}write {either(kinds)}"
             )
         else:
-            found[PartKind(match["kind"])] = rule
-    return ({} if every is None else dict.fromkeys(PartKind, every)) | found
+            for_kind[PartKind(match["kind"])] = rule
+    if for_all is None:
+        return for_kind
+    return dict.fromkeys(PartKind, for_all) | for_kind
 
 
 def with_spares(bill: Bill, spares: Spares) -> Bill:
-    """Return the bill with the spares that the rules give each part; none of the kinds without a rule."""
-    none = SpareRule()
-    lines = (line._replace(spares=spares.get(line.kind, none).of(line.quantity)) for line in bill.lines)
+    """Return the bill with spares by the rules; none for a kind without a rule."""
+    lines = []
+    for line in bill.lines:
+        rule = spares.get(line.kind, SpareRule())
+        lines.append(line._replace(spares=rule.of(line.quantity)))
     return bill._replace(lines=tuple(lines))

@@ -1,11 +1,11 @@
-"""The racks of a fabric in sum, and how many cables lie in each section of the trays.
+"""Totals of a fabric's racks, and the number of cables in each section of the trays.
 
-A cable follows the tray of the row of its end nearer to the GPUs, as far as the rack of its other end stands along the
-rows, and crosses there to the other row (``fabric.racks``).
+A cable follows the tray of the row where its lower end is, to the position of the other end's rack along the rows, and
+crosses there to the other row (``fabric.racks``).
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,15 +16,15 @@ from railweave.fabric.racks import Rack, Racks
 
 
 class TraySection(NamedTuple):
-    """The tray between two racks: neighbors of a row, or of two rows where cables cross, and the cables in it."""
+    """The tray between two racks, neighbors in a row or across two rows, and the number of cables in it."""
 
     rack: str
     far_rack: str
     cables: int
 
 
-class Bundle(NamedTuple):
-    """All cables between two racks, within one where both are the same, and the longest of them."""
+class RackPair(NamedTuple):
+    """Two racks with the number of cables between them and the longest; both are the same for cables within a rack."""
 
     rack: str
     far_rack: str
@@ -33,86 +33,103 @@ class Bundle(NamedTuple):
 
 
 class RackSummary(NamedTuple):
-    """Racks in use with their rack units, and those that are taken; ``power_w`` is None where some entry states none.
+    """The racks in use, their rack units and how many of these are taken.
 
-    ``trays`` are the sections in the order of the racks, ``bundles`` the pairs of racks that cables join."""
+    ``power_w`` is None unless every entry states its power. ``trays`` and ``bundles`` (pairs of racks that cables join)
+    are in the order of the racks.
+    """
 
     racks: int
     units: int
     taken_units: int
     power_w: int | None
     trays: tuple[TraySection, ...]
-    bundles: tuple[Bundle, ...]
+    bundles: tuple[RackPair, ...]
 
     @property
     def fullest(self) -> TraySection | None:
-        """Return the section with the most cables, None where no cable leaves its rack."""
-        return max(self.trays, key=lambda one: one.cables, default=None)
+        """Return the section with the most cables, None if no cable leaves its rack."""
+        return max(self.trays, key=lambda section: section.cables, default=None)
 
 
-def summarize_racks(fabric: Fabric, bought: Trunked) -> RackSummary | None:
-    """Return the racks and trays of a fabric, None where the intent has no racks."""
+def summarize_racks(fabric: Fabric, trunked_bill: Trunked) -> RackSummary | None:
+    """Return the totals of a fabric's racks and trays, None if the intent has no racks."""
     racks = fabric.racks
     if racks is None:
         return None
     used = {place.rack for place in racks.places.values()}
-    draws = [place.power_w for place in racks.places.values()]
-    stated = [draw for draw in draws if draw is not None]
-    pairs: Counter[tuple[str, str]] = Counter()
-    longest: dict[tuple[str, str], int] = {}
-    for one in bought.single:
-        for lower, upper in _legs(one):
-            pair = racks.places[lower].rack, racks.places[upper].rack
-            pairs[pair] += 1
-            longest[pair] = max(longest.get(pair, 0), one.length_m)
-    for run in bought.runs:
-        pair = run.rack, run.far_rack
-        pairs[pair] += run.trunks
-        longest[pair] = max(longest.get(pair, 0), run.length_m)
-    order = {name: place for place, name in enumerate(racks.racks)}
+    pairs = _rack_pairs(racks, trunked_bill)
     return RackSummary(
         racks=len(used),
         units=len(used) * racks.units,
         taken_units=sum(place.height for place in racks.places.values()),
-        power_w=sum(stated) if len(stated) == len(draws) else None,
+        power_w=_power_w(racks),
         trays=_trays(racks, pairs),
-        bundles=tuple(
-            Bundle(*pair, pairs[pair], longest[pair])
-            for pair in sorted(pairs, key=lambda one: (order[one[0]], order[one[1]]))
-        ),
+        bundles=pairs,
     )
 
 
-def _legs(one: Assembly) -> Iterator[tuple[str, str]]:
-    """Yield the devices at both ends of each leg of a cable; a breakout cable has one for each cage."""
-    for lower, upper in {(cable.lower.cage, cable.upper.cage): None for cable in one.links}:
+def _power_w(racks: Racks) -> int | None:
+    """Return the power of all entries in watts, None if one does not state it: a partial sum would mislead."""
+    total_w = 0
+    for place in racks.places.values():
+        if place.power_w is None:
+            return None
+        total_w += place.power_w
+    return total_w
+
+
+def _rack_pairs(racks: Racks, trunked_bill: Trunked) -> tuple[RackPair, ...]:
+    """Return the pairs of racks that cables or trunks join, in the order of the racks."""
+    cables: Counter[tuple[str, str]] = Counter()
+    longest_m: dict[tuple[str, str], int] = {}
+    for assembly in trunked_bill.single:
+        for lower, upper in _legs(assembly):
+            pair = (racks.places[lower].rack, racks.places[upper].rack)
+            cables[pair] += 1
+            longest_m[pair] = max(longest_m.get(pair, 0), assembly.length_m)
+    for run in trunked_bill.runs:
+        pair = (run.rack, run.far_rack)
+        cables[pair] += run.trunks
+        longest_m[pair] = max(longest_m.get(pair, 0), run.length_m)
+    return tuple(RackPair(*pair, cables[pair], longest_m[pair]) for pair in _in_rack_order(racks, cables))
+
+
+def _in_rack_order(racks: Racks, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return pairs of racks sorted by the positions of both in the intent."""
+    order = {name: position for position, name in enumerate(racks.racks)}
+    return sorted(pairs, key=lambda pair: (order[pair[0]], order[pair[1]]))
+
+
+def _legs(assembly: Assembly) -> Iterator[tuple[str, str]]:
+    """Yield the devices at both ends of each leg of a cable."""
+    # A leg joins two cages and may carry several links; the dictionary drops repetitions and keeps the order.
+    for lower, upper in {(cable.lower.cage, cable.upper.cage): None for cable in assembly.links}:
         yield lower.device, upper.device
 
 
-def _trays(racks: Racks, pairs: Counter[tuple[str, str]]) -> tuple[TraySection, ...]:
+def _trays(racks: Racks, pairs: Iterable[RackPair]) -> tuple[TraySection, ...]:
     rows: dict[str, list[Rack]] = {}
     for rack in racks.racks.values():
         rows.setdefault(rack.row, []).append(rack)
     sections: Counter[tuple[str, str]] = Counter()
-    for (lower, upper), cables in pairs.items():
-        for section in _way(rows, racks.racks[lower], racks.racks[upper]):
-            sections[section] += cables
-    order = {name: place for place, name in enumerate(racks.racks)}
-    placed = sorted(sections.items(), key=lambda one: (order[one[0][0]], order[one[0][1]]))
-    return tuple(TraySection(*section, cables) for section, cables in placed)
+    for pair in pairs:
+        for section in _route(rows, racks.racks[pair.rack], racks.racks[pair.far_rack]):
+            sections[section] += pair.cables
+    return tuple(TraySection(*section, sections[section]) for section in _in_rack_order(racks, sections))
 
 
-def _way(rows: dict[str, list[Rack]], start: Rack, end: Rack) -> Iterator[tuple[str, str]]:
+def _route(rows: dict[str, list[Rack]], start: Rack, end: Rack) -> Iterator[tuple[str, str]]:
     """Yield the sections between two racks: those of the row of ``start``, then the crossings from row to row."""
-    first, last = sorted((start.along_mm, end.along_mm))
-    for one, following in pairwise(rows[start.row]):
-        if one.along_mm < last and following.along_mm > first:
-            yield one.name, following.name
+    begin_mm, end_mm = sorted((start.along_mm, end.along_mm))
+    for left, right in pairwise(rows[start.row]):
+        if left.along_mm < end_mm and right.along_mm > begin_mm:
+            yield left.name, right.name
     names = list(rows)
-    a, b = sorted((names.index(start.row), names.index(end.row)))
-    for row, across in pairwise(names[a : b + 1]):
-        yield _nearest(rows[row], end).name, _nearest(rows[across], end).name
+    first, last = sorted((names.index(start.row), names.index(end.row)))
+    for row, next_row in pairwise(names[first : last + 1]):
+        yield _nearest(rows[row], end).name, _nearest(rows[next_row], end).name
 
 
 def _nearest(row: list[Rack], rack: Rack) -> Rack:
-    return min(row, key=lambda one: abs(one.along_mm - rack.along_mm))
+    return min(row, key=lambda neighbor: abs(neighbor.along_mm - rack.along_mm))

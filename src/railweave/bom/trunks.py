@@ -1,8 +1,8 @@
-"""Structured cabling: fibers between racks as trunks of several connectors, with patch cords at both ends.
+"""Structured cabling: fibers between racks in trunks of several connectors, with patch cords at both ends.
 
 A link takes one connector of a trunk between the panels of its racks, and a cord from each panel to its device. Cord,
-trunk and cord are three segments of type B (TIA-568.3), an odd number as transceivers need it. Links of one wavelength
-pair share a connector through cassettes. Fibers that fan out, and those within a rack, are cables of their own.
+trunk and cord are three segments of type B (TIA-568.3): only an odd number crosses transmit to receive. Duplex links
+share a connector through cassettes. Breakout fibers, and fibers within a rack, stay cables of their own.
 """
 
 from collections import defaultdict
@@ -10,16 +10,15 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import NamedTuple
 
-from railweave.cabling.assemblies import Assembly, Shape
+from railweave.cabling.assemblies import Assembly, AssemblyShape
 from railweave.fabric.racks import Racks, Trunks
 
 PAIRS_OF_A_CONNECTOR = 6
-"""Duplex fibers that a cassette spreads from one MPO-12."""
+"""Pairs of fibers in one MPO-12, which a cassette spreads to as many duplex connectors."""
 
 
 class TrunkPart(NamedTuple):
-    """A part of structured cabling: ``quantity`` pieces of ``length_m`` meters, None of a cassette, for the kind of
-    links ``where``."""
+    """A part of structured cabling for the kind of links ``where``; ``length_m`` is None for a cassette."""
 
     part: str
     description: str
@@ -29,7 +28,7 @@ class TrunkPart(NamedTuple):
 
 
 class TrunkRun(NamedTuple):
-    """The trunks from one rack to another: how many, and the length of each in meters."""
+    """The trunks from one rack to another: their number, and the length of each in meters."""
 
     rack: str
     far_rack: str
@@ -38,15 +37,16 @@ class TrunkRun(NamedTuple):
 
 
 class Trunked(NamedTuple):
-    """A bill with trunks: ``single`` cables stay as they are, ``parts`` are bought instead of the others, ``runs`` lie
-    in the trays."""
+    """Cables split for trunks: ``single`` stay cables, ``parts`` replace the others, ``runs`` lie in the trays."""
 
     single: list[Assembly]
     parts: list[TrunkPart]
     runs: list[TrunkRun]
 
 
-class _Way(NamedTuple):
+class _Route(NamedTuple):
+    """Links that may share trunks: they join the same racks with the same fiber and plug."""
+
     rack: str
     far_rack: str
     fiber: str
@@ -55,55 +55,66 @@ class _Way(NamedTuple):
 
     @property
     def is_duplex(self) -> bool:
-        """Tell whether a link is one pair of fibers, which shares a connector of the trunk with others."""
+        """Whether a link is one pair of fibers, several of which share a connector of the trunk."""
         return not self.plug.startswith("MPO")
 
 
 def trunked(racks: Racks | None, bought: Iterable[Assembly]) -> Trunked:
-    """Return what is bought where fibers between racks run in trunks, all cables as they are where none do."""
+    """Split the cables into those that stay single and those that trunks replace; all stay if the intent has none."""
     if racks is None or racks.trunks is None:
         return Trunked(list(bought), [], [])
     single: list[Assembly] = []
-    ways: dict[_Way, list[Assembly]] = defaultdict(list)
-    for one in bought:
-        ends = _racks_of(racks, one)
-        if ends is None:
-            single.append(one)
+    routes: dict[_Route, list[Assembly]] = defaultdict(list)
+    for assembly in bought:
+        route = _route(racks, assembly)
+        if route is None:
+            single.append(assembly)
         else:
-            ways[_Way(*ends, one.medium.fiber, one.plugs[0], one.links[0].link.kind)].append(one)
+            routes[route].append(assembly)
     parts: list[TrunkPart] = []
     runs = []
-    for way, some in ways.items():
-        connectors = ceil(len(some) / PAIRS_OF_A_CONNECTOR) if way.is_duplex else len(some)
-        length_m = max(one.length_m for one in some)
-        run = TrunkRun(way.rack, way.far_rack, ceil(connectors / racks.trunks.connectors), length_m)
+    for route, fibers in routes.items():
+        connectors = len(fibers)
+        if route.is_duplex:
+            connectors = ceil(len(fibers) / PAIRS_OF_A_CONNECTOR)
+        length_m = max(fiber.length_m for fiber in fibers)
+        run = TrunkRun(route.rack, route.far_rack, ceil(connectors / racks.trunks.connectors), length_m)
         runs.append(run)
-        parts += _parts(racks.trunks, way, run, connectors, len(some))
+        parts += _parts(racks.trunks, route, run, connectors, len(fibers))
     return Trunked(single, _summed(parts), runs)
 
 
-def _racks_of(racks: Racks, one: Assembly) -> tuple[str, str] | None:
-    """Return the racks of a fiber from one rack to another that does not fan out, None of any other cable."""
-    if not one.medium.fiber or one.shape is not Shape.STRAIGHT or len(set(one.plugs)) > 1:
+def _route(racks: Racks, assembly: Assembly) -> _Route | None:
+    """Return the route of a straight fiber between two racks, None for any other cable."""
+    same_plugs = len(set(assembly.plugs)) == 1
+    if not assembly.medium.fiber or assembly.shape is not AssemblyShape.STRAIGHT or not same_plugs:
         return None
-    link = one.links[0].link
-    lower, upper = racks.places[link.lower].rack, racks.places[link.upper].rack
-    return None if lower == upper else (lower, upper)
+    link = assembly.links[0].link
+    rack = racks.places[link.lower].rack
+    far_rack = racks.places[link.upper].rack
+    if rack == far_rack:
+        return None
+    return _Route(rack, far_rack, assembly.medium.fiber, assembly.plugs[0], link.kind)
 
 
-def _parts(trunks: Trunks, way: _Way, run: TrunkRun, connectors: int, links: int) -> Iterator[TrunkPart]:
-    connector = "MPO-12" if way.is_duplex else way.plug
-    title = f"{way.fiber} trunk {trunks.connectors} × {connector}"
-    yield TrunkPart(title, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, way.where)
-    kind = "duplex, A to B" if way.is_duplex else "type B (TIA-568.3)"
-    yield TrunkPart(f"{way.fiber} patch cord {way.plug} to {way.plug}", kind, trunks.cord_m, 2 * links, way.where)
-    if way.is_duplex:
-        spread = f"{PAIRS_OF_A_CONNECTOR} × {way.plug}"
-        yield TrunkPart(f"cassette {connector} to {spread}", "one at each end", None, 2 * connectors, way.where)
+def _parts(trunks: Trunks, route: _Route, run: TrunkRun, connectors: int, links: int) -> Iterator[TrunkPart]:
+    where = route.where
+    cord = f"{route.fiber} patch cord {route.plug} to {route.plug}"
+    if not route.is_duplex:
+        trunk = f"{route.fiber} trunk {trunks.connectors} × {route.plug}"
+        yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, where)
+        yield TrunkPart(cord, "type B (TIA-568.3)", trunks.cord_m, 2 * links, where)
+        return
+    trunk = f"{route.fiber} trunk {trunks.connectors} × MPO-12"
+    yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, where)
+    yield TrunkPart(cord, "duplex, A to B", trunks.cord_m, 2 * links, where)
+    cassette = f"cassette MPO-12 to {PAIRS_OF_A_CONNECTOR} × {route.plug}"
+    yield TrunkPart(cassette, "one at each end", None, 2 * connectors, where)
 
 
 def _summed(parts: Iterable[TrunkPart]) -> list[TrunkPart]:
-    sums: dict[TrunkPart, int] = defaultdict(int)
-    for one in parts:
-        sums[one._replace(quantity=0)] += one.quantity
-    return [one._replace(quantity=quantity) for one, quantity in sums.items()]
+    """Return one entry for each different part, with the quantities added up."""
+    quantities: dict[TrunkPart, int] = defaultdict(int)
+    for part in parts:
+        quantities[part._replace(quantity=0)] += part.quantity
+    return [part._replace(quantity=quantity) for part, quantity in quantities.items()]

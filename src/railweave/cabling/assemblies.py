@@ -1,8 +1,8 @@
-"""Cables as they are bought: which plugs one assembly joins.
+"""Cable assemblies to buy, and which links each one carries.
 
-A plug is a cage, for cables whose ends are fixed, else a connector of a module. Links that share a plug at one end and
-fan out at the other are a breakout cable; links that share plugs at both ends in different ways need a shuffle, which
-exists for fibers alone.
+A cable with fixed ends plugs into a cage, a fiber into a connector of the module there. Links that share one plug and
+fan out at the other end are a breakout cable. Links that share plugs at both ends in different ways need a shuffle,
+which exists only for fibers.
 """
 
 from collections import Counter
@@ -10,12 +10,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from railweave.cabling.ends import Cable, CableEnd
+from railweave.cabling.ends import CabledLink, PluggedEnd
 from railweave.catalog.model import Medium
 from railweave.units import format_speed
 
 
-class Shape(StrEnum):
+class AssemblyShape(StrEnum):
     """How the plugs of an assembly are joined."""
 
     STRAIGHT = "straight"
@@ -24,143 +24,161 @@ class Shape(StrEnum):
 
 
 class Assembly(NamedTuple):
-    """A cable of ``links`` links; ``plugs`` are its ends in words, the shared end of a breakout first."""
+    """A cable that carries ``links``; ``plugs`` describes its two ends, the shared end of a breakout first."""
 
     medium: Medium
-    shape: Shape
+    shape: AssemblyShape
     plugs: tuple[str, ...]
     length_m: int
-    links: tuple[Cable, ...]
+    links: tuple[CabledLink, ...]
 
 
 LANES_OF_A_CONNECTOR = 4
 """MPO-12 carries four lanes each way (fabric-facts section 3.3); four wavelengths share a duplex fiber (FR4, LR4)."""
 
 
-def assemblies(cables: Iterable[Cable]) -> list[Assembly]:
+def assemblies(cables: Iterable[CabledLink]) -> list[Assembly]:
     """Return the cables to buy for links: each link is in exactly one of them."""
     links = list(cables)
-    plugs: dict[Hashable, tuple[str, ...]] = {}
-    found = []
+    plugs_by_kind: dict[Hashable, tuple[str, ...]] = {}
+    bought = []
     for group in sharing_plugs(links):
         if len(group) > 1:
-            found.append(_assembly(tuple(links[number] for number in group)))
+            bought.append(_assembly(tuple(links[number] for number in group)))
             continue
-        # Most cables of a fabric are of one link, and join plugs of a few kinds.
+        # Most cables carry one link between a few kinds of plugs: describing each kind once saves most of the time.
         cable = links[group[0]]
-        kind = cable.medium.id, _kind(cable.lower), _kind(cable.upper)
-        if kind not in plugs:
-            plugs[kind] = _assembly((cable,)).plugs
-        found.append(Assembly(cable.medium, Shape.STRAIGHT, plugs[kind], cable.link.length_m, (cable,)))
-    return found
+        kind = (cable.medium.id, _plug_kind(cable.lower), _plug_kind(cable.upper))
+        if kind not in plugs_by_kind:
+            plugs_by_kind[kind] = _assembly((cable,)).plugs
+        plugs = plugs_by_kind[kind]
+        bought.append(Assembly(cable.medium, AssemblyShape.STRAIGHT, plugs, cable.link.length_m, (cable,)))
+    return bought
 
 
-def _kind(end: CableEnd) -> Hashable:
-    """Return what the words for the plug of one link follow from."""
+def _plug_kind(end: PluggedEnd) -> Hashable:
+    """Return the properties of a link's end that determine the description of its plug."""
     return end.form_factors, end.pmd, end.ports
 
 
-def sharing_plugs(cables: Iterable[Cable]) -> list[list[int]]:
-    """Return the numbers of links, those of each assembly together."""
-    return joined([[(_plug(one.medium, end), one.medium.id) for end in (one.lower, one.upper)] for one in cables])
+def sharing_plugs(cables: Iterable[CabledLink]) -> list[list[int]]:
+    """Return the numbers of links, grouped by the assembly that carries them."""
+    plugs = []
+    for cable in cables:
+        medium = cable.medium
+        plugs.append([(_plug(medium, cable.lower), medium.id), (_plug(medium, cable.upper), medium.id)])
+    return joined(plugs)
 
 
 def joined(plugs: Sequence[Iterable[Hashable]]) -> list[list[int]]:
-    """Return the numbers of links, those together that share a plug with each other or with one between them.
+    """Group the numbers of links that share a plug, directly or through links between them.
 
-    ``plugs`` are those of each link, by its number."""
-    of_plug: dict[Hashable, list[int]] = {}
-    for number, held in enumerate(plugs):
-        for plug in held:
-            of_plug.setdefault(plug, []).append(number)
+    ``plugs`` holds the plugs of each link, by its number.
+    """
+    links_by_plug: dict[Hashable, list[int]] = {}
+    for number, link_plugs in enumerate(plugs):
+        for plug in link_plugs:
+            links_by_plug.setdefault(plug, []).append(number)
+    # Union-find: a fabric has a quarter of a million links, so groups are merged without comparing pairs of links.
     parent = list(range(len(plugs)))
-    for together in of_plug.values():
-        for other in together[1:]:
-            parent[_root(parent, other)] = _root(parent, together[0])
+    for numbers in links_by_plug.values():
+        for other in numbers[1:]:
+            parent[_root(parent, other)] = _root(parent, numbers[0])
     groups: dict[int, list[int]] = {}
     for number in range(len(plugs)):
         groups.setdefault(_root(parent, number), []).append(number)
     return list(groups.values())
 
 
-def plugs_of(one: Assembly) -> tuple[list[list[Cable]], list[list[Cable]]]:
-    """Return the plugs of the lower and of the upper end of an assembly, each as the links that it ends."""
-    sides = []
-    for ends in ([cable.lower for cable in one.links], [cable.upper for cable in one.links]):
-        plugs: dict[Hashable, list[Cable]] = {}
-        for cable, end in zip(one.links, ends, strict=True):
-            plugs.setdefault(_plug(one.medium, end), []).append(cable)
-        sides.append(list(plugs.values()))
-    return sides[0], sides[1]
+def plugs_of(assembly: Assembly) -> tuple[list[list[CabledLink]], list[list[CabledLink]]]:
+    """Return the plugs of the lower and of the upper end of an assembly, each as the links that end in it."""
+    lower: dict[Hashable, list[CabledLink]] = {}
+    upper: dict[Hashable, list[CabledLink]] = {}
+    for cable in assembly.links:
+        lower.setdefault(_plug(assembly.medium, cable.lower), []).append(cable)
+        upper.setdefault(_plug(assembly.medium, cable.upper), []).append(cable)
+    return list(lower.values()), list(upper.values())
 
 
 def _root(parent: list[int], number: int) -> int:
+    """Return the link that stands for the group of ``number``; shortens the path to it on the way."""
     while parent[number] != number:
         parent[number] = parent[parent[number]]
         number = parent[number]
     return number
 
 
-def _plug(medium: Medium, end: CableEnd) -> Hashable:
-    """Return what an end is plugged into: its cage, or the connector of the module there."""
+def _plug(medium: Medium, end: PluggedEnd) -> Hashable:
+    """Return the cage an end is plugged into, or the connector of the module there."""
     if not medium.fiber:
         return end.cage
     lanes = lanes_of(end)
     if medium.duplex or lanes >= LANES_OF_A_CONNECTOR:
         return end.cage, end.place
+    # Parallel fibers: ports of fewer lanes than a connector carries share it, in the order of their lanes.
     return end.cage, end.place * lanes // LANES_OF_A_CONNECTOR
 
 
-def lanes_of(end: CableEnd) -> int:
-    """Return the lanes of a port on the wire, each way."""
+def lanes_of(end: PluggedEnd) -> int:
+    """Return the number of lanes of a port on the wire, in each direction."""
     return end.pmd.speed_gbps // end.pmd.wire_lane_gbps
 
 
-def _assembly(links: tuple[Cable, ...]) -> Assembly:
+def _assembly(links: tuple[CabledLink, ...]) -> Assembly:
     medium = links[0].medium
-    length_m = max([one.link.length_m for one in links])
-    lower = _ends_by_plug(medium, [one.lower for one in links])
-    upper = _ends_by_plug(medium, [one.upper for one in links])
-    plugs = _title(medium, lower), _title(medium, upper)
+    length_m = max(cable.link.length_m for cable in links)
+    lower = _ends_by_plug(medium, [cable.lower for cable in links])
+    upper = _ends_by_plug(medium, [cable.upper for cable in links])
+    lower_title = _side_title(medium, lower)
+    upper_title = _side_title(medium, upper)
     if len(lower) > 1 and len(upper) > 1:
-        return Assembly(medium, Shape.SHUFFLE, plugs, length_m, links)
-    shape = Shape.STRAIGHT if len(lower) == len(upper) else Shape.BREAKOUT
-    # The end that is shared stands first.
-    return Assembly(medium, shape, plugs if len(lower) == 1 else plugs[::-1], length_m, links)
+        return Assembly(medium, AssemblyShape.SHUFFLE, (lower_title, upper_title), length_m, links)
+    if len(lower) > 1:
+        # A part is named from the shared plug to the plugs it fans out to, whichever side that is.
+        return Assembly(medium, AssemblyShape.BREAKOUT, (upper_title, lower_title), length_m, links)
+    shape = AssemblyShape.BREAKOUT if len(upper) > 1 else AssemblyShape.STRAIGHT
+    return Assembly(medium, shape, (lower_title, upper_title), length_m, links)
 
 
-def _ends_by_plug(medium: Medium, ends: list[CableEnd]) -> list[list[CableEnd]]:
-    """Return the ends of links on one side, those of each plug together."""
+def _ends_by_plug(medium: Medium, ends: list[PluggedEnd]) -> list[list[PluggedEnd]]:
+    """Group the ends of links on one side by plug."""
     if len(ends) == 1:
         return [ends]
-    plugs: dict[Hashable, list[CableEnd]] = {}
+    plugs: dict[Hashable, list[PluggedEnd]] = {}
     for end in ends:
         plugs.setdefault(_plug(medium, end), []).append(end)
     return list(plugs.values())
 
 
-def _title(medium: Medium, plugs: list[list[CableEnd]]) -> str:
-    """Return the plugs of one side in words, with how many there are of each."""
+def _side_title(medium: Medium, plugs: list[list[PluggedEnd]]) -> str:
+    """Describe the plugs of one side, with the number of each kind: ``2x OSFP 400G``."""
     if len(plugs) == 1:
         return plug_title(medium, plugs[0])
-    titles = Counter(plug_title(medium, together) for together in plugs)
-    return ", ".join(f"{count}x {title}" if count > 1 else title for title, count in sorted(titles.items()))
+    counts = Counter(plug_title(medium, ends) for ends in plugs)
+    titles = []
+    for title, count in sorted(counts.items()):
+        titles.append(title if count == 1 else f"{count}x {title}")
+    return ", ".join(titles)
 
 
-def plug_title(medium: Medium, ends: list[CableEnd]) -> str:
-    """Return one plug of a cable in words: ``OSFP 2x400G``, ``MPO-12`` or ``LC duplex``."""
+def plug_title(medium: Medium, ends: list[PluggedEnd]) -> str:
+    """Describe one plug of a cable: ``OSFP 2x400G``, ``MPO-12`` or ``LC duplex``."""
+    first = ends[0]
     if not medium.fiber:
-        speed = format_speed(ends[0].pmd.speed_gbps)
-        return f"{form_factor(medium, ends[0])} {f'{len(ends)}x' if len(ends) > 1 else ''}{speed}"
-    lanes = lanes_of(ends[0])
+        speed = format_speed(first.pmd.speed_gbps)
+        if len(ends) > 1:
+            speed = f"{len(ends)}x{speed}"
+        return f"{form_factor(medium, first)} {speed}"
+    lanes = lanes_of(first)
     if medium.duplex:
+        # Four wavelengths share a pair of fibers; eight lanes (2xFR4) come with two.
         pairs = max(1, lanes // LANES_OF_A_CONNECTOR)
         return f"{pairs}x LC duplex" if pairs > 1 else "LC duplex"
-    if lanes == 1 and ends[0].ports == 1:
+    if lanes == 1 and first.ports == 1:
         return "LC duplex"
     return "MPO-16" if lanes > LANES_OF_A_CONNECTOR else "MPO-12"
 
 
-def form_factor(medium: Medium, end: CableEnd) -> str:
+def form_factor(medium: Medium, end: PluggedEnd) -> str:
     """Return the form factors of a cage for which the medium has plugs; NICs are sold with several."""
-    return " or ".join(one for one in end.form_factors if one in medium.form_factors)
+    return " or ".join(factor for factor in end.form_factors if factor in medium.form_factors)

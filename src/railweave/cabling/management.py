@@ -1,4 +1,4 @@
-"""The table of the management network: one row a port, with its address and its cable."""
+"""The table of the management network: one row for each port, with its address and its cable."""
 
 from railweave.csv_text import csv_text
 from railweave.fabric.management import Management
@@ -8,14 +8,14 @@ _COLUMNS = ("device", "port", "address", "gateway", "switch", "switch_port", "se
 
 
 def management_csv(planned: Management) -> bytes:
-    """Return ``management.csv``: a header, then one line a port; UTF-8, lines end with a line feed.
+    """Return ``management.csv``: a header, then one line for each port; UTF-8, lines end with a line feed.
 
-    ``address`` has the prefix length of the pool; ``serves`` is where the switch stands, or whom it serves.
+    ``address`` has the prefix length of the pool; ``serves`` is the location of the switch, or the devices it serves.
     """
     rows: list[tuple[object, ...]] = [_COLUMNS]
-    length, gateway = planned.pool.length, ipv4_text(planned.gateway)
-    for one in planned.ports:
-        address = f"{ipv4_text(one.address)}/{length}"
-        serves = planned.switches[one.switch]
-        rows.append((one.device, one.name, address, gateway, one.switch, one.port, serves, planned.length_m))
+    gateway = ipv4_text(planned.gateway)
+    for port in planned.ports:
+        address = f"{ipv4_text(port.address)}/{planned.pool.length}"
+        serves = planned.switches[port.switch]
+        rows.append((port.device, port.name, address, gateway, port.switch, port.port, serves, planned.length_m))
     return csv_text(rows).encode()

@@ -1,9 +1,10 @@
-"""The medium of a link: the cheapest that links both ends' lanes at its length, or the one that the intent names.
+"""The medium of a link: the cheapest that links both ends at its length, or the one that the intent names.
 
-The rules are of fabric-facts section 3.3; what each medium can do stands in the catalog.
+Two ends link only if their modules run one lane rate on the wire; the catalog states what each medium can do.
 """
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from railweave.catalog.load import Catalog
@@ -18,8 +19,8 @@ __all__ = ["Blocker", "LaneEnd", "choose_medium", "linking_pmds", "nic_end", "re
 class LaneEnd(NamedTuple):
     """One end of a link as a module sees it.
 
-    ``lane_gbps`` are the lane rates at which the end runs its speed; ``form_factors`` the cages that it can come
-    with (one on a switch; NIC models are sold with several).
+    ``lane_gbps`` lists the lane rates that make up the end's speed; ``form_factors`` the cages it can come with (one
+    on a switch; NIC models are sold with several).
     """
 
     title: str
@@ -28,13 +29,13 @@ class LaneEnd(NamedTuple):
     form_factors: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the end in a phrase: ``SN5600 (400G as 4x100G, OSFP)``."""
+        """Describe the end: ``SN5600 (400G as 4x100G, OSFP)``."""
         lanes = " or ".join(f"{self.speed_gbps // rate}x{rate}G" for rate in self.lane_gbps)
         return f"{self.title} ({format_speed(self.speed_gbps)} as {lanes}, {' or '.join(self.form_factors)})"
 
 
 class LinkingPmds(NamedTuple):
-    """The two modules (or cable ends) of a link that works, with one rate on the wire."""
+    """The two modules (or cable ends) of a working link; both run one lane rate on the wire."""
 
     a: Pmd
     b: Pmd
@@ -61,20 +62,24 @@ _EIGHT_LANES = ("OSFP", "QSFP-DD")
 
 
 def nic_end(nic: NicModel, ports: int, speed_gbps: int, ports_of_a_cage: int = 1) -> LaneEnd | Blocker:
-    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed, some of which share a cage: it is
-    of a form factor with lanes for all of them."""
+    """Return the end of one port of a NIC that is used as ``ports`` ports of a speed.
+
+    ``ports_of_a_cage`` of them share a cage, whose form factor must have lanes for all of them.
+    """
     use = nic.find(ports, speed_gbps)
     if use is None:
         return nic.refusal(ports, speed_gbps)
     if ports_of_a_cage == 1:
         return LaneEnd(nic.title, speed_gbps, use.lane_gbps, nic.form_factors)
-    fewest = ports_of_a_cage * -(-speed_gbps // max(use.lane_gbps))
-    cages = tuple(one for one in nic.form_factors if _lanes(one) >= fewest)
+    lanes_per_port = ceil(speed_gbps / max(use.lane_gbps))
+    fewest = ports_of_a_cage * lanes_per_port
+    cages = tuple(form_factor for form_factor in nic.form_factors if _lanes(form_factor) >= fewest)
     if not cages:
         shared = f"{ports_of_a_cage} ports of {format_speed(speed_gbps)}"
         reason = f"{shared} take {fewest} lanes, and {nic.title} comes with {' or '.join(nic.form_factors)}"
         return Blocker(reason, "state more cages, or leave `cages` out")
     most = max(map(_lanes, cages))
+    # Slower lanes need more of them: keep the rates at which all ports of the cage fit its lanes.
     rates = tuple(rate for rate in use.lane_gbps if ports_of_a_cage * speed_gbps <= most * rate)
     return LaneEnd(nic.title, speed_gbps, rates, cages)
 
@@ -86,46 +91,52 @@ def _lanes(form_factor: str) -> int:
 def choose_medium(
     end_a: LaneEnd, end_b: LaneEnd, length_m: int, medium_id: str | None, catalog: Catalog
 ) -> Medium | Blocker:
-    """Return the medium of a link of ``length_m`` metres.
+    """Return the medium of a link of ``length_m`` meters.
 
-    ``medium_id`` None is the cheapest that links the ends; a medium's id is checked. A refusal says what does not fit
-    and which media would.
+    ``medium_id`` names the medium to check, None asks for the cheapest that links the ends. A blocker says what does
+    not fit and which media would.
     """
     if end_a.speed_gbps != end_b.speed_gbps:
         return Blocker(
             f"{end_a} and {end_b} differ in speed", "give both ends of the link one speed, by breakout or by model"
         )
-    fitting = [medium for medium in catalog.media() if reach_m(medium, end_a, end_b) >= length_m]
+    media = catalog.media()
+    # The catalog lists media from the cheapest.
+    fitting = [medium for medium in media if reach_m(medium, end_a, end_b) >= length_m]
     if medium_id is None:
-        return fitting[0] if fitting else _nothing_fits(end_a, end_b, length_m, catalog.media())
-    medium = catalog.find_medium(medium_id)
-    if medium is None:
-        return Blocker(
-            f"there is no medium {medium_id!r}",
-            f"write media: auto, or one of {', '.join(one.id for one in catalog.media())}",
-        )
-    return medium if medium in fitting else _does_not_fit(medium, end_a, end_b, length_m, fitting)
+        if not fitting:
+            return _nothing_fits(end_a, end_b, length_m, media)
+        return fitting[0]
+    named = catalog.find_medium(medium_id)
+    if named is None:
+        ids = ", ".join(medium.id for medium in media)
+        return Blocker(f"there is no medium {medium_id!r}", f"write media: auto, or one of {ids}")
+    if named not in fitting:
+        return _does_not_fit(named, end_a, end_b, length_m, fitting)
+    return named
 
 
 def linking_pmds(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> LinkingPmds | None:
-    """Return the modules with which the medium links two ends the farthest, None where it cannot."""
-    pairs = (
-        LinkingPmds(pmd_a, pmd_b)
-        for pmd_a in _pmds(medium, end_a)
-        for pmd_b in _pmds(medium, end_b)
-        if pmd_a.wire_lane_gbps == pmd_b.wire_lane_gbps
-    )
-    return max(pairs, key=lambda pair: pair.reach_m, default=None)
+    """Return the modules with which the medium reaches farthest between two ends, None if it cannot link them."""
+    return max(_pairs(medium, end_a, end_b), key=lambda pair: pair.reach_m, default=None)
+
+
+def _pairs(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> Iterator[LinkingPmds]:
+    for pmd_a in _pmds(medium, end_a):
+        for pmd_b in _pmds(medium, end_b):
+            # Host lanes may differ: a gearbox (DR4, FR4 in QSFP-DD) leaves only the rate on the wire to match.
+            if pmd_a.wire_lane_gbps == pmd_b.wire_lane_gbps:
+                yield LinkingPmds(pmd_a, pmd_b)
 
 
 def reach_m(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> int:
-    """Return how far the medium links the ends, -1 where it does not at all."""
+    """Return how far the medium reaches between the ends in meters, -1 if it does not link them."""
     pair = linking_pmds(medium, end_a, end_b)
     return -1 if pair is None else pair.reach_m
 
 
 def _pmds(medium: Medium, end: LaneEnd) -> Iterator[Pmd]:
-    """Yield what the medium offers for an end: it needs a plug for one of the end's cages and its lane rate."""
+    """Yield the medium's modules for an end: with a plug for one of its cages, at its speed and lane rate."""
     if not set(medium.form_factors) & set(end.form_factors):
         return
     for pmd in medium.pmds:
@@ -137,9 +148,10 @@ def _does_not_fit(medium: Medium, end_a: LaneEnd, end_b: LaneEnd, length_m: int,
     pair = linking_pmds(medium, end_a, end_b)
     if pair is not None:
         reason = f"{medium.id} ({medium.title}) reaches {pair.reach_m} m at these lanes and the link has {length_m} m"
-    elif not (any(_pmds(medium, end_a)) and any(_pmds(medium, end_b))):
-        lacking = end_b if any(_pmds(medium, end_a)) else end_a
-        reason = f"{medium.id} ({medium.title}) does not exist for {lacking}"
+    elif not any(_pmds(medium, end_a)):
+        reason = f"{medium.id} ({medium.title}) does not exist for {end_a}"
+    elif not any(_pmds(medium, end_b)):
+        reason = f"{medium.id} ({medium.title}) does not exist for {end_b}"
     else:
         reason = f"{medium.id} ({medium.title}) does not link the lane rates of {end_a} and {end_b}"
     if fitting:

@@ -1,4 +1,4 @@
-"""The cable table: one row a cable, with the ports as people on site and as SONiC name them.
+"""The cable table: one row for each cable, with SONiC's names of the ports and their labels on the front panel.
 
 The ``a`` end is the one nearer to the GPUs (GPU node, leaf or spine), the ``b`` end the other, one tier above.
 """
@@ -14,7 +14,18 @@ from railweave.wording import natural_key
 class CableRow(NamedTuple):
     """A row of ``cables.csv``; the field names are its columns.
 
-    An alias is the label on a switch's front panel, empty for a GPU node; ``rail`` is None between switches.
+    ``a_device``: a GPU node, leaf or spine.
+    ``a_port``: its port, as the system names it.
+    ``a_alias``: the label on the front panel, empty for a GPU node.
+    ``b_device``: a switch of the tier above.
+    ``b_port``: its port, as SONiC names it.
+    ``b_alias``: the label on the front panel.
+    ``speed_gbps``: the speed of the link.
+    ``kind``: the tiers it joins, one of LINK_KINDS.
+    ``plane``: the plane of the fabric, from 0.
+    ``rail``: the rail of a GPU node's port, None between switches.
+    ``length_m``: the length to buy.
+    ``media``: the catalog's id of the medium.
     """
 
     a_device: str
@@ -33,30 +44,39 @@ class CableRow(NamedTuple):
 
 def cable_rows(fabric: Fabric) -> Iterator[CableRow]:
     """Yield the cables in the order of the a end: device by natural order of names, then port."""
-    labels = _of_ports(fabric, _label)
+    labels = _by_port(fabric, _name_and_alias)
     for link in _links(fabric):
-        level, plane, rail, a_device, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
-        a, b = labels[a_device][a_port], labels[b_device][b_port]
-        yield CableRow(a_device, *a, b_device, *b, speed_gbps, LINK_KINDS[level], plane, rail, length_m, media)
+        a_port, a_alias = labels[link.lower][link.lower_port]
+        b_port, b_alias = labels[link.upper][link.upper_port]
+        yield CableRow(link.lower, a_port, a_alias, link.upper, b_port, b_alias, *_columns_without_ends(link))
 
 
 def cables_csv(fabric: Fabric) -> bytes:
-    """Return ``cables.csv``: a header, then one line a cable; UTF-8, lines end with a line feed."""
+    """Return ``cables.csv``: a header, then one line for each cable; UTF-8, lines end with a line feed."""
     return "".join([f"{_as_csv(CableRow._fields)}\n", *_lines(fabric)]).encode()
 
 
 def _lines(fabric: Fabric) -> Iterator[str]:
-    """Yield the lines; a large fabric has a quarter of a million, and what is not a link's own is written once."""
+    # A large fabric has a quarter of a million cables: the csv writer runs once for each name, port of a panel and
+    # combination of the other columns, and a line only joins these.
     names = {name: _as_csv((name,)) for name in fabric.ports_of}
-    labels = _of_ports(fabric, lambda port: _as_csv(_label(port)))
-    shared: dict[tuple[object, ...], str] = {}
+    labels = _by_port(fabric, lambda port: _as_csv(_name_and_alias(port)))
+    endings: dict[_ColumnsWithoutEnds, str] = {}
     for link in _links(fabric):
-        level, plane, rail, a_device, a_port, b_device, b_port, _, speed_gbps, length_m, media = link
-        about = (speed_gbps, level, plane, rail, length_m, media)
-        if about not in shared:
-            shared[about] = _as_csv((speed_gbps, LINK_KINDS[level], plane, rail, length_m, media))
-        a, b = labels[a_device][a_port], labels[b_device][b_port]
-        yield f"{names[a_device]},{a},{names[b_device]},{b},{shared[about]}\n"
+        columns = _columns_without_ends(link)
+        if columns not in endings:
+            endings[columns] = _as_csv(columns)
+        a_label = labels[link.lower][link.lower_port]
+        b_label = labels[link.upper][link.upper_port]
+        yield f"{names[link.lower]},{a_label},{names[link.upper]},{b_label},{endings[columns]}\n"
+
+
+_ColumnsWithoutEnds = tuple[int, str, int, int | None, int, str]
+
+
+def _columns_without_ends(link: Link) -> _ColumnsWithoutEnds:
+    """Return the columns of a row behind its ends, in their order."""
+    return link.speed_gbps, LINK_KINDS[link.level], link.plane, link.rail, link.length_m, link.media
 
 
 def _as_csv(cells: Iterable[object]) -> str:
@@ -68,17 +88,20 @@ def _links(fabric: Fabric) -> Iterator[Link]:
         yield from fabric.uplinks_of[device]
 
 
-def _label(port: SwitchPort | HostPort) -> tuple[str, str]:
-    return port.name, port.alias if isinstance(port, SwitchPort) else ""
+def _name_and_alias(port: SwitchPort | HostPort) -> tuple[str, str]:
+    if isinstance(port, SwitchPort):
+        return port.name, port.alias
+    return port.name, ""
 
 
-Said = TypeVar("Said")
+Value = TypeVar("Value")
 
 
-def _of_ports(fabric: Fabric, say: Callable[[SwitchPort | HostPort], Said]) -> dict[str, list[Said]]:
-    """Return what ``say`` says of every port of every device, once for all devices that share their ports."""
-    said: dict[int, list[Said]] = {}
+def _by_port(fabric: Fabric, value_of: Callable[[SwitchPort | HostPort], Value]) -> dict[str, list[Value]]:
+    """Return the value of every port by device and index; devices that share their ports share a list."""
+    values: dict[int, list[Value]] = {}
     for ports in fabric.ports_of.values():
-        if id(ports) not in said:
-            said[id(ports)] = [say(one) for one in ports]
-    return {name: said[id(ports)] for name, ports in fabric.ports_of.items()}
+        # By identity: switches with one panel hold the same tuple of ports, and comparing it would cost as much again.
+        if id(ports) not in values:
+            values[id(ports)] = [value_of(port) for port in ports]
+    return {name: values[id(ports)] for name, ports in fabric.ports_of.items()}

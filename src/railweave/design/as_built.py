@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from railweave.cabling.ends import Cable, cables_of
+from railweave.cabling.ends import CabledLink, cables_of
 from railweave.catalog.load import Catalog
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
@@ -57,7 +57,7 @@ def _no_cable(fabric: Fabric, one: AsBuilt) -> Diagnostic:
     return error(CODE, f"no cable ends at {one.device} {one.port}", one.where, fix=fix, devices=(one.device,))
 
 
-def _wrong(one: AsBuilt, ends: tuple[_End, _End], cable: Cable, before: AsBuilt | None) -> Iterator[Diagnostic]:
+def _wrong(one: AsBuilt, ends: tuple[_End, _End], cable: CabledLink, before: AsBuilt | None) -> Iterator[Diagnostic]:
     """Yield what is wrong with a length: its far end, a row for the same cable, more than the medium reaches."""
     near = one.device, one.port
     far = ends[1] if ends[0] == near else ends[0]

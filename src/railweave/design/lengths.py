@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from railweave.cabling.assemblies import joined, sharing_plugs
-from railweave.cabling.ends import Cable, DevicePort, cables_of, device_ports
+from railweave.cabling.ends import CabledLink, DevicePort, cables_of, device_ports
 from railweave.cabling.media import LaneEnd, reach_m
 from railweave.catalog.load import Catalog
 from railweave.catalog.model import Medium
@@ -60,7 +60,7 @@ def with_racks(intent: Intent, racks: Racks, fabric: Fabric, catalog: Catalog) -
     return replace(chosen, links=tuple(measured)), ()
 
 
-def _lengths(cables: Sequence[Cable], runs_mm: Sequence[int], racks: Racks) -> list[int]:
+def _lengths(cables: Sequence[CabledLink], runs_mm: Sequence[int], racks: Racks) -> list[int]:
     """Return the length of each link's cable in meters: of an assembly the longest of its links'."""
     lengths_m = [0] * len(cables)
     for numbers in sharing_plugs(cables):

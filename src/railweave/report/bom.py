@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.bom.bill import Bill, Line
+from railweave.bom.bill import Bill, BillLine
 from railweave.bom.phases import BomPhase
 from railweave.bom.trays import RackSummary
 from railweave.csv_text import csv_text
@@ -167,7 +167,7 @@ def racks_text(racks: RackSummary) -> Iterator[str]:
         yield f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"
 
 
-def _cells(bill: Bill, line: Line, spares: tuple[str, ...]) -> tuple[str, ...]:
+def _cells(bill: Bill, line: BillLine, spares: tuple[str, ...]) -> tuple[str, ...]:
     sign = "+" if bill.against else ""
     pieces = (f"{line.quantity:{sign},}", *(f"{line.spares:{sign},}" for _ in spares))
     length = "" if line.length_m is None else f"{line.length_m} m"

@@ -5,7 +5,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from railweave.bom.labels import Label, LabelEnd
+from railweave.bom.labels import CableLabel, LabelEnd
 from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError, UsageError
 from railweave.files import write_private
@@ -43,7 +43,7 @@ b { font-size: 8.5pt; } small { font-size: 6.5pt; } span, b, small { display: bl
 """
 
 
-def write_labels(labels: Iterable[Label], fabric: str, path: Path) -> None:
+def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
     """Write labels into ``path``, a page for ``.html``, a table for ``.csv``.
 
     Raises UsageError for another ending and RailweaveError where the file cannot be written.
@@ -57,7 +57,7 @@ def write_labels(labels: Iterable[Label], fabric: str, path: Path) -> None:
         raise RailweaveError(f"{path} cannot be written: {exc.strerror}") from exc
 
 
-def labels_csv(labels: Iterable[Label]) -> bytes:
+def labels_csv(labels: Iterable[CableLabel]) -> bytes:
     """Return the labels as CSV: a header, then a line a plug; several far ends are separated by ``+``."""
     rows: list[tuple[object, ...]] = [_COLUMNS]
     for one in labels:
@@ -72,7 +72,7 @@ def _cells(end: LabelEnd) -> tuple[str, ...]:
     return end.rack, unit, end.device, " ".join(end.ports), " ".join(end.aliases)
 
 
-def labels_html(labels: Iterable[Label], fabric: str) -> bytes:
+def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
     """Return a page that needs nothing else, with the labels of each rack on sheets of their own.
 
     The size of a label is set by ``--width`` and ``--height`` at the top of the page."""
@@ -87,13 +87,13 @@ def labels_html(labels: Iterable[Label], fabric: str) -> bytes:
     return (head + "".join(_sections(found)) + "</body>\n</html>\n").encode()
 
 
-def _sections(labels: Iterable[Label]) -> Iterator[str]:
+def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
     for rack, together in groupby(labels, key=lambda one: one.near.rack):
         heading = f"<h2>Rack {escape(rack)}</h2>\n" if rack else ""
         yield f"<section>\n{heading}<ol>\n{''.join(map(_item, together))}</ol>\n</section>\n"
 
 
-def _item(label: Label) -> str:
+def _item(label: CableLabel) -> str:
     far = "<br>".join(f"→ {_words(end)}" for end in label.far)
     part, cable = escape(f"{label.part}, {label.length_m} m"), escape(label.cable)
     return f"<li><b>{_words(label.near)}</b><span>{far}</span><small>{part}</small><small>{cable}</small></li>\n"

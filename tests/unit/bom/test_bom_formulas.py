@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.bom.bill import Bill, Line, PartKind
-from railweave.bom.labels import Label, LabelEnd
+from railweave.bom.bill import Bill, BillLine, PartKind
+from railweave.bom.labels import CableLabel, LabelEnd
 from railweave.csv_text import csv_text
 from railweave.report.bom import bom_csv
 from railweave.report.labels import labels_csv
@@ -22,7 +22,7 @@ def cells(data: bytes) -> list[str]:
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_part_that_looks_like_a_formula_is_text(text: str) -> None:
-    line = Line(PartKind.SWITCH, text, text, -2, None, (text,))
+    line = BillLine(PartKind.SWITCH, text, text, -2, None, (text,))
     found = cells(bom_csv(Bill("pod", (line,), ())))
     assert text not in found
     assert found.count("'" + text.replace("\r", "\n")) == 3
@@ -31,7 +31,7 @@ def test_a_part_that_looks_like_a_formula_is_text(text: str) -> None:
 
 def test_the_device_of_a_label_is_text() -> None:
     end = LabelEnd("+device", ("@port",), ("-alias",), "=rack", 1)
-    found = cells(labels_csv([Label("=cable", end, (end,), "=part", 3)]))
+    found = cells(labels_csv([CableLabel("=cable", end, (end,), "=part", 3)]))
     assert not [cell for cell in found if cell[:1] in set("=+-@")]
 
 

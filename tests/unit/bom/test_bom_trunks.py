@@ -6,7 +6,7 @@ from math import ceil
 import pytest
 
 from railweave.api.design.intent import design_text
-from railweave.bom.bill import Bill, Line, PartKind, bill
+from railweave.bom.bill import Bill, BillLine, PartKind, bill
 from railweave.catalog.load import load_catalog
 from railweave.fabric.model import Fabric
 
@@ -40,7 +40,7 @@ def made(media: str, connectors: int = 0) -> tuple[Fabric, Bill]:
     return fabric, bill(fabric, CATALOG)
 
 
-def fibers(found: Bill) -> list[Line]:
+def fibers(found: Bill) -> list[BillLine]:
     return [one for one in found.lines if one.kind is PartKind.FIBER]
 
 

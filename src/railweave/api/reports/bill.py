@@ -7,7 +7,7 @@ from pathlib import Path
 from railweave.api.design.intent import Designed, design_intent, designed_at, load_designed
 from railweave.api.project import Project
 from railweave.bom.bill import Bill, bill, change
-from railweave.bom.labels import Label
+from railweave.bom.labels import CableLabel
 from railweave.bom.labels import cable_labels as labels_of
 from railweave.bom.phases import BomPhase
 from railweave.bom.prices import priced, read_prices
@@ -112,7 +112,7 @@ def _grown(today: Designed, nodes: int) -> Designed:
         ) from None
 
 
-def cable_labels(project: Project) -> tuple[Label, ...]:
+def cable_labels(project: Project) -> tuple[CableLabel, ...]:
     """Return the labels of all plugs of all cables, in the order of racks, units and ports.
 
     Raises RefusedError with every error of the intent.
