@@ -15,12 +15,8 @@ RUNNER = Path(__file__).resolve().parents[1] / "support/flooded_runner.py"
 MOST_MIB = 400
 
 
-QUICK = ("empty objects",)
-
-
-@pytest.mark.parametrize(
-    "shape", [shape if shape in QUICK else pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
 def test_eight_switches_of_fifty_take_no_more_than_their_share(shape: str) -> None:
     done = subprocess.run([sys.executable, str(RUNNER), shape], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

@@ -33,6 +33,8 @@ from sonic_sim import control
 from sonic_sim.factory import factory_config
 from sonic_sim.spec import SimCable, SimDevice, SimSpec
 
+pytestmark = pytest.mark.slow
+
 LEAF_FRR = """ip prefix-list LOOPBACK seq 5 permit 10.255.0.1/32
 !
 route-map OUT permit 10
@@ -738,7 +740,6 @@ def test_a_queue_without_a_number_is_never_written_although_the_model_takes_it(l
         leaf.commit_config()
 
 
-@pytest.mark.slow
 def test_a_fault_of_others_refuses_no_change_and_a_refusal_quotes_no_secret(leaf: SonicDriver) -> None:
     leaf.cli(["sonic-db-cli CONFIG_DB HSET 'VLAN|Vlan300' vlanid 301"])
     leaf.load_merge_candidate(config=json.dumps({"SCHEDULER": {"bulk": {"type": "DWRR", "weight": "50"}}}))

@@ -25,6 +25,8 @@ from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates
 from railweave_switch import transaction
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 EVERY = bool(os.environ.get("RAILWEAVE_EVERY_RACE"))
 LONG_S = 200.0
@@ -110,7 +112,7 @@ def steps_of(race_of: Callable[..., Any], act: Act) -> int:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [pytest.param(*pair, marks=() if pair == ("drain", "rollout") else pytest.mark.slow) for pair in PAIRS],
+    PAIRS,
 )
 @pytest.mark.parametrize("sleeps_s", [0.0, LONG_S])
 def test_whoever_sleeps_at_any_step_paths_are_left(
@@ -126,7 +128,6 @@ def test_whoever_sleeps_at_any_step_paths_are_left(
         assert sleeps_s or is_patient or any(done), "\n".join(race.story)
 
 
-@pytest.mark.slow
 def test_a_rollout_waits_until_the_switches_end_what_a_lost_runner_holds_there(
     race_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,7 +139,6 @@ def test_a_rollout_waits_until_the_switches_end_what_a_lost_runner_holds_there(
         assert done[0], "\n".join(race.story)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sleeps_s", [0.0, LONG_S])
 @pytest.mark.parametrize(
     ("one", "other"),
@@ -157,7 +157,6 @@ def test_who_asks_one_leaf_for_the_state_of_all_spines_takes_no_second_one(
         assert not race.crossed, race.crossed[0]
 
 
-@pytest.mark.slow
 def test_a_first_leaf_that_is_silent_is_replaced_by_all_switches(race_of: Callable[..., Any], pod: Any) -> None:
     """One of the two runners does not reach the leaf on which they exclude each other."""
     one, other = roll_out("pod1-spine1"), roll_out("pod1-spine2")
@@ -183,7 +182,6 @@ def test_without_holds_that_others_see_paths_are_lost(
     assert any(race_of(first, second, step)[0].crossed for step in range(1, steps_of(race_of, first) + 1))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("act", [drain("lab-spine1"), roll_out("lab-spine1")])
 def test_without_a_refusal_by_the_switch_a_sleeper_crosses_the_floor(
     race_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, act: Act

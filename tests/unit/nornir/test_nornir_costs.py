@@ -94,6 +94,7 @@ def test_an_unchanged_verification_costs_one_login_and_one_command(pod: Counted)
     assert pod.asked == {name: Counter(logins=1, channels=1) for name in SWITCHES}
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_verification_warn_of_switches_of_another_release(pod: Counted) -> None:
     text = INTENT.read_text(encoding="utf-8")
     INTENT.write_text(f"{text}sonic: {{release: 202411}}\n", encoding="utf-8")

@@ -35,6 +35,7 @@ def failed() -> list[tuple[str, str, str]]:
     return [(one.device, one.subject, one.actual) for one in verify(Project(INTENT), "sim").failed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("force", "said"),
     [

@@ -320,7 +320,8 @@ def test_a_lost_rollout_goes_back_where_it_came_to(changed: Any) -> None:
         assert switch.running.config_db == changed.before[name].config_db
 
 
-@pytest.mark.parametrize("call", ["write", pytest.param("fsync", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["write", "fsync"])
 def test_whichever_call_of_the_journal_fails_a_rollback_finds_all_that_was_committed(
     changed: Any, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:

@@ -147,7 +147,11 @@ def confirmed() -> tuple[World, Case]:
 
 CONFIRM, ROLL_BACK = ("confirm",), ("revert", "--commit", transaction()["id"], "--id", switch_cases.ROLLBACK)
 ENDINGS = pytest.mark.parametrize(
-    ("begin", "words"), [(armed, CONFIRM), (confirmed, ROLL_BACK)], ids=["confirm", "roll back"]
+    ("begin", "words"),
+    [
+        pytest.param(armed, CONFIRM, id="confirm"),
+        pytest.param(confirmed, ROLL_BACK, id="roll back", marks=pytest.mark.slow),
+    ],
 )
 
 
