@@ -184,11 +184,17 @@ class CheckedDriver(SwitchDriver):
         confirmed = self._change(
             Capability.APPLY_WITH_TIMER, "confirm", lambda: self._driver.confirm(commit_id, only=only), bool
         )
-        # Free of cost for a driver that learned its status with the answer; no other one is asked again.
-        reading = self.last_reading if confirmed else None
-        if reading is not None and reading.status.pending and reading.status.commit_id == commit_id:
-            raise DriverError(f"the driver {self.name} says that it confirmed {commit_id}, which still waits")
+        if confirmed:
+            self._refuse_waiting(commit_id)
         return confirmed
+
+    def _refuse_waiting(self, commit_id: str) -> None:
+        """Raise DriverError where a commit that the driver confirmed still waits, and the switch would revert it."""
+        # A driver that learned the status with the answer is not asked again.
+        reading = self.last_reading
+        status = self.status() if reading is None else reading.status
+        if status.pending and status.commit_id == commit_id:
+            raise DriverError(f"the driver {self.name} says that it confirmed {commit_id}, which still waits")
 
     def revert(self, commit_id: str, *, pending: bool) -> None:
         """Undo this commit."""

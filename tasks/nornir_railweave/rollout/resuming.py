@@ -110,6 +110,8 @@ def free_device(
     A commit of anybody else is left alone: the plan that is made next names it. The result is failed where the device
     could not be freed; the plan reports that too.
     """
+    if task.is_dry_run():
+        return Result(host=task.host, result="dry run; nothing was done")
     name = task.host.name
     owned = _Ownership(rollout, rollout.devices[name])
     with session(task) as opened:

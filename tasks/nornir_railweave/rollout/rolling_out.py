@@ -179,7 +179,9 @@ class _RollingOut:
         self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
 
     def run(self) -> RolledOut:
-        """Return how the rollout ended."""
+        """Return how the rollout ended; in a dry run of Nornir it ends before its first wave."""
+        if self._nr.data.dry_run:
+            return RolledOut({}, "dry run: no device was changed")
         stopped_by = ""
         try:
             for number, wave in enumerate(self._waves, start=1):

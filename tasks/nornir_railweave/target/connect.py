@@ -15,7 +15,7 @@ from nornir.core.plugins.connections import ConnectionPluginRegister
 from nornir.core.processor import Processor, Processors
 from nornir.core.task import Result
 
-from nornir_railweave.checked_driver import DriverError, checked, refusals
+from nornir_railweave.checked_driver import DriverError, blaming, checked, refusals
 from nornir_railweave.target.inventory import CONNECTION, STATE_DIR, build_inventory
 from nornir_railweave.target.model import Target
 from nornir_railweave.target.processors import Guarded
@@ -80,31 +80,31 @@ def _refuse_driver(inventory: Inventory, target: Target) -> None:
     No device is tried.
     """
     where = Where(f"inventory/{target.name}.yml", path="driver")
-    fix_driver = f"name a driver with these capabilities, such as sonic ({DRIVERS_PAGE})"
+    installed = "name an installed NAPALM driver: sonic"
+    capable = f"name a driver with these capabilities, such as sonic ({DRIVERS_PAGE})"
     try:
-        driver_class = get_network_driver(target.driver)
-    except ModuleImportError as fault:
-        raise RefusedError([error("RW601", str(fault), where, fix="name an installed NAPALM driver: sonic")]) from None
-    except Exception as fault:
-        message = f"the driver {target.driver} cannot be imported: {type(fault).__name__}: {fault}"
-        raise RefusedError([error("RW601", message, where, fix="name an installed NAPALM driver: sonic")]) from None
+        with blaming(target.driver, "import"):
+            driver_class = get_network_driver(target.driver)
+    except (ModuleImportError, DriverError) as fault:
+        raise RefusedError([error("RW601", str(fault), where, fix=installed)]) from None
     host = next(iter(inventory.hosts.values()))
     options = host.connection_options[CONNECTION].extras or {}
     try:
-        # A NAPALM driver connects in open(), never in its constructor.
-        connection = driver_class(host.hostname, host.username, host.password, **options)
-    except (TypeError, ValueError) as fault:
-        raise RefusedError([error("RW601", str(fault), where, fix="correct `options:` of the target")]) from None
-    except Exception as fault:
-        message = f"the driver {target.driver} failed in `__init__`: {type(fault).__name__}: {fault}"
-        raise RefusedError([error("RW601", message, where, fix=fix_driver)]) from None
+        with blaming(target.driver, "__init__"):
+            # A NAPALM driver connects in open(), never in its constructor.
+            connection = driver_class(host.hostname, host.username, host.password, **options)
+    except DriverError as fault:
+        # So drivers refuse options that they do not take.
+        if isinstance(fault.__cause__, TypeError | ValueError):
+            message = str(fault.__cause__)
+            raise RefusedError([error("RW601", message, where, fix="correct `options:` of the target")]) from None
+        raise RefusedError([error("RW601", str(fault), where, fix=capable)]) from None
     try:
-        driver = checked(connection, type(connection).__name__)
-        refused = refusals(driver, NEEDED_TO_READ)
+        refused = refusals(checked(connection, type(connection).__name__), NEEDED_TO_READ)
     except DriverError as fault:
         refused = [str(fault)]
     if refused:
-        raise RefusedError([error("RW601", message, where, fix=fix_driver) for message in refused])
+        raise RefusedError([error("RW601", message, where, fix=capable) for message in refused])
 
 
 def only(nr: Nornir, names: Collection[str]) -> Nornir:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from napalm.base.exceptions import ConnectionClosedException, LockError, SessionLockedException
 from nornir.core.task import Result, Task
 
+from napalm_sonic.compare import difference
 from napalm_sonic.program import new_id
+from nornir_railweave.checked_driver import lacking
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
 from nornir_railweave.device.device import Attempt, Device, Order, UnwrittenError
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
@@ -30,7 +32,10 @@ _NOT_BEGUN = (LockError, SessionLockedException, UnwrittenError)
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """A device after this step: new, verified and held by its timer where ``outcome`` is None, else ended so."""
+    """A device after this step: new, verified and held by its timer where ``outcome`` is None, else ended so.
+
+    Both are None after a dry run.
+    """
 
     attempt: Attempt | None = None
     outcome: DeviceOutcome | None = None
@@ -49,13 +54,23 @@ class _EndedError(Exception):
 
 
 def apply_change(task: Task, order: Order) -> Result:
-    """Return a ``ApplyResult``; the result is failed unless the device is held in its new configuration."""
+    """Return an ``ApplyResult``; the result is failed unless the device is held in its new configuration.
+
+    In a dry run the device is read and nothing is changed: the ``ApplyResult`` is empty, and ``diff`` and ``changed``
+    say what would be.
+    """
     with session(task) as opened:
         device = Device(opened, order.jobs[task.host.name], order)
-        applied = _Application(device).run()
+        application = _Application(device)
+        if task.is_dry_run():
+            return application.rehearse(task)
+        applied = application.run()
     if applied.outcome is not None:
         device.say(Step.OUTCOME, applied.outcome.error, outcome=applied.outcome.outcome.value)
-    return Result(host=task.host, result=applied, failed=applied.outcome is not None)
+    attempt = applied.attempt
+    if attempt is None:
+        return Result(host=task.host, result=applied, failed=True)
+    return Result(host=task.host, result=applied, changed=True, diff=difference(attempt.before.delta))
 
 
 class _Application:
@@ -81,6 +96,21 @@ class _Application:
             return ApplyResult(outcome=DeviceOutcome(Outcome.UNREACHABLE, error_text(fault)))
         return self._settle(attempt, fault_text)
 
+    def rehearse(self, task: Task) -> Result:
+        """Return what a dry run tells: the difference, or why the device would not be changed."""
+        device = self._device
+        try:
+            attempt = self._begin()
+        except _UntouchedError as reason:
+            outcome = DeviceOutcome(Outcome.OLD, str(reason))
+        except DEVICE_ERRORS as fault:
+            outcome = DeviceOutcome(Outcome.UNREACHABLE, error_text(fault))
+        else:
+            diff = difference(attempt.before.delta)
+            return Result(host=task.host, result=ApplyResult(), changed=bool(diff), diff=diff)
+        device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
+        return Result(host=task.host, result=ApplyResult(outcome=outcome), failed=True)
+
     def _begin(self) -> Attempt:
         """Look at the device before anything is done; a session that breaks off says nothing of it, so one more try."""
         try:
@@ -93,6 +123,9 @@ class _Application:
     def _look(self) -> Attempt:
         """Return what runs and holds; raises _UntouchedError where that is not what the work was made for."""
         device = self._device
+        driver = device.driver
+        if not driver.can(Capability.APPLY_WITH_TIMER):
+            raise _UntouchedError(f"{lacking(driver.name, [Capability.APPLY_WITH_TIMER])}; nothing was done")
         found, seen = device.read_and_look()
         last = device.last_commit(just_read=True)
         if last.pending:
@@ -180,6 +213,8 @@ class _Application:
             left = first_few(found.remaining, separator="; ") or "its digest is another"
             why = fault_text or f"the device does not hold what was committed: {left}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
+        if untimed := self._without_timer(attempt):
+            return ApplyResult(outcome=roll_back(device, attempt, untimed))
         attempt = replace(attempt, after_sha256=found.sha256)
         try:
             wrong, after = self._verify(attempt)
@@ -189,6 +224,18 @@ class _Application:
             # The switch's own words come first: what is missing after a reload that failed follows from that.
             return ApplyResult(outcome=roll_back(device, attempt, "; ".join(filter(None, (attempt.complaint, wrong)))))
         return ApplyResult(replace(attempt, after=after))
+
+    def _without_timer(self, attempt: Attempt) -> str:
+        """Return that the commit does not wait for its confirmation, as its driver promised; empty where it does."""
+        try:
+            last = self._device.last_commit(just_read=True)
+        except DEVICE_ERRORS:
+            # The verification that follows asks the device again.
+            return ""
+        if last.pending or not attempt.made(last):
+            return ""
+        driver = self._device.driver
+        return f"the driver {driver.name} says that it can {Capability.APPLY_WITH_TIMER}, and no timer runs"
 
     def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""

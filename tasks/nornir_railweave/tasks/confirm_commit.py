@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
+from napalm_sonic.compare import difference
 from nornir_railweave.device.device import Attempt, Device, Order
 from nornir_railweave.device.reading import read_with_commit
 from nornir_railweave.device.restore import revert_commit, roll_back
@@ -15,6 +16,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
 from nornir_railweave.events import Step
 from nornir_railweave.tasks.save_config import UNSAVED, is_saved, save
 from railweave.plan.outcome import ConfigState, DeviceOutcome, Outcome
+from railweave.sonic.delta.delta import inverse
 
 _ATTEMPTS = 2
 
@@ -22,11 +24,25 @@ _ATTEMPTS = 2
 def confirm_commit(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
     """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
     name = task.host.name
+    attempt = attempts[name]
+    if task.is_dry_run():
+        return _dry_run(task, Outcome.OLD)
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
-        outcome = _confirm(device, attempts[name])
+        outcome = _confirm(device, attempt)
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
-    return Result(host=task.host, result=outcome, failed=not outcome.ok)
+    return Result(
+        host=task.host,
+        result=outcome,
+        failed=not outcome.ok,
+        changed=outcome.outcome is Outcome.NEW,
+        diff=difference(attempt.before.delta),
+    )
+
+
+def _dry_run(task: Task, outcome: Outcome) -> Result:
+    """Return that a commit was left as it is."""
+    return Result(host=task.host, result=DeviceOutcome(outcome, "dry run; nothing was done"), changed=False)
 
 
 def _confirmed(device: Device, attempt: Attempt, commit_id: str) -> DeviceOutcome:
@@ -71,11 +87,19 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
 def rollback_device(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:
     """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
     name = task.host.name
+    attempt = attempts[name]
+    if task.is_dry_run():
+        return _dry_run(task, Outcome.NEW)
     with session(task) as opened:
         device = Device(opened, order.jobs[name], order)
-        outcome = roll_back(device, attempts[name], why)
+        outcome = roll_back(device, attempt, why)
     device.say(Step.OUTCOME, outcome.error, outcome=outcome.outcome.value)
-    return Result(host=task.host, result=outcome)
+    return Result(
+        host=task.host,
+        result=outcome,
+        changed=outcome.outcome is Outcome.OLD,
+        diff=difference(inverse(attempt.before.delta)),
+    )
 
 
 def assess_device(task: Task, order: Order, why: str) -> Result:

@@ -107,6 +107,8 @@ def drain_device(task: Task, *, peers: tuple[str, ...], hold: str = "") -> Resul
 
     def work(driver: CheckedDriver) -> DrainResult:
         before = driver.drained()
+        if task.is_dry_run():
+            return _drain_rehearsed(task, before, peers)
         driver.drain(
             None if peers == WHOLE else peers,
             revert_in=None,
@@ -138,11 +140,18 @@ def undrain_device(task: Task) -> Result:
 
     def work(driver: CheckedDriver) -> DrainResult:
         before = driver.drained()
+        if task.is_dry_run():
+            return _drain_rehearsed(task, before, ())
         driver.undrain()
         after = driver.drained()
         return DrainResult(task.host.name, before, after, before != after)
 
     return _attempt(task, work)
+
+
+def _drain_rehearsed(task: Task, before: tuple[str, ...], after: tuple[str, ...]) -> DrainResult:
+    """Return what a dry run tells: nothing was done, and ``changed`` where something would be."""
+    return DrainResult(task.host.name, before, before, changed=before != after)
 
 
 def _drained(task: Task, driver: CheckedDriver, hold: str) -> DrainResult:
@@ -179,4 +188,11 @@ def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result
                 result = DrainResult(name, error=f"the driver {driver.name} cannot drain", unable=True)
         except DEVICE_ERRORS as fault:
             result = DrainResult(name, error=error_text(fault))
-    return Result(host=task.host, result=result)
+    return Result(host=task.host, result=result, changed=result.changed, diff=_diff(result))
+
+
+def _diff(result: DrainResult) -> str:
+    """Return a line for each BGP peer (``*``: all) that is drained now, and that no longer is."""
+    ended = [f"-  drained {peer}" for peer in result.before if peer not in result.after]
+    begun = [f"+  drained {peer}" for peer in result.after if peer not in result.before]
+    return "\n".join((*ended, *begun))

@@ -136,6 +136,8 @@ def hold_device(
 ) -> Result:
     """Hold one switch, in the place of a hold ``over`` that is known to be nobody's, or with 0 seconds give that up; a
     ``HoldResult``. A driver without that capability holds nothing."""
+    if task.is_dry_run():
+        return Result(host=task.host, result=HoldResult())
     name = task.host.name
     other: HeldByOther | None = None
     with session(task) as opened:

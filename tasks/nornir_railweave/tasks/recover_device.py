@@ -29,12 +29,16 @@ def recover(nr: Nornir, names: Sequence[str], *, accept_running: bool) -> tuple[
 def recover_device(task: Task, accept_running: bool) -> Result:
     """Return a ``RecoveryResult``."""
     name = task.host.name
+    if task.is_dry_run():
+        result = RecoveryResult(name, RecoveryOutcome.REFUSED, error="dry run; nothing was done")
+        return Result(host=task.host, result=result)
     with session(task) as opened:
         try:
             result = _recovered(name, opened.driver, accept_running=accept_running)
         except DEVICE_ERRORS as fault:
             result = RecoveryResult(name, RecoveryOutcome.UNREACHABLE, error=error_text(fault))
-    return Result(host=task.host, result=result, failed=not result.ok)
+    changed = result.outcome in (RecoveryOutcome.RESTORED, RecoveryOutcome.ACCEPTED)
+    return Result(host=task.host, result=result, failed=not result.ok, changed=changed)
 
 
 def _recovered(name: str, driver: CheckedDriver, *, accept_running: bool) -> RecoveryResult:

@@ -25,17 +25,25 @@ class Saved(Enum):
 
 
 def save_config(task: Task, jobs: Mapping[str, DeviceJob], announce: Events) -> Result:
-    """Return a ``Saved``; a device that does not answer is found by the verification that follows."""
+    """Return a ``Saved``; a device that does not answer is found by the verification that follows.
+
+    In a dry run nothing is saved, and ``changed`` says whether something would be.
+    """
     name = task.host.name
     with session(task) as opened:
         try:
             if is_saved(opened.driver, jobs[name]):
                 return Result(host=task.host, result=Saved.BEFORE)
+            if task.is_dry_run():
+                return Result(host=task.host, result=Saved.NOT, changed=True)
             done = save(opened.driver, jobs[name])
         except DEVICE_ERRORS:
             return Result(host=task.host, result=Saved.UNKNOWN)
-    announce(Event(Step.SAVED if done else Step.LOST, name, "" if done else UNSAVED))
-    return Result(host=task.host, result=Saved.NOW if done else Saved.NOT)
+    if not done:
+        announce(Event(Step.LOST, name, UNSAVED))
+        return Result(host=task.host, result=Saved.NOT)
+    announce(Event(Step.SAVED, name))
+    return Result(host=task.host, result=Saved.NOW, changed=True)
 
 
 UNSAVED = "the new configuration runs but could not be saved: after a power loss the switch boots the old one"

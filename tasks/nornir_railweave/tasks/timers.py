@@ -54,9 +54,11 @@ def revert_expired_commit(task: Task, announce: Events) -> Result:
             last = device.last_commit()
             if not last.overdue:
                 return Result(host=task.host, result=False)
+            if task.is_dry_run():
+                return Result(host=task.host, result=True, changed=True)
             device.say(Step.ROLLING_BACK, "its timer ended without restoring anything")
             revert_commit(device, last)
         except DEVICE_ERRORS as fault:
             return Result(host=task.host, result=False, failed=True, error=error_text(fault))
     device.say(Step.ROLLED_BACK)
-    return Result(host=task.host, result=True)
+    return Result(host=task.host, result=True, changed=True)

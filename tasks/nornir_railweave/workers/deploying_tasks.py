@@ -191,7 +191,7 @@ class ApplyChange(_Step):
         before = Found(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, told.get("cut")))
         kept = decoded(dict[str, str | bool], told["attempt"])
         attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
-        return Result(host=None, result=ApplyResult(attempt))
+        return Result(host=None, result=ApplyResult(attempt), changed=True)
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device on which nothing was done."""

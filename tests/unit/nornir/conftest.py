@@ -542,10 +542,11 @@ class Bench:
     rollout: Rollout = FAST
     clock: DrivenClock = field(default_factory=DrivenClock)
     without_address: tuple[str, ...] = ()
+    driver: str = DRIVER
 
     def nornir(self) -> Any:
         known = {name: Address(name) for name in self.world.switches if name not in self.without_address}
-        target = Target("fake", Source.ADDRESSES, driver=DRIVER, devices=known, rollout=self.rollout)
+        target = Target("fake", Source.ADDRESSES, driver=self.driver, devices=known, rollout=self.rollout)
         return build(self.world.fabric, target, processors=self.processors, partial=bool(self.without_address))
 
     @contextmanager
