@@ -1,1 +1,1 @@
-"""Pictures of a fabric: what is drawn, where it stands, and the formats that it is written in."""
+"""Pictures of a fabric: what is drawn, its layout, and the file formats."""

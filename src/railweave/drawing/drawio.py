@@ -1,4 +1,4 @@
-"""A picture as a draw.io (diagrams.net) file, to be edited: every block a shape, every bundle of cables a connector."""
+"""Pictures as draw.io (diagrams.net) files to edit: every block is a shape, every bundle of cables a connector."""
 
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -15,6 +15,7 @@ def drawio(picture: Picture) -> bytes:
     page = SubElement(document, "diagram", {"id": picture.scene.key, "name": picture.scene.title})
     model = SubElement(page, "mxGraphModel", {"grid": "0", "page": "0", "connect": "1", "tooltips": "1"})
     root = SubElement(model, "root")
+    # mxGraph requires these two: the root, and the layer that holds every shape.
     SubElement(root, "mxCell", {"id": "0"})
     SubElement(root, "mxCell", {"id": "1", "parent": "0"})
     for cell in _cells(picture):
@@ -29,8 +30,9 @@ def _cells(picture: Picture) -> Iterator[Element]:
         style = f"rounded=1;arcSize=4;dashed=1;html=1;fillColor={LIGHT['frame']};"
         style += f"strokeColor={LIGHT['edge']};fontColor={LIGHT['dim']};verticalAlign=bottom;align=left;spacingLeft=8;"
         yield _shape(f"frame-{number}", frame.title, style, (frame.x, frame.y, frame.width, frame.height))
-    for number, band in enumerate((*picture.bands, *picture.remarks)):
-        yield _shape(f"label-{number}", band.text, _TITLE_STYLE, (band.x, band.y - 14, 110, 20))
+    for number, label in enumerate((*picture.bands, *picture.remarks)):
+        # A label's y is the baseline of its text, a shape's the upper edge.
+        yield _shape(f"label-{number}", label.text, _TITLE_STYLE, (label.x, label.y - 14, 110, 20))
     identifier = {box.block.key: f"block-{number}" for number, box in enumerate(picture.boxes)}
     for box in picture.boxes:
         yield _box(box, identifier[box.block.key], LIGHT[level_color(box.block.level)])
@@ -63,6 +65,6 @@ def _connector(line: Line, identifier: str, box_of: dict[str, str]) -> Element:
 
 def _shape(identifier: str, words: str, style: str, place: tuple[float, float, float, float]) -> Element:
     cell = Element("mxCell", {"id": identifier, "value": words, "style": style, "vertex": "1", "parent": "1"})
-    x, y, width, height = (f"{one:.1f}" for one in place)
+    x, y, width, height = (f"{pixels:.1f}" for pixels in place)
     SubElement(cell, "mxGeometry", {"x": x, "y": y, "width": width, "height": height, "as": "geometry"})
     return cell

@@ -1,11 +1,11 @@
-"""The racks of a fabric from the front: row by row, with every node and switch at its rack units."""
+"""Front view of the racks of a fabric: row by row, with every node and switch at its rack units."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from railweave.drawing.marks import NO_MARKS, Marks, summary, worst
-from railweave.drawing.palette import level_color, mark_color
+from railweave.drawing.marks import NO_MARKS, Marks, summary
+from railweave.drawing.palette import level_color, mark_class
 from railweave.drawing.scene import short
 from railweave.fabric.model import Fabric
 from railweave.fabric.racks import Rack, Racks
@@ -15,13 +15,17 @@ RACKS = "racks"
 """The key of the picture of racks."""
 
 _UNIT = 12
-"""Height of a rack unit: a name in letters of 8 has to fit in one."""
+"""Height of a rack unit in pixels: a name in letters of 8 pixels has to fit in one."""
 
-_WIDTH, _GAP, _TITLE, _MARGIN = 84, 14, 20, 16
+_WIDTH = 84
+_GAP = 14
+_TITLE = 20
+_MARGIN = 16
+_ROW_LABEL = 60
 
 
-class _Standing(NamedTuple):
-    """A device in its rack: the level of its tier, None for nodes."""
+class _PlacedDevice(NamedTuple):
+    """A device in its rack; ``unit`` is its lowest rack unit, ``level`` that of its tier, None for nodes."""
 
     name: str
     unit: int
@@ -31,7 +35,7 @@ class _Standing(NamedTuple):
 
 def elevation(fabric: Fabric, racks: Racks, marks: Marks = NO_MARKS) -> str:
     """Return the racks as an element of a page, where a device is a link that opens it."""
-    standing = _standing(fabric, racks)
+    devices = _devices_by_rack(fabric, racks)
     rows: dict[str, list[Rack]] = {}
     for rack in racks.racks.values():
         rows.setdefault(rack.row, []).append(rack)
@@ -41,14 +45,14 @@ def elevation(fabric: Fabric, racks: Racks, marks: Marks = NO_MARKS) -> str:
     for row, members in rows.items():
         parts.append(_text("band", _MARGIN, y + _TITLE, f"row {row}"))
         for place, rack in enumerate(members):
-            x = _MARGIN + 60 + place * (_WIDTH + _GAP)
+            x = _MARGIN + _ROW_LABEL + place * (_WIDTH + _GAP)
             parts.append(
                 f'<rect class="frame" x="{x}" y="{y:g}" width="{_WIDTH}" height="{rack_height}"/>'
                 + _text("frame-title", x, y + rack_height + 13, rack.name)
             )
-            parts += (_device(fabric, one, x, y + rack_height, marks) for one in standing.get(rack.name, ()))
+            parts += (_device(fabric, device, x, y + rack_height, marks) for device in devices.get(rack.name, ()))
         y += rack_height + _TITLE + _GAP
-    width = _MARGIN * 2 + 60 + max(len(members) for members in rows.values()) * (_WIDTH + _GAP)
+    width = _MARGIN * 2 + _ROW_LABEL + max(len(members) for members in rows.values()) * (_WIDTH + _GAP)
     title = f"{counted(len(racks.racks), 'rack')} of {racks.units} rack units"
     return "\n".join(
         (
@@ -61,27 +65,29 @@ def elevation(fabric: Fabric, racks: Racks, marks: Marks = NO_MARKS) -> str:
     )
 
 
-def _standing(fabric: Fabric, racks: Racks) -> dict[str, list[_Standing]]:
-    found: dict[str, list[_Standing]] = {}
+def _devices_by_rack(fabric: Fabric, racks: Racks) -> dict[str, list[_PlacedDevice]]:
+    devices: dict[str, list[_PlacedDevice]] = {}
     for name, place in racks.places.items():
         switch = fabric.switch_of.get(name)
         level = None if switch is None else switch.tier.level
-        found.setdefault(place.rack, []).append(_Standing(name, place.unit, place.height, level))
-    return found
+        devices.setdefault(place.rack, []).append(_PlacedDevice(name, place.unit, place.height, level))
+    return devices
 
 
-def _device(fabric: Fabric, one: _Standing, x: float, floor: float, marks: Marks) -> str:
-    found = marks.of_devices((one.name,))
-    kind = worst(found)
-    classes = f"block {level_color(one.level)}" + (f" mark {mark_color(kind)}" if kind else "")
-    top = floor - (one.unit - 1 + one.height) * _UNIT
-    units = f"unit {one.unit}" if one.height == 1 else f"units {one.unit} to {one.unit + one.height - 1}"
-    title = ", ".join(part for part in (one.name, units, summary(found)) if part)
-    name = short(fabric, one.name)
-    middle = top + one.height * _UNIT / 2 + 3
+def _device(fabric: Fabric, device: _PlacedDevice, x: float, floor: float, marks: Marks) -> str:
+    """Return a device as a link; rack units count from the ``floor``, pixels from the top."""
+    device_marks = marks.of_devices((device.name,))
+    classes = f"block {level_color(device.level)}{mark_class(device_marks)}"
+    top = floor - (device.unit - 1 + device.height) * _UNIT
+    units = f"unit {device.unit}"
+    if device.height > 1:
+        units = f"units {device.unit} to {device.unit + device.height - 1}"
+    title = ", ".join(part for part in (device.name, units, summary(device_marks)) if part)
+    name = short(fabric, device.name)
+    middle = top + device.height * _UNIT / 2 + 3
     return (
-        f'<a class="{classes}" href={quoteattr(f"#device-{one.name}")} aria-label={quoteattr(title)}>'
-        f'<rect x="{x + 2}" y="{top + 0.5:g}" width="{_WIDTH - 4}" height="{one.height * _UNIT - 1}" rx="2"/>'
+        f'<a class="{classes}" href={quoteattr(f"#device-{device.name}")} aria-label={quoteattr(title)}>'
+        f'<rect x="{x + 2}" y="{top + 0.5:g}" width="{_WIDTH - 4}" height="{device.height * _UNIT - 1}" rx="2"/>'
         f"{_text('unit', x + _WIDTH / 2, middle, name)}<title>{escape(title)}</title></a>"
     )
 
@@ -91,9 +97,10 @@ def _text(name: str, x: float, y: float, words: str) -> str:
 
 
 def described(fabric: Fabric, racks: Racks) -> Iterator[tuple[str, str, str, str]]:
-    """Yield every rack: its name, row, devices and free units, for a table."""
-    standing = _standing(fabric, racks)
+    """Yield the name, row, devices from top to bottom and free units of every rack, as cells of a table."""
+    devices = _devices_by_rack(fabric, racks)
     for rack in racks.racks.values():
-        own = standing.get(rack.name, [])
-        names = ", ".join(short(fabric, one.name) for one in sorted(own, key=lambda one: -one.unit))
-        yield rack.name, rack.row, names, f"{racks.units - sum(one.height for one in own)}"
+        from_top = sorted(devices.get(rack.name, []), key=lambda device: -device.unit)
+        names = ", ".join(short(fabric, device.name) for device in from_top)
+        free = racks.units - sum(device.height for device in from_top)
+        yield rack.name, rack.row, names, f"{free}"

@@ -1,4 +1,4 @@
-"""The formats that a picture is written in, by the ending of the file."""
+"""The file formats of pictures, by the ending of the file's name."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,11 +22,11 @@ FORMATS: Final[Mapping[str, Callable[[Scene, Marks], bytes]]] = {
     ".drawio": lambda scene, _: drawio(lay_out(scene)),
     ".txt": lambda scene, _: f"{text(scene)}\n".encode(),
 }
-"""What writes a scene, by the ending of the file."""
+"""Writers of a scene by the file's ending; draw.io and text files show no marks."""
 
 
 def written(scene: Scene, marks: Marks, file: Path) -> bytes:
-    """Return the content of ``file`` with the picture; raises UsageError for an ending that is of no format."""
+    """Return the picture in the format of ``file``'s ending; raises UsageError for an ending without a format."""
     write = FORMATS.get(file.suffix.lower())
     if write is None:
         raise UsageError(f"{file}: the ending tells the format, and has to be {either(FORMATS)}")

@@ -1,4 +1,4 @@
-"""Where everything of a picture stands, in pixels: bands above each other, columns beside each other."""
+"""The layout of a picture, in pixels: bands above each other, columns beside each other."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,20 +7,31 @@ from math import ceil, sqrt
 from operator import itemgetter
 from typing import NamedTuple
 
-from railweave.drawing.scene import Block, Bundle, Scene
+from railweave.drawing.scene import Bundle, DeviceBlock, Scene
 
-MARGIN, BAND_LABEL, COLUMN_GAP, BLOCK_GAP = 16, 112, 32, 12
-"""Pixels around the picture, for the titles of bands, between columns and between blocks."""
+MARGIN = 16
+"""Pixels around the picture."""
+BAND_LABEL = 112
+"""Pixels at the left for the titles of bands."""
+COLUMN_GAP = 32
+BLOCK_GAP = 12
 
-CELL, CELL_STEP, PADDING = 11, 14, 10
-TITLE_HEIGHT, SUBTITLE_HEIGHT = 18, 15
-_TITLE_CHAR, _SUBTITLE_CHAR = 7.2, 6.0
-_LEAST_WIDTH, _FRAME = 76, 10
-_LEAST_RISE, _MOST_RISE = 64, 150
+CELL = 11
+CELL_STEP = 14
+PADDING = 10
+TITLE_HEIGHT = 18
+SUBTITLE_HEIGHT = 15
+# Widths of a character: no font is loaded for a layout, so blocks are as wide as an average letter makes them.
+_TITLE_CHAR = 7.2
+_SUBTITLE_CHAR = 6.0
+_LEAST_WIDTH = 76
+_FRAME = 10
+_LEAST_RISE = 64
+_MOST_RISE = 150
 
 
 class Cell(NamedTuple):
-    """A unit of a block as a small square: its top left corner, its number among the block's units."""
+    """A unit of a block as a small square: its top left corner, and its index among the block's units."""
 
     x: float
     y: float
@@ -30,7 +41,7 @@ class Cell(NamedTuple):
 class Box(NamedTuple):
     """A block with its place: top left corner, width and height."""
 
-    block: Block
+    block: DeviceBlock
     x: float
     y: float
     width: float
@@ -67,7 +78,7 @@ class Frame(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A scene with places: ``bands`` are titles at the left, ``remarks`` what the cables between two bands are."""
+    """A scene with its layout: ``bands`` are titles at the left, ``remarks`` describe the cables between two bands."""
 
     scene: Scene
     width: float
@@ -79,6 +90,15 @@ class Picture(NamedTuple):
     lines: tuple[Line, ...]
 
 
+class _Size(NamedTuple):
+    width: float
+    height: float
+
+
+_Sizes = Mapping[str, _Size]
+"""The sizes of blocks, by their keys."""
+
+
 def lay_out(scene: Scene) -> Picture:
     """Return the picture of a scene."""
     sizes = {block.key: _size(block) for block in scene.blocks}
@@ -86,11 +106,11 @@ def lay_out(scene: Scene) -> Picture:
     tops, height = _tops(scene, sizes)
     boxes = []
     for block in scene.blocks:
-        own_width, own_height = sizes[block.key]
-        # Blocks of a band stand on one line.
-        tallest = max(sizes[one.key][1] for one in scene.blocks if one.band == block.band)
-        x, y = lefts[block.key], tops[block.band] + (tallest - own_height) / 2
-        boxes.append(Box(block, x, y, own_width, own_height, _cells(block, x, y, own_width)))
+        size = sizes[block.key]
+        x = lefts[block.key]
+        # Blocks of a band are centered on one line.
+        y = tops[block.band] + (_band_height(scene, sizes, block.band) - size.height) / 2
+        boxes.append(Box(block, x, y, size.width, size.height, _cells(block, x, y, size.width)))
     return Picture(
         scene,
         width,
@@ -103,120 +123,156 @@ def lay_out(scene: Scene) -> Picture:
     )
 
 
-def _size(block: Block) -> tuple[float, float]:
-    words = max(len(block.title) * _TITLE_CHAR, len(block.subtitle) * _SUBTITLE_CHAR)
-    width = max(_LEAST_WIDTH, words + 2 * PADDING)
+def _size(block: DeviceBlock) -> _Size:
+    text_width = max(len(block.title) * _TITLE_CHAR, len(block.subtitle) * _SUBTITLE_CHAR)
+    width = max(_LEAST_WIDTH, text_width + 2 * PADDING)
     height: float = PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT
     if len(block.units) > 1:
-        a_row = _cells_in_row(len(block.units))
-        width = max(width, a_row * CELL_STEP + 2 * PADDING)
-        height += ceil(len(block.units) / a_row) * CELL_STEP + PADDING / 2
-    return width, height
+        in_row = _cells_in_row(len(block.units))
+        width = max(width, in_row * CELL_STEP + 2 * PADDING)
+        height += ceil(len(block.units) / in_row) * CELL_STEP + PADDING / 2
+    return _Size(width, height)
+
+
+def _band_height(scene: Scene, sizes: _Sizes, band: int) -> float:
+    """Return the height of the tallest block of a band."""
+    return max(sizes[block.key].height for block in scene.blocks if block.band == band)
 
 
 def _cells_in_row(units: int) -> int:
+    """Return the cells of a row, a power of two from 8 to 64: rows are about twice as long as there are rows."""
     return max(8, min(64, 1 << (ceil(sqrt(units * 2)) - 1).bit_length()))
 
 
-def _cells(block: Block, x: float, y: float, width: float) -> tuple[Cell, ...]:
+def _cells(block: DeviceBlock, x: float, y: float, width: float) -> tuple[Cell, ...]:
     count = len(block.units)
     if count == 1:
         return ()
-    a_row = _cells_in_row(count)
-    left = x + (width - min(count, a_row) * CELL_STEP + CELL_STEP - CELL) / 2
+    in_row = _cells_in_row(count)
+    left = x + (width - min(count, in_row) * CELL_STEP + CELL_STEP - CELL) / 2
     top = y + PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT - PADDING / 2
-    return tuple(
-        Cell(left + (place % a_row) * CELL_STEP, top + (place // a_row) * CELL_STEP, place) for place in range(count)
-    )
+    cells = []
+    for unit in range(count):
+        row, place = divmod(unit, in_row)
+        cells.append(Cell(left + place * CELL_STEP, top + row * CELL_STEP, unit))
+    return tuple(cells)
 
 
-def _lefts(scene: Scene, sizes: Mapping[str, tuple[float, float]]) -> tuple[dict[str, float], float]:
+def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
     """Return the left end of every block, and the width of the picture."""
-    rows: defaultdict[tuple[int | None, int], list[Block]] = defaultdict(list)
+    rows: defaultdict[tuple[int | None, int], list[DeviceBlock]] = defaultdict(list)
     for block in scene.blocks:
         rows[block.column, block.band].append(block)
-    wide = {place: sum(sizes[one.key][0] + BLOCK_GAP for one in row) - BLOCK_GAP for place, row in rows.items()}
-    of_column: list[float] = [
-        max([_title_width(title), *(wide[place] for place in rows if place[0] == column)])
-        for column, title in enumerate(scene.columns)
-    ]
-    columns = sum(of_column) + COLUMN_GAP * max(0, len(of_column) - 1)
-    whole: float = max([columns, *(width for (column, _), width in wide.items() if column is None)])
+    row_widths = {place: _row_width(row, sizes) for place, row in rows.items()}
+    column_widths = [_title_width(title) for title in scene.columns]
+    across_width = 0.0
+    for (column, _), width in row_widths.items():
+        if column is None:
+            across_width = max(across_width, width)
+        else:
+            column_widths[column] = max(column_widths[column], width)
+    columns_width = sum(column_widths) + COLUMN_GAP * max(0, len(column_widths) - 1)
+    inner_width = max(columns_width, across_width)
+
     begin = MARGIN + BAND_LABEL + _FRAME
     lefts: dict[str, float] = {}
     for (column, band), row in rows.items():
-        room = whole if column is None else of_column[column]
-        before = 0.0 if column is None else (whole - columns) / 2 + sum(of_column[:column]) + COLUMN_GAP * column
-        left = begin + before + (room - wide[column, band]) / 2
+        row_width = row_widths[column, band]
+        if column is None:
+            left = begin + (inner_width - row_width) / 2
+        else:
+            before = (inner_width - columns_width) / 2 + sum(column_widths[:column]) + COLUMN_GAP * column
+            left = begin + before + (column_widths[column] - row_width) / 2
         for block in row:
             lefts[block.key] = left
-            left += sizes[block.key][0] + BLOCK_GAP
-    return lefts, begin + whole + _FRAME + MARGIN
+            left += sizes[block.key].width + BLOCK_GAP
+    return lefts, begin + inner_width + _FRAME + MARGIN
+
+
+def _row_width(blocks: Sequence[DeviceBlock], sizes: _Sizes) -> float:
+    return sum(sizes[block.key].width + BLOCK_GAP for block in blocks) - BLOCK_GAP
+
+
+def line_width(bundle: Bundle) -> float:
+    """Return the width of a line in pixels: its logarithm, as bundles have from one to thousands of cables."""
+    return 1 + min(3.0, bundle.cables.bit_length() / 3)
 
 
 def _title_width(title: str) -> float:
     return len(title) * _SUBTITLE_CHAR + 2 * PADDING
 
 
-def _tops(scene: Scene, sizes: Mapping[str, tuple[float, float]]) -> tuple[list[float], float]:
-    """Return the top of every band, and the height of the picture; between bands is the more room the more lines."""
-    tops, y = [], float(MARGIN + _FRAME)
+def _tops(scene: Scene, sizes: _Sizes) -> tuple[list[float], float]:
+    """Return the top of every band, and the height of the picture."""
+    tops = []
+    y = float(MARGIN + _FRAME)
     band_of = {block.key: block.band for block in scene.blocks}
     for band in range(len(scene.bands)):
         tops.append(y)
-        crossing = sum(band_of[one.upper] == band for one in scene.bundles)
-        y += max(sizes[one.key][1] for one in scene.blocks if one.band == band)
+        y += _band_height(scene, sizes, band)
+        # Many lines between two flat bands would lie on each other.
+        crossing = sum(band_of[bundle.upper] == band for bundle in scene.bundles)
         y += min(_MOST_RISE, _LEAST_RISE + 4 * crossing)
-    last = tops[-1] + max(sizes[one.key][1] for one in scene.blocks if one.band == len(scene.bands) - 1)
-    return tops, last + _FRAME + TITLE_HEIGHT + MARGIN
+    bottom = tops[-1] + _band_height(scene, sizes, len(scene.bands) - 1)
+    return tops, bottom + _FRAME + TITLE_HEIGHT + MARGIN
 
 
-def _remarks(scene: Scene, tops: Sequence[float], sizes: Mapping[str, tuple[float, float]]) -> list[Label]:
-    """Return what all lines between two bands are, where they are all alike."""
+def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
+    """Return a description of the lines between two bands, for bands between which all lines are alike."""
     band_of = {block.key: block.band for block in scene.blocks}
-    found = []
+    remarks = []
     for upper, lower in pairwise(range(len(tops))):
-        own = [one for one in scene.bundles if (band_of[one.upper], band_of[one.lower]) == (upper, lower)]
-        titles = {one.title for one in own if one.speeds_gbps}
-        if len(titles) == 1:
-            text = titles.pop() + (" each" if len(own) > 1 else "")
-            bottom = tops[upper] + max(sizes[one.key][1] for one in scene.blocks if one.band == upper)
-            found.append(Label(text, MARGIN, (bottom + tops[lower]) / 2 + 4))
-    return found
+        between = []
+        for bundle in scene.bundles:
+            if band_of[bundle.upper] == upper and band_of[bundle.lower] == lower:
+                between.append(bundle)  # noqa: PERF401
+        titles = {bundle.title for bundle in between if bundle.speeds_gbps}
+        if len(titles) != 1:
+            continue
+        text = titles.pop()
+        if len(between) > 1:
+            text += " each"
+        bottom = tops[upper] + _band_height(scene, sizes, upper)
+        remarks.append(Label(text, MARGIN, (bottom + tops[lower]) / 2 + 4))
+    return remarks
 
 
 def _frames(scene: Scene, boxes: Sequence[Box]) -> list[Frame]:
-    found = []
+    frames = []
     for column, title in enumerate(scene.columns):
-        own = [box for box in boxes if box.block.column == column]
-        left, top = min(box.x for box in own) - _FRAME, min(box.y for box in own) - _FRAME
-        width = max(max(box.x + box.width for box in own) + _FRAME - left, _title_width(title))
-        height = max(box.y + box.height for box in own) + _FRAME + TITLE_HEIGHT - top
-        found.append(Frame(title, left, top, width, height))
-    return found
+        in_column = [box for box in boxes if box.block.column == column]
+        left = min(box.x for box in in_column) - _FRAME
+        top = min(box.y for box in in_column) - _FRAME
+        right = max(box.x + box.width for box in in_column) + _FRAME
+        bottom = max(box.y + box.height for box in in_column) + _FRAME + TITLE_HEIGHT
+        frames.append(Frame(title, left, top, max(right - left, _title_width(title)), bottom - top))
+    return frames
 
 
 def _lines(bundles: Sequence[Bundle], boxes: Sequence[Box]) -> list[Line]:
-    """Return the lines; their ends are spread over the edge of a box in the order of the far boxes."""
     box_of = {box.block.key: box for box in boxes}
-    center = {key: box.x + box.width / 2 for key, box in box_of.items()}
-    ends: dict[tuple[str, int], float] = {}
-    for own, far in ((0, 1), (1, 0)):
-        met: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-        for number, bundle in enumerate(bundles):
-            pair = (bundle.upper, bundle.lower)
-            met[pair[own]].append((center[pair[far]], number))
-        for key, others in met.items():
-            box = box_of[key]
-            for place, (_, number) in enumerate(sorted(others, key=itemgetter(0))):
-                ends[("upper", "lower")[own], number] = box.x + box.width * (place + 1) / (len(others) + 1)
-    return [
-        Line(
-            bundle,
-            ends["upper", number],
-            box_of[bundle.upper].y + box_of[bundle.upper].height,
-            ends["lower", number],
-            box_of[bundle.lower].y,
-        )
-        for number, bundle in enumerate(bundles)
-    ]
+    upper_ends = _spread_ends([(bundle.upper, bundle.lower) for bundle in bundles], box_of)
+    lower_ends = _spread_ends([(bundle.lower, bundle.upper) for bundle in bundles], box_of)
+    lines = []
+    for bundle, upper_x, lower_x in zip(bundles, upper_ends, lower_ends, strict=True):
+        upper = box_of[bundle.upper]
+        lower = box_of[bundle.lower]
+        lines.append(Line(bundle, upper_x, upper.y + upper.height, lower_x, lower.y))
+    return lines
+
+
+def _spread_ends(ends: Sequence[tuple[str, str]], box_of: Mapping[str, Box]) -> list[float]:
+    """Return the x of each line's end at the first of its two boxes, given by their keys.
+
+    The ends are spread over the edge of a box in the order of the far boxes, so that lines do not cross next to it.
+    """
+    by_box: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for number, (key, far_key) in enumerate(ends):
+        far = box_of[far_key]
+        by_box[key].append((far.x + far.width / 2, number))
+    xs = [0.0] * len(ends)
+    for key, far_centers in by_box.items():
+        box = box_of[key]
+        for place, (_, number) in enumerate(sorted(far_centers, key=itemgetter(0))):
+            xs[number] = box.x + box.width * (place + 1) / (len(far_centers) + 1)
+    return xs

@@ -1,4 +1,4 @@
-"""What is said of devices and cables of a picture: what a plan does to them, what fails, what differs."""
+"""Marks on devices and cables of a picture: changed by a plan, failed, drifted."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class MarkKind(StrEnum):
-    """What a mark says, the least urgent first."""
+    """The kinds of marks, the least urgent first."""
 
     DONE = "done"
     ADDED = "added"
@@ -19,12 +19,12 @@ class MarkKind(StrEnum):
 
     @property
     def urgency(self) -> int:
-        """Return its place among the kinds."""
+        """Return its index among the kinds."""
         return tuple(MarkKind).index(self)
 
 
 class Mark(NamedTuple):
-    """What is said of one device or cable, in words."""
+    """A mark on one device or cable, with its text."""
 
     kind: MarkKind
     text: str
@@ -44,13 +44,13 @@ class Marks(NamedTuple):
         """Return the marks of the cables between two sets of devices."""
         if not self.cables:
             return ()
-        ends = frozenset(uppers), frozenset(lowers)
-        return tuple(
-            mark
-            for (upper, lower), marks in self.cables.items()
-            if upper in ends[0] and lower in ends[1]
-            for mark in marks
-        )
+        upper_names = frozenset(uppers)
+        lower_names = frozenset(lowers)
+        between: list[Mark] = []
+        for (upper, lower), marks in self.cables.items():
+            if upper in upper_names and lower in lower_names:
+                between += marks
+        return tuple(between)
 
 
 NO_MARKS = Marks()
@@ -62,7 +62,9 @@ def worst(marks: Iterable[Mark]) -> MarkKind | None:
 
 
 def summary(marks: Iterable[Mark], most: int = 3) -> str:
-    """Return the words of some marks, each once, the first ``most`` of them."""
+    """Return the texts of marks, each once; beyond the first ``most`` only their number."""
     texts = list(dict.fromkeys(mark.text for mark in marks))
-    rest = len(texts) - most
-    return "; ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
+    text = "; ".join(texts[:most])
+    if len(texts) > most:
+        text += f" and {len(texts) - most} more"
+    return text

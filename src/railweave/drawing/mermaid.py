@@ -1,14 +1,14 @@
-"""A scene as Mermaid, the diagrams that GitHub and GitLab draw in pull requests, issues and wikis."""
+"""Scenes as Mermaid diagrams, which GitHub and GitLab draw in pull requests, issues and wikis."""
 
 from collections.abc import Iterator
 
 from railweave.drawing.marks import NO_MARKS, MarkKind, Marks, worst
 from railweave.drawing.palette import LIGHT, mark_color
-from railweave.drawing.scene import Block, Scene
+from railweave.drawing.scene import DeviceBlock, Scene
 
 
 def mermaid(scene: Scene, marks: Marks = NO_MARKS) -> str:
-    """Return the scene as a flow chart, top down; devices with a mark are colored by it."""
+    """Return the scene as a flow chart, top down; marks color the edge of their devices."""
     return "\n".join(_lines(scene, marks)) + "\n"
 
 
@@ -25,17 +25,18 @@ def _lines(scene: Scene, marks: Marks) -> Iterator[str]:
             if block.column == column:
                 yield "    " + _node(block, identifier[block.key])
         yield "  end"
-    for one in scene.bundles:
-        yield f'  {identifier[one.upper]} ---|"{_quoted(one.title)}"| {identifier[one.lower]}'
+    for bundle in scene.bundles:
+        yield f'  {identifier[bundle.upper]} ---|"{_quoted(bundle.title)}"| {identifier[bundle.lower]}'
     yield from _classes(scene, marks, identifier)
 
 
-def _node(block: Block, identifier: str) -> str:
+def _node(block: DeviceBlock, identifier: str) -> str:
     words = f"{block.title}<br/>{block.subtitle}" if block.subtitle else block.title
     return f'{identifier}["{_quoted(words)}"]'
 
 
 def _quoted(text: str) -> str:
+    # Mermaid's own entity: a backslash does not escape a quote there.
     return text.replace('"', "#quot;")
 
 

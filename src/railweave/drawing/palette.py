@@ -1,13 +1,13 @@
 """The colors of pictures, for light and for dark paper.
 
-Words have a contrast of at least 4.5:1, what is drawn of 3:1 (WCAG 2.2, 1.4.3 and 1.4.11).
+Text has a contrast of at least 4.5:1, lines and shapes of 3:1 (WCAG 2.2, 1.4.3 and 1.4.11).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from railweave.drawing.marks import MarkKind
+from railweave.drawing.marks import Mark, MarkKind, worst
 
 RAILS: Final = 8
 """Colors of rails; with more rails they repeat."""
@@ -72,12 +72,15 @@ DARK: Final[Mapping[str, str]] = MappingProxyType(
         "rail-7": "#d6d03f",
     }
 )
-"""Colors by what they are for: levels are those of tiers, ``level-node`` is of GPU nodes."""
+"""Colors by use: ``level-0`` and up are those of the tiers, ``level-node`` that of GPU nodes."""
 
 
 def rail_color(rails: frozenset[int]) -> str:
-    """Return the name of the color of cables: that of their rail, ``line`` where they are of several or of none."""
-    return f"rail-{next(iter(rails)) % RAILS}" if len(rails) == 1 else "line"
+    """Return the name of the color of cables: that of their rail, ``line`` for several rails or none."""
+    if len(rails) != 1:
+        return "line"
+    (rail,) = rails
+    return f"rail-{rail % RAILS}"
 
 
 def level_color(level: int | None) -> str:
@@ -90,8 +93,14 @@ def mark_color(kind: MarkKind) -> str:
     return f"mark-{kind.value}"
 
 
+def mark_class(marks: Iterable[Mark]) -> str:
+    """Return what the worst of some marks adds to the ``class`` of a block, empty without marks."""
+    kind = worst(marks)
+    return f" mark {mark_color(kind)}" if kind else ""
+
+
 def variables() -> str:
-    """Return the colors as CSS: light, dark where the viewer or the page wants it."""
+    """Return the colors as CSS variables: light ones, and dark ones if the viewer or the page prefers dark."""
     return "\n".join(
         (
             f".picture {{ {_declared(LIGHT)} }}",
@@ -103,16 +112,16 @@ def variables() -> str:
 
 
 def rules() -> str:
-    """Return what elements take which color, by their class, as CSS."""
-    found = []
+    """Return the CSS rules that color elements by their class."""
+    lines = []
     for name in LIGHT:
         if name.startswith("level-"):
-            found.append(f".picture .block.{name} rect {{ fill: var(--{name}); }}")
+            lines.append(f".picture .block.{name} rect {{ fill: var(--{name}); }}")
         elif name.startswith("rail-"):
-            found.append(f".picture .line.{name} path {{ stroke: var(--{name}); }}")
+            lines.append(f".picture .line.{name} path {{ stroke: var(--{name}); }}")
         elif name.startswith("mark-"):
-            found.append(f".picture .{name} {{ --mark: var(--{name}); }}")
-    return "\n".join(found)
+            lines.append(f".picture .{name} {{ --mark: var(--{name}); }}")
+    return "\n".join(lines)
 
 
 def _declared(colors: Mapping[str, str]) -> str:

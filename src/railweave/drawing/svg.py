@@ -1,12 +1,12 @@
-"""A picture as SVG: for a page, whose styles it takes, or a file of its own that follows the viewer's light or dark."""
+"""Pictures as SVG: elements of a page that use its style sheet, or files that follow the viewer's light or dark."""
 
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from xml.sax.saxutils import escape, quoteattr
 
-from railweave.drawing.layout import CELL, PADDING, SUBTITLE_HEIGHT, TITLE_HEIGHT, Box, Line, Picture
-from railweave.drawing.marks import NO_MARKS, Mark, Marks, summary, worst
-from railweave.drawing.palette import level_color, mark_color, rail_color, rules, variables
+from railweave.drawing.layout import CELL, PADDING, SUBTITLE_HEIGHT, TITLE_HEIGHT, Box, Line, Picture, line_width
+from railweave.drawing.marks import NO_MARKS, Mark, Marks, summary
+from railweave.drawing.palette import level_color, mark_class, rail_color, rules, variables
 
 
 def svg(picture: Picture, marks: Marks = NO_MARKS) -> str:
@@ -15,43 +15,51 @@ def svg(picture: Picture, marks: Marks = NO_MARKS) -> str:
 
 
 def svg_element(picture: Picture, marks: Marks = NO_MARKS) -> str:
-    """Return the picture as an element of a page: blocks, units and cables are links to ``#`` and what they open."""
+    """Return the picture as an element of a page: blocks, units and cables are links to the fragment they open."""
     return _svg(picture, marks, "", linked=True)
 
 
 def style() -> str:
     """Return the style sheet of pictures."""
     sheets = files("railweave.drawing")
-    shape, marked = (sheets.joinpath(name).read_text(encoding="utf-8") for name in ("picture.css", "marks.css"))
-    return "\n".join((variables(), shape, rules(), marked))
+    picture = sheets.joinpath("picture.css").read_text(encoding="utf-8")
+    marks = sheets.joinpath("marks.css").read_text(encoding="utf-8")
+    # Marks come last: they override the stroke of a block or line of the same specificity.
+    return "\n".join((variables(), picture, rules(), marks))
 
 
 def _svg(picture: Picture, marks: Marks, sheet: str, *, linked: bool) -> str:
     scene = picture.scene
-    drawer = _Drawer(picture, marks, linked=linked)
-    own = f"title-{scene.key}"
+    title_id = f"title-{scene.key}"
+    # A screen reader does not read what is inside an `img`, so a picture with links is a group.
+    role = "group" if linked else "img"
+    width = f"{picture.width:g}"
+    height = f"{picture.height:g}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="0 0 {picture.width:g} {picture.height:g}" '
-        f'width="{picture.width:g}" height="{picture.height:g}" '
-        f'role="{"group" if linked else "img"}" aria-labelledby={quoteattr(own)}>',
-        f"<title id={quoteattr(own)}>{escape(scene.title)}: {escape(scene.about)}</title>",
-        f"<style>{sheet}</style>" if sheet else "",
-        "" if linked else f'<rect class="paper" width="{picture.width:g}" height="{picture.height:g}"/>',
-        *drawer.parts(),
-        "</svg>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="{role}" aria-labelledby={quoteattr(title_id)}>',
+        f"<title id={quoteattr(title_id)}>{escape(scene.title)}: {escape(scene.about)}</title>",
     ]
-    return "\n".join(part for part in parts if part)
+    if sheet:
+        parts.append(f"<style>{sheet}</style>")
+    if not linked:
+        parts.append(f'<rect class="paper" width="{width}" height="{height}"/>')
+    parts += [part for part in _Drawer(picture, marks, linked=linked).parts() if part]
+    parts.append("</svg>")
+    return "\n".join(parts)
 
 
 class _Drawer:
     """The elements of one picture."""
 
     def __init__(self, picture: Picture, marks: Marks, *, linked: bool) -> None:
-        self._picture, self._marks, self._linked = picture, marks, linked
+        self._picture = picture
+        self._marks = marks
+        self._linked = linked
         self._devices = {box.block.key: box.block.devices for box in picture.boxes}
 
     def parts(self) -> Iterator[str]:
-        """Yield what is drawn, from the back to the front."""
+        """Yield the elements from the back to the front: SVG paints them in the order of the file."""
         for frame in self._picture.frames:
             yield _rect("frame", frame.x, frame.y, frame.width, frame.height, 10)
             yield _text("frame-title", frame.x + 10, frame.y + frame.height - 8, frame.title)
@@ -66,17 +74,21 @@ class _Drawer:
 
     def _line(self, line: Line) -> str:
         bundle = line.bundle
-        uppers, lowers = self._devices[bundle.upper], self._devices[bundle.lower]
+        uppers = self._devices[bundle.upper]
+        lowers = self._devices[bundle.lower]
         marks = self._marks.of_cables(uppers, lowers)
-        own = rail_color(bundle.rails)
-        title = f"{bundle.title}, {_ends(uppers)} to {_ends(lowers)}" + (f": {summary(marks)}" if marks else "")
-        width = 1 + min(3.0, bundle.cables.bit_length() / 3)
+        title = f"{bundle.title}, {_ends(uppers)} to {_ends(lowers)}"
+        if marks:
+            title += f": {summary(marks)}"
         middle = (line.y1 + line.y2) / 2
         path = f"M{line.x1:.1f} {line.y1:.1f}C{line.x1:.1f} {middle:.1f} {line.x2:.1f} {middle:.1f} "
         path += f"{line.x2:.1f} {line.y2:.1f}"
-        drawn = f'<path d="{path}" stroke-width="{width:.1f}"/><title>{escape(title)}</title>'
+        drawn = f'<path d="{path}" stroke-width="{line_width(bundle):.1f}"/><title>{escape(title)}</title>'
+        # The page's table of cables does not have those that a plan removes.
         opens = f"cables={bundle.upper}~{bundle.lower}" if bundle.speeds_gbps else ""
-        return self._link(_classes("line", own, marks), opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
+        classes = _classes("line", rail_color(bundle.rails), marks)
+        # Thousands of cables are left out of the tab order; the keyboard reaches them in the table.
+        return self._link(classes, opens, drawn, title, bundle.rails, bundle.planes, tabbed=False)
 
     def _box(self, box: Box) -> Iterator[str]:
         block = box.block
@@ -89,15 +101,16 @@ class _Drawer:
             + _text("detail", middle, box.y + PADDING / 2 + TITLE_HEIGHT + SUBTITLE_HEIGHT - 4, block.subtitle)
             + f"<title>{escape(title)}</title>"
         )
-        own = _classes("block", level_color(block.level), marks if len(block.units) == 1 else ())
-        yield self._link(own, block.opens, drawn, title, block.rails, block.planes)
+        level = level_color(block.level)
+        # A block of several units is marked unit by unit, so that a mark says which device it is on.
+        box_marks = marks if len(block.units) == 1 else ()
+        yield self._link(_classes("block", level, box_marks), block.opens, drawn, title, block.rails, block.planes)
         for cell in box.cells:
             unit = block.units[cell.unit]
-            found = self._marks.of_devices(unit.devices)
-            title = ", ".join(part for part in (unit.name, summary(found)) if part)
+            unit_marks = self._marks.of_devices(unit.devices)
+            title = ", ".join(part for part in (unit.name, summary(unit_marks)) if part)
             drawn = _rect("", cell.x, cell.y, CELL, CELL, 2) + f"<title>{escape(title)}</title>"
-            own = _classes("cell", level_color(block.level), found)
-            yield self._link(own, unit.opens, drawn, title, block.rails, block.planes)
+            yield self._link(_classes("cell", level, unit_marks), unit.opens, drawn, title, block.rails, block.planes)
 
     def _link(
         self,
@@ -110,12 +123,14 @@ class _Drawer:
         *,
         tabbed: bool = True,
     ) -> str:
-        """Return an element, as a link in a page; what is of some rails or planes alone says so, for filters."""
+        """Return an element, as a link in a page, with the rails and planes by which the page filters."""
         if not self._linked:
             return f'<g class="{classes}">{drawn}</g>'
-        data = (f' data-rails="{_numbers(rails)}"' if rails else "") + (
-            f' data-planes="{_numbers(planes)}"' if planes else ""
-        )
+        data = ""
+        if rails:
+            data += f' data-rails="{_numbers(rails)}"'
+        if planes:
+            data += f' data-planes="{_numbers(planes)}"'
         if not opens:
             return f'<g class="{classes}"{data}>{drawn}</g>'
         order = "" if tabbed else ' tabindex="-1"'
@@ -124,9 +139,8 @@ class _Drawer:
         )
 
 
-def _classes(element: str, own: str, marks: Iterable[Mark]) -> str:
-    kind = worst(marks)
-    return " ".join(part for part in (element, own, f"mark {mark_color(kind)}" if kind else "") if part)
+def _classes(element: str, color: str, marks: Iterable[Mark]) -> str:
+    return f"{element} {color}{mark_class(marks)}"
 
 
 def _numbers(numbers: frozenset[int]) -> str:
@@ -138,9 +152,11 @@ def _ends(names: tuple[str, ...]) -> str:
 
 
 def _rect(name: str, x: float, y: float, width: float, height: float, radius: int) -> str:
-    own = f'class="{name}" ' if name else ""
-    return f'<rect {own}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}"/>'
+    class_attribute = f'class="{name}" ' if name else ""
+    return f'<rect {class_attribute}x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}"/>'
 
 
 def _text(name: str, x: float, y: float, words: str) -> str:
-    return f'<text class="{name}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>' if words else ""
+    if not words:
+        return ""
+    return f'<text class="{name}" x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'

@@ -1,29 +1,42 @@
-"""The waves of a rollout from left to right: the devices of each tier that a wave changes, and the uplinks left."""
+"""The waves of a rollout from left to right: the devices that change in each tier, and the uplinks in service."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from railweave.drawing.marks import Marks, worst
-from railweave.drawing.palette import level_color, mark_color
+from railweave.drawing.palette import level_color, mark_class
 from railweave.drawing.scene import short
 from railweave.fabric.model import Fabric, Tier
 from railweave.wording import counted, percent_text
 
-_LEFT, _WIDTH, _WIDEST, _NARROWEST = 130, 1080, 110, 5
-_LANE, _LANE_GAP, _CHART, _TOP, _LETTER = 30, 10, 70, 34, 7
+_LEFT = 130
+_WIDTH = 1080
+_WIDEST = 110
+_NARROWEST = 5
+_LANE = 30
+_LANE_GAP = 10
+_CHART = 70
+_TOP = 34
+_LETTER = 7
+"""Width of a letter in pixels, as no font is loaded."""
 
 
 class WaveSlot(NamedTuple):
-    """One wave: its devices, the percent of its uplinks that the worst switch in service has left meanwhile, and the
-    seconds that it took in a rehearsal, None without one."""
+    """One wave: its devices, the uplinks in service and its duration.
+
+    ``uplink_percent`` is that of the worst switch in service during the wave, ``seconds`` the time that the wave took
+    in a rehearsal, None without one.
+    """
 
     devices: tuple[str, ...]
     uplink_percent: float
     seconds: float | None = None
 
 
-class _Column(NamedTuple):
+class _WaveColumn(NamedTuple):
+    """A wave, counted from 1, with its left end and width in pixels."""
+
     number: int
     slot: WaveSlot
     x: float
@@ -31,20 +44,19 @@ class _Column(NamedTuple):
 
 
 def timeline(fabric: Fabric, slots: Sequence[WaveSlot], marks: Marks) -> str:
-    """Return the waves as an element of a page; a block opens its device, or the table of waves where it is of several.
+    """Return the waves as an element of a page; a block opens its device, or the table of waves if it has several.
 
-    Columns are as wide as the waves took in a rehearsal, and of one width without.
+    The width of a column is proportional to the time that the wave took in a rehearsal; without one all are alike.
     """
     columns = list(_columns(slots))
     tiers = [tier for tier in reversed(fabric.tiers) if any(_of_tier(fabric, slot, tier) for slot in slots)]
     chart = _TOP + len(tiers) * (_LANE + _LANE_GAP)
-    width, height = columns[-1].x + columns[-1].width + 16, chart + _CHART + 30
-    parts = [
-        *_axes(tiers, chart, width),
-        *_numbers(columns),
-        *(part for one in columns for part in _blocks(fabric, one, tiers, marks)),
-        *_left(columns, chart),
-    ]
+    width = columns[-1].x + columns[-1].width + 16
+    height = chart + _CHART + 30
+    parts = [*_axes(tiers, chart, width), *_numbers(columns)]
+    for column in columns:
+        parts += _blocks(fabric, column, tiers, marks)
+    parts += _uplink_chart(columns, chart)
     title = f"{counted(len(slots), 'wave')} from left to right"
     return "\n".join(
         (
@@ -57,14 +69,18 @@ def timeline(fabric: Fabric, slots: Sequence[WaveSlot], marks: Marks) -> str:
     )
 
 
-def _columns(slots: Sequence[WaveSlot]) -> Iterator[_Column]:
+def _columns(slots: Sequence[WaveSlot]) -> Iterator[_WaveColumn]:
     timed = [slot.seconds for slot in slots if slot.seconds is not None]
-    total = sum(timed) if len(timed) == len(slots) else 0
-    even = min(_WIDEST, _WIDTH / len(slots))
+    if timed and len(timed) == len(slots) and sum(timed):
+        total = sum(timed)
+        widths = [_WIDTH * seconds / total for seconds in timed]
+    else:
+        # A wave without a time cannot be drawn to the scale of the others.
+        widths = [min(_WIDEST, _WIDTH / len(slots))] * len(slots)
     x = float(_LEFT)
-    for number, slot in enumerate(slots, start=1):
-        width = max(_NARROWEST, _WIDTH * slot.seconds / total if total and slot.seconds is not None else even)
-        yield _Column(number, slot, x, width)
+    for number, (slot, proportional) in enumerate(zip(slots, widths, strict=True), start=1):
+        width = max(_NARROWEST, proportional)
+        yield _WaveColumn(number, slot, x, width)
         x += width
 
 
@@ -83,62 +99,82 @@ def _axes(tiers: Sequence[Tier], chart: float, width: float) -> Iterator[str]:
         yield f'<path class="rule" d="M{_LEFT} {y:g}H{width - 16:g}"/>'
 
 
-def _numbers(columns: Sequence[_Column]) -> Iterator[str]:
-    """Yield the numbers of the waves, with their seconds where there is room; those that would meet are left out."""
-    free = 0.0
-    for one in columns:
-        if one.x < free:
+def _numbers(columns: Sequence[_WaveColumn]) -> Iterator[str]:
+    """Yield the numbers of the waves, with their seconds where they fit; a number that would overlap is left out."""
+    free_x = 0.0
+    for column in columns:
+        if column.x < free_x:
             continue
-        words = f"{one.number}"
-        timed = words if one.slot.seconds is None else f"{words}: {one.slot.seconds:,.0f} s"
-        if _wide(timed) <= one.width:
-            words = timed
-        yield _text("remark", one.x + 2, 16, words)
-        free = one.x + _wide(words)
+        words = f"{column.number}"
+        if column.slot.seconds is not None:
+            timed = f"{words}: {column.slot.seconds:,.0f} s"
+            if _text_width(timed) <= column.width:
+                words = timed
+        yield _text("remark", column.x + 2, 16, words)
+        free_x = column.x + _text_width(words)
 
 
-def _wide(words: str) -> int:
+def _text_width(words: str) -> int:
     return len(words) * _LETTER + 4
 
 
-def _blocks(fabric: Fabric, column: _Column, tiers: Sequence[Tier], marks: Marks) -> Iterator[str]:
-    slot, x, inner = column.slot, column.x, max(column.width - 2, _NARROWEST - 2)
-    took = "" if slot.seconds is None else f" {slot.seconds:,.0f} s"
+def _blocks(fabric: Fabric, column: _WaveColumn, tiers: Sequence[Tier], marks: Marks) -> Iterator[str]:
+    """Yield the block of each tier of which the wave changes devices."""
     for place, tier in enumerate(tiers):
-        names = _of_tier(fabric, slot, tier)
-        if not names:
-            continue
-        said = marks.of_devices(names)
-        kind = worst(said)
-        classes = f"block {level_color(tier.level)}" + (f" mark {mark_color(kind)}" if kind else "")
-        what = short(fabric, names[0]) if len(names) == 1 else counted(len(names), tier.name)
-        title = f"wave {column.number}: {what}{took}" + (f", {kind.value}" if kind else "")
-        opens = f"#device-{names[0]}" if len(names) == 1 else "#plan"
-        label = next((one for one in (what, str(len(names))) if inner >= _wide(one)), "")
-        y = _lane(place)
-        yield (
-            f'<a class="{classes}" href={quoteattr(opens)} aria-label={quoteattr(title)}>'
-            f'<rect x="{x + 1:g}" y="{y:g}" width="{inner:g}" height="{_LANE}" rx="3"/>'
-            + (_text("detail", x + column.width / 2, y + _LANE / 2 + 4, label) if label else "")
-            + f"<title>{escape(title)}</title></a>"
-        )
+        names = _of_tier(fabric, column.slot, tier)
+        if names:
+            yield _block(fabric, column, tier, names, _lane(place), marks)
 
 
-def _left(columns: Sequence[_Column], chart: float) -> Iterator[str]:
+def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str], y: float, marks: Marks) -> str:
+    if len(names) == 1:
+        content = short(fabric, names[0])
+        opens = f"#device-{names[0]}"
+    else:
+        content = counted(len(names), tier.name)
+        opens = "#plan"
+    title = f"wave {column.number}: {content}"
+    if column.slot.seconds is not None:
+        title += f" {column.slot.seconds:,.0f} s"
+    device_marks = marks.of_devices(names)
+    kind = worst(device_marks)
+    if kind:
+        title += f", {kind.value}"
+    width = max(column.width - 2, _NARROWEST - 2)
+    label = ""
+    for words in (content, str(len(names))):
+        if _text_width(words) <= width:
+            label = _text("detail", column.x + column.width / 2, y + _LANE / 2 + 4, words)
+            break
+    return (
+        f'<a class="block {level_color(tier.level)}{mark_class(device_marks)}" href={quoteattr(opens)} '
+        f"aria-label={quoteattr(title)}>"
+        f'<rect x="{column.x + 1:g}" y="{y:g}" width="{width:g}" height="{_LANE}" rx="3"/>'
+        f"{label}<title>{escape(title)}</title></a>"
+    )
+
+
+def _uplink_chart(columns: Sequence[_WaveColumn], chart: float) -> Iterator[str]:
+    """Yield the uplinks in service as an area with a step for each wave, and the percentage below 100 where it fits."""
     floor = _level(chart, 0)
-    steps = "".join(f"V{_level(chart, one.slot.uplink_percent):g}H{one.x + one.width:g}" for one in columns)
-    yield f'<path class="left" d="M{_LEFT} {floor:g}{steps}V{floor:g}Z"/>'
-    for one in columns:
-        words = percent_text(one.slot.uplink_percent)
-        if one.slot.uplink_percent < 100 and one.width >= _wide(words):
-            yield _text("detail", one.x + one.width / 2, _level(chart, one.slot.uplink_percent) + 13, words)
+    path = f"M{_LEFT} {floor:g}"
+    for column in columns:
+        path += f"V{_level(chart, column.slot.uplink_percent):g}H{column.x + column.width:g}"
+    yield f'<path class="left" d="{path}V{floor:g}Z"/>'
+    for column in columns:
+        percent = column.slot.uplink_percent
+        words = percent_text(percent)
+        if percent < 100 and column.width >= _text_width(words):
+            yield _text("detail", column.x + column.width / 2, _level(chart, percent) + 13, words)
 
 
 def _lane(place: int) -> float:
+    """Return the upper edge of the lane of a tier."""
     return _TOP + place * (_LANE + _LANE_GAP)
 
 
 def _level(chart: float, percent: float) -> float:
+    """Return the y of a percentage in the chart that begins at ``chart``."""
     return chart + 18 + (_CHART - 18) * (1 - percent / 100)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from railweave.drawing.scene import Block, Scene
+from railweave.drawing.scene import DeviceBlock, Scene
 from railweave.drawing.text import MOST_WIDTH, text
 from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs
@@ -39,7 +39,7 @@ class _Boxes:
         yield Text(text(self.scene, min(MOST_WIDTH, options.max_width)))
 
 
-def _block_json(block: Block) -> dict[str, Any]:
+def _block_json(block: DeviceBlock) -> dict[str, Any]:
     return {
         **members(block, "key", "title", "subtitle", "level", "band", "column"),
         "units": as_json(block.units),
