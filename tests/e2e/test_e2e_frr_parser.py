@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from reference_intents import REFERENCE_INTENTS
 
 from nornir_railweave.lab.laboratory import ensure_image
 from railweave.api.lab import image_sources
@@ -21,7 +22,7 @@ from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 
 ROOT = Path(__file__).resolve().parents[2]
-INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "tests/golden/sonic_config/intents").glob("*.yml")))
+INTENTS = sorted((*REFERENCE_INTENTS, *(ROOT / "tests/golden/sonic_config/intents").glob("*.yml")))
 SUITES = ("bookworm", "trixie")
 UNDERLAYS = ("numbered", "unnumbered")
 CANNOT = shutil.which("docker") is None

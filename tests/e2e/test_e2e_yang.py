@@ -16,6 +16,7 @@ import pytest
 from by_night import sampled
 from config_checks import check_config
 from leaf_words import FILE, text_of
+from reference_intents import REFERENCE_INTENTS
 
 from railweave.catalog.load import load_catalog
 from railweave.catalog.panel import speeds
@@ -40,7 +41,7 @@ NEXT = MODELS.with_name(f"{MODELS.name}-next")
 """Beside the models that were there first those of later releases, which switches compile with libyang 3."""
 FOLDERS = {release: folder / release for folder in (MODELS, NEXT) for release in KNOWN if (folder / release).is_dir()}
 RELEASES = tuple(FOLDERS)
-INTENTS = sorted((*(ROOT / "intent").glob("*.yml"), *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
+INTENTS = sorted((*REFERENCE_INTENTS, *(ROOT / "src/railweave/starter/minimal/intent").glob("*.yml")))
 NIGHTLY = pytest.mark.nightly
 
 pytestmark = [

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference_intents import REFERENCE_INTENTS
 
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
@@ -17,7 +18,6 @@ from railweave.drawing.views import FABRIC, MOST_COLUMNS, part_keys, scene_of
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent, load_intent_text
 
-INTENTS = sorted((Path(__file__).parents[2] / "intent").glob("*.yml"))
 TWO_TIERS = """
 fabric: drawn
 workload: {{kind: inference}}
@@ -114,7 +114,7 @@ def test_a_part_of_a_random_fabric_shows_all_cables_between_its_devices(fabric: 
         assert sum(one.cables for one in scene.bundles) == len(links)
 
 
-@pytest.mark.parametrize("path", INTENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REFERENCE_INTENTS, ids=lambda path: path.stem)
 def test_every_picture_of_a_reference_intent_is_whole(path: Path) -> None:
     fabric = reference(path)
     check_the_whole(fabric, scene_of(fabric, FABRIC))
@@ -125,7 +125,7 @@ def test_every_picture_of_a_reference_intent_is_whole(path: Path) -> None:
         assert max(map(len, text(scene).splitlines())) <= 100
 
 
-@pytest.mark.parametrize("path", INTENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REFERENCE_INTENTS, ids=lambda path: path.stem)
 def test_what_a_block_or_unit_opens_is_a_picture(path: Path) -> None:
     fabric = reference(path)
     scenes = [scene_of(fabric, key) for key in (FABRIC, *part_keys(fabric)[:3])]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from config_checks import check_config
+from reference_intents import REFERENCE_INTENTS
 from route_valleys import valleys
 
 from railweave.catalog.load import load_catalog
@@ -60,7 +61,7 @@ def test_the_policy_that_comes_with_railweave_lets_no_switch_transit(pod: Pod, e
     [
         # 320 switches take seconds; lab-pods has the same tiers.
         pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "pods-512" else [])
-        for path in sorted(INTENTS.glob("*.yml"))
+        for path in REFERENCE_INTENTS
     ],
 )
 def test_no_switch_of_a_reference_intent_is_in_transit(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from intent_schema import validator
 from json_schemas import Draft202012Validator
+from reference_intents import REFERENCE_INTENTS
 
 from railweave.errors import RefusedError
 from railweave.intent.load import load_intent, load_intent_text
@@ -15,7 +16,6 @@ from railweave.intent.positions import read_document
 from railweave.intent.schema import SCHEMA_ID, json_schema
 
 PROJECT = Path(__file__).parents[3]
-REFERENCE = sorted((PROJECT / "intent").glob("*.yml"))
 BASE = (PROJECT / "intent" / "pod-32.yml").read_text()
 
 
@@ -35,7 +35,7 @@ def test_it_is_a_valid_2020_12_schema_with_an_id_of_its_own() -> None:
     Draft202012Validator.check_schema(schema)
 
 
-@pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", REFERENCE_INTENTS, ids=lambda path: path.name)
 def test_it_accepts_the_reference_intents(path: Path) -> None:
     assert accepts(path.read_text())
 

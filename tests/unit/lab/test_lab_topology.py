@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from json_schemas import validator_for
+from reference_intents import REFERENCE_INTENTS
 
 from railweave.api.lab import render, write_lab
 from railweave.api.project import Project
@@ -63,7 +64,7 @@ needs_schemas = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("intent", "environ"),
     [
-        *((path.name, IMAGES[0]) for path in sorted((ROOT / "intent").glob("*.yml"))),
+        *((path.name, IMAGES[0]) for path in REFERENCE_INTENTS),
         *((intent, environ) for environ in IMAGES[1:] for intent in ("lab-4.yml", "lab-pods.yml")),
     ],
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reference_intents import REFERENCE_INTENTS
 
 from railweave import api
 from railweave.drawing.layout import lay_out
@@ -99,7 +100,7 @@ def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
     "intent",
     [
         pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem == "pods-512" else ())
-        for path in sorted(INTENTS.glob("*.yml"))
+        for path in REFERENCE_INTENTS
     ],
 )
 def test_a_page_of_every_intent_is_well_formed_and_points_to_what_is_there(
