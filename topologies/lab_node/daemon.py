@@ -18,16 +18,17 @@ from lab_node.news import LinkNews, NeighborNews
 from lab_node.redis import APPL_DB, CONFIG_DB, COUNTERS_DB, STATE_DB, Redis
 from sonic_sim.device import CONFIG_FILE, INIT_FILE, VERSION_FILE
 
+# Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once.
 _TICK_S = 1.0
 _IDLE_TICK_S = 5.0
-"""Between two looks at counters and cables: with a port that is enabled, and without; a change wakes it at once."""
 
+# How long lldpd may not tell of neighbors after the watch began.
 _LLDP_STARTS_S = 3.0
+# After so long it is asked though it reported nothing.
 _LLDP_ANYWAY_S = 30.0
-"""So long after it was told to lldpd may not yet tell of neighbors; and so often it is asked though it told nothing."""
 
+# How long lldpd may take to follow a change of the interfaces.
 _LLDP_FOLLOWS_S = 5.0
-"""How long lldpd may take to follow a change of the interfaces."""
 
 _SETTLE_S = 0.05
 _COUNTERS = Path("/proc/net/dev")
@@ -71,14 +72,15 @@ def wait_for_redis() -> None:
 def boot() -> None:
     """Make the ports, load the startup configuration and start routing and SSH."""
     ip("route del default", force=True)
-    made = json.loads(NODE_FILE.read_bytes())
-    ip(*kernel.port_commands(made["ports"], interfaces()))
+    node = json.loads(NODE_FILE.read_bytes())
+    ip(*kernel.port_commands(node["ports"], interfaces()))
     prepare_login()
     if not Path(CONFIG_FILE).exists():
         Path(CONFIG_FILE).write_bytes(_FACTORY.read_bytes())
         Path(INIT_FILE).write_text("{}")
     BOOTED_FILE.touch()
-    device = NodeDevice(on_services=lambda one: apply(one.db.rows))
+    # The addresses have to be there before FRR starts, and nobody follows CONFIG_DB yet.
+    device = NodeDevice(on_services=lambda node_device: apply(node_device.db.rows))
     Path(VERSION_FILE).write_text(device.image().version_file(device.spec.asic))
     device.load_files(CONFIG_FILE)
     device.start_services()
@@ -131,7 +133,7 @@ class Follower:
         self.events.call("PSUBSCRIBE", f"__keyspace@{CONFIG_DB}__:*")
         self.config = Redis(CONFIG_DB)
         self.state = {number: Redis(number) for number in (APPL_DB, COUNTERS_DB, STATE_DB)}
-        self.written: dict[int, state.Table] = {number: one.rows() for number, one in self.state.items()}
+        self.written: dict[int, state.Table] = {number: redis.rows() for number, redis in self.state.items()}
         self.rows: dict[str, dict[str, str]] = {}
         self.neighbors: state.Table = {}
         self.links = LinkNews()
@@ -150,7 +152,9 @@ class Follower:
         self.look()
         tick_at = time.monotonic()
         while True:
-            sources: list[Any] = [self.events, self.links, *([self.heard] if self.heard else [])]
+            sources: list[Any] = [self.events, self.links]
+            if self.heard is not None:
+                sources.append(self.heard)
             ready, _, _ = select.select(sources, [], [], max(0.0, tick_at - time.monotonic()))
             if self.events in ready:
                 self.drain()
@@ -162,7 +166,7 @@ class Follower:
             if self.heard in ready:
                 self.listen()
             if ready:
-                self.tell()
+                self.publish()
             if time.monotonic() >= tick_at or self.events in ready:
                 self.tick()
                 tick_at = time.monotonic() + (_TICK_S if self.enabled() else _IDLE_TICK_S)
@@ -189,22 +193,21 @@ class Follower:
             apply(self.rows)
 
     def tick(self) -> None:
-        """Do what nobody gives news of."""
+        """Do the work that no event announces."""
         if self.moved or self.missing:
             self.moved = False
             self.take_cables()
         self.lldp()
-        self.tell()
+        self.publish()
         if self.rows:
             self.put(COUNTERS_DB, state.counter_rows(self.rows, state.counters(_COUNTERS.read_text())))
 
     def take_cables(self) -> None:
-        """Give cables that came while the switch runs to their ports.
-
-        A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
-        """
-        missing = set(self.cables) - {one["ifname"] for one in self.present}
-        looked_at = {port: cable for port, cable in self.cables.items() if port not in missing - self.missing}
+        """Give cables that came while the switch runs to their ports."""
+        missing = set(self.cables) - {interface["ifname"] for interface in self.present}
+        # A port gets a tap once it was missing twice: while somebody renames interfaces one is missing for a moment.
+        just_missing = missing - self.missing
+        looked_at = {port: cable for port, cable in self.cables.items() if port not in just_missing}
         self.missing = missing
         commands = kernel.port_commands(looked_at, self.present)
         if commands:
@@ -212,11 +215,12 @@ class Follower:
             apply(self.rows)
             self.look()
 
-    def tell(self) -> None:
-        """Write what is true of ports and neighbors now into STATE_DB and APPL_DB."""
+    def publish(self) -> None:
+        """Write the state of ports and neighbors into STATE_DB and APPL_DB."""
         if not self.rows:
             return
-        up = {one["ifname"] for one in self.present if one["operstate"] == "UP"}
+        up = {interface["ifname"] for interface in self.present if interface["operstate"] == "UP"}
+        # lldpd keeps a neighbor until its time is over, also where the link is down.
         neighbors = {key: row for key, row in self.neighbors.items() if key.partition(":")[2] in up}
         self.put(STATE_DB, state.link_rows(self.rows))
         self.put(APPL_DB, {**state.port_rows(self.rows, self.present), **neighbors})
@@ -252,8 +256,9 @@ class Follower:
     def ask_neighbors(self) -> None:
         """Ask lldpd for the neighbors."""
         self.lldp_at = time.monotonic()
-        if told := lldp.asked("neighbors"):
-            self.neighbors = state.lldp_rows(told)
+        answer = lldp.asked("neighbors")
+        if answer:
+            self.neighbors = state.lldp_rows(answer)
 
 
 if __name__ == "__main__":

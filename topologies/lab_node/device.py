@@ -118,11 +118,12 @@ class NodeDevice(Device):
     def image(self) -> Image:
         """Return what this node is: no SONiC image, whatever its commands are called."""
         debian = Path("/etc/debian_version").read_text().strip()
-        told = subprocess.run(["/usr/lib/frr/zebra", "--version"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"version (\S+)", told)
-        frr_version = found[1] if found else "of unknown version"
-        printed = json.loads(NODE_FILE.read_bytes()).get("frr")
-        simulated = f" printing as SONiC's {printed} (simulated)" if printed else ""
+        printed = subprocess.run(["/usr/lib/frr/zebra", "--version"], capture_output=True, text=True, check=False)
+        version = re.search(r"version (\S+)", printed.stdout)
+        frr_version = version[1] if version else "of unknown version"
+        release = json.loads(NODE_FILE.read_bytes()).get("frr")
+        # FRR may print as another release's does, so that the driver can be tried with it.
+        simulated = f" printing as SONiC's {release} (simulated)" if release else ""
         return Image(
             version=f"railweave lab node, FRR {frr_version}{simulated}, Debian {debian}",
             distribution=f"Debian {debian}",
@@ -160,7 +161,8 @@ class NodeDevice(Device):
         self.hostname = name
         if self.on_services is not None:
             self.on_services(self)
-        elif BOOTED_FILE.exists():  # by the daemon, which sets them
+        elif BOOTED_FILE.exists():
+            # The daemon sets the addresses.
             wait_for_addresses(self.db.rows)
         self.start_frr()
 
@@ -179,10 +181,8 @@ class NodeDevice(Device):
 
 
 def wait_for_addresses(rows: kernel.Rows) -> None:
-    """Return once the kernel has the addresses of the rows, which the daemon sets, or has not got them in time.
-
-    zebra loses the address of an interface that is made while it reads which there are (FRR 8.4, seen under load).
-    """
+    """Return once the kernel has the addresses of the rows, which the daemon sets, or has not got them in time."""
+    # zebra loses the address of an interface that is made while it reads which there are (FRR 8.4, seen under load).
     limit = time.monotonic() + _ADDRESSES_S
     while not kernel.has_addresses(rows, interfaces()) and time.monotonic() < limit:
         time.sleep(0.05)
@@ -191,16 +191,18 @@ def wait_for_addresses(rows: kernel.Rows) -> None:
 def interfaces() -> list[Any]:
     """Return the kernel's interfaces with addresses and counters."""
     done = subprocess.run(["ip", "-j", "-s", "addr", "show"], capture_output=True, text=True, check=True)
-    return [one for one in json.loads(done.stdout) if one]
+    # ip prints an empty object for an interface that went meanwhile.
+    return [interface for interface in json.loads(done.stdout) if interface]
 
 
 def take_name(name: str) -> None:
-    """Give the host a name that resolves: sudo looks it up with every command."""
+    """Give the host a name that resolves."""
     if os.uname().nodename != name:
         subprocess.run(["hostname", name], check=True)
+    # sudo looks the name up with every command.
     hosts = Path("/etc/hosts")
     lines = [line for line in hosts.read_text().splitlines() if not line.startswith("127.0.1.1")]
     wanted = "\n".join([*lines, f"127.0.1.1 {name}", ""])
     if hosts.read_text() != wanted:
-        # the file is a bind mount: it can be written, not replaced
+        # The file is a bind mount: it can be written, not replaced.
         hosts.write_text(wanted)

@@ -60,10 +60,10 @@ class _Stats(Mapping[str, File]):
 
     def __getitem__(self, path: str) -> File:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except FileNotFoundError:
             raise KeyError(path) from None
-        return File(b"", found.st_mode & 0o7777, ROOT, found.st_mtime)
+        return File(b"", status.st_mode & 0o7777, ROOT, status.st_mtime)
 
     def __iter__(self) -> Iterator[str]:
         return iter(())

@@ -20,10 +20,10 @@ from lab_node import supervisor
 DAEMONS = ("zebra", "staticd", "bgpd")
 _SOCKETS = Path("/run/frr")
 _ZEBRA_SOCKET = "zserv.api"
+# What zebra calls them.
 _CLIENTS = {"staticd": "static", "bgpd": "bgp"}
-"""What zebra calls them."""
+# Daemons that answer sooner are not waited for; on a machine that is busy for others they take long.
 _STARTS_S = 120.0
-"""Daemons that answer sooner are not waited for; on a machine that is busy for others they take long."""
 
 
 def start(text: str) -> None:
@@ -77,12 +77,10 @@ def _all_listen(names: Iterable[str]) -> bool:
 
 
 def _connected(names: Iterable[str]) -> bool:
-    """Tell whether those of ``names`` that are clients of zebra, staticd and bgpd, have reached it.
-
-    bgpd does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
-    route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c). Who
-    finds zebra not listening tries again 10 s later.
-    """
+    """Tell whether those of ``names`` that are clients of zebra, staticd and bgpd, have reached it."""
+    # bgpd does not pass on what it gets before: with ``bgp suppress-fib-pending`` it then waits for ever to hear that a
+    # route is in the kernel, and announces none (FRR 8.4 to 10.5, ``bgp_suppress_fib_pending_set`` of bgpd/bgpd.c). Who
+    # finds zebra not listening tries again 10 s later.
     clients = re.findall(r"^(\w+) ", vtysh("show zebra client summary").stdout, re.MULTILINE)
     return {_CLIENTS[name] for name in names if name in _CLIENTS} <= set(clients)
 

@@ -20,14 +20,16 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
     """Return what makes the netdevs of the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``.
 
     Cables come and go while the switch runs: one that came takes the place of the port's tap, and a tap that of one
-    that went. Containerlab sets a cable up last.
+    that went.
     """
-    names = {one["ifname"] for one in present}
-    ready = {one["ifname"] for one in present if "UP" in one["flags"]}
+    names = {interface["ifname"] for interface in present}
+    # Containerlab sets a cable up last.
+    ready = {interface["ifname"] for interface in present if "UP" in interface["flags"]}
     commands = []
     for port, cable in ports.items():
         if cable in ready:
-            commands += [f"link del dev {port}"] if port in names else []
+            if port in names:
+                commands.append(f"link del dev {port}")
             commands += [f"link set dev {cable} down", f"link set dev {cable} name {port}"]
         elif port not in names:
             commands.append(f"tuntap add dev {port} mode tap")
@@ -36,22 +38,23 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
 
 def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
     """Return the commands that bring ports, loopbacks and addresses to what CONFIG_DB says."""
-    known = {one["ifname"]: one for one in present}
+    by_name = {interface["ifname"]: interface for interface in present}
     commands: list[str] = []
     wanted = wanted_addresses(rows)
     for name in sorted({key.split("|")[1] for key in rows if key.startswith("LOOPBACK_INTERFACE|")}):
-        if name not in known:
+        if name not in by_name:
             commands += [f"link add {name} type veth peer name {name}{FAR}", f"link set dev {name}{FAR} up"]
             commands.append(f"link set dev {name} up")
-    for name, interface in known.items():
+    # Addresses go before others come: one may move from port to port.
+    for name, interface in by_name.items():
         if name.startswith(("Ethernet", "Loopback")) and not name.endswith(FAR):
             commands += _fewer_addresses(name, interface, wanted.get(name, []))
     for key, row in rows.items():
-        if key.startswith("PORT|") and (port := known.get(key[5:])) is not None:
-            commands += _port(port, row)
+        if key.startswith("PORT|") and key.removeprefix("PORT|") in by_name:
+            commands += _port(by_name[key.removeprefix("PORT|")], row)
     for name, addresses in wanted.items():
-        held = set(_addresses(known[name])) if name in known else set()
-        if name in known or name.startswith("Loopback"):
+        held = _addresses(by_name[name]) if name in by_name else []
+        if name in by_name or name.startswith("Loopback"):
             commands += [f"addr add {address} dev {name}" for address in addresses if address not in held]
     return commands
 
@@ -69,7 +72,9 @@ def wanted_addresses(rows: Rows) -> dict[str, list[str]]:
 
 def has_addresses(rows: Rows, present: Sequence[Interface]) -> bool:
     """Tell whether the kernel holds every address of CONFIG_DB."""
-    held = {address for one in present for address in _addresses(one)}
+    held: set[str] = set()
+    for interface in present:
+        held.update(_addresses(interface))
     return all(held.issuperset(addresses) for addresses in wanted_addresses(rows).values())
 
 
@@ -80,12 +85,12 @@ def routed_ports(rows: Rows) -> list[str]:
 
 def _port(interface: Interface, row: Mapping[str, str]) -> Iterator[str]:
     name = interface["ifname"]
-    up = row.get("admin_status", "down") == "up"
     mtu = row.get("mtu", _DEFAULT_MTU)
     if str(interface["mtu"]) != mtu:
         yield f"link set dev {name} mtu {mtu}"
-    if ("UP" in interface["flags"]) != up:
-        yield f"link set dev {name} {'up' if up else 'down'}"
+    wanted = "up" if row.get("admin_status", "down") == "up" else "down"
+    if ("UP" in interface["flags"]) != (wanted == "up"):
+        yield f"link set dev {name} {wanted}"
 
 
 def _fewer_addresses(name: str, interface: Interface, wanted: Sequence[str]) -> Iterator[str]:
@@ -95,4 +100,6 @@ def _fewer_addresses(name: str, interface: Interface, wanted: Sequence[str]) -> 
 
 
 def _addresses(interface: Interface) -> list[str]:
-    return [f"{one['local']}/{one['prefixlen']}" for one in interface["addr_info"] if one["scope"] == "global"]
+    # Link-local addresses are the kernel's own.
+    addresses = [address for address in interface["addr_info"] if address["scope"] == "global"]
+    return [f"{address['local']}/{address['prefixlen']}" for address in addresses]

@@ -46,25 +46,32 @@ class Redis:
         line = self._answers.readline()
         if not line:
             raise ConnectionError("Redis closed the connection")
+        # The first byte says what follows: an error, a number, a text by its length, a list by its count.
         kind = line[:1]
         rest = line[1:].rstrip(b"\r\n").decode()
         if kind == b"-":
             return RefusedCommandError(rest)
         if kind == b":":
             return int(rest)
+        if kind in (b"$", b"*") and rest == "-1":
+            return None
         if kind == b"$":
-            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode()
+            return self._answers.read(int(rest) + 2)[:-2].decode()
         if kind == b"*":
-            return None if rest == "-1" else [self.read() for _ in range(int(rest))]
+            return [self.read() for _ in range(int(rest))]
         return rest
 
     def rows(self, pattern: str = "*") -> dict[str, dict[str, str]]:
         """Return all hashes whose key matches."""
         keys = sorted(self.call("KEYS", pattern))
         kinds = self.pipeline([("TYPE", key) for key in keys])
-        keys = [key for key, kind in zip(keys, kinds, strict=True) if kind == "hash"]
-        found = self.pipeline([("HGETALL", key) for key in keys])
-        return {key: dict(zip(fields[::2], fields[1::2], strict=True)) for key, fields in zip(keys, found, strict=True)}
+        hashes = [key for key, kind in zip(keys, kinds, strict=True) if kind == "hash"]
+        answers = self.pipeline([("HGETALL", key) for key in hashes])
+        rows = {}
+        for key, words in zip(hashes, answers, strict=True):
+            # RESP 2 has no maps: names and values take turns.
+            rows[key] = dict(zip(words[::2], words[1::2], strict=True))
+        return rows
 
     def write(self, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> bool:
         """Change, in one transaction, what differs between two states of rows; tell whether anything does."""
@@ -79,12 +86,15 @@ def difference(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[s
     commands: list[tuple[str, ...]] = [("DEL", key) for key in old if key not in new]
     for key, fields in new.items():
         before = old.get(key, {})
-        gone = [name for name in before if name not in fields]
-        put = [word for name, value in fields.items() if before.get(name) != value for word in (name, value)]
-        if gone:
-            commands.append(("HDEL", key, *gone))
-        if put:
-            commands.append(("HSET", key, *put))
+        removed = [name for name in before if name not in fields]
+        words: list[str] = []
+        for name, value in fields.items():
+            if before.get(name) != value:
+                words += [name, value]
+        if removed:
+            commands.append(("HDEL", key, *removed))
+        if words:
+            commands.append(("HSET", key, *words))
     return commands
 
 

@@ -16,9 +16,9 @@ _COUNTERS = {
     "IN_ERRORS": ("rx", "errors"), "IN_MULTICAST_PKTS": ("rx", "multicast"), "OUT_OCTETS": ("tx", "bytes"),
     "OUT_UCAST_PKTS": ("tx", "packets"), "OUT_DISCARDS": ("tx", "dropped"), "OUT_ERRORS": ("tx", "errors"),
 }  # fmt: skip
+# The columns of ``/proc/net/dev``: eight of what was received, then eight of what was sent, of which four are read.
 _SENT = ("bytes", "packets", "errors", "dropped")
 _RECEIVED = (*_SENT, "fifo", "frame", "compressed", "multicast")
-"""The columns of ``/proc/net/dev``: eight of what was received, then eight of what was sent, of which four are read."""
 
 _UNCOUNTED = (
     "IN_BROADCAST_PKTS",
@@ -36,18 +36,18 @@ def ports_by_name(config: Rows) -> dict[str, Mapping[str, str]]:
 
 def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
     """Return APPL_DB's PORT_TABLE: the configured fields with the kernel's state."""
-    known = {one["ifname"]: one for one in present}
+    by_name = {interface["ifname"]: interface for interface in present}
     rows: Table = {}
     for name, row in ports_by_name(config).items():
-        interface = known.get(name)
-        up = interface is not None and interface["operstate"] == "UP"
-        admin = interface is not None and "UP" in interface["flags"]
-        rows[f"PORT_TABLE:{name}"] = {
-            **row,
-            "mtu": str(interface["mtu"]) if interface is not None else row.get("mtu", ""),
-            "admin_status": "up" if admin else "down",
-            "oper_status": "up" if up else "down",
-        }
+        state = {"mtu": row.get("mtu", ""), "admin_status": "down", "oper_status": "down"}
+        if name in by_name:
+            interface = by_name[name]
+            state["mtu"] = str(interface["mtu"])
+            if "UP" in interface["flags"]:
+                state["admin_status"] = "up"
+            if interface["operstate"] == "UP":
+                state["oper_status"] = "up"
+        rows[f"PORT_TABLE:{name}"] = {**row, **state}
     rows["PORT_TABLE:PortConfigDone"] = {"count": str(len(rows))}
     rows["PORT_TABLE:PortInitDone"] = {"lanes": "0"}
     return rows
@@ -61,15 +61,16 @@ def link_rows(config: Rows) -> Table:
     }
 
 
-def lldp_rows(told: Mapping[str, Any]) -> Table:
-    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``.
-
-    A port whose cable was moved has two neighbors until the old one's time is over: the younger is there.
-    """
+def lldp_rows(answer: Mapping[str, Any]) -> Table:
+    """Return APPL_DB's LLDP_ENTRY_TABLE from ``lldpcli -f json0 show neighbors``."""
     rows: Table = {}
-    for interface in sorted(_lldp_interfaces(told), key=lambda one: age_s(one.get("age", "")), reverse=True):
-        chassis, port = (interface.get(part, [{}])[0] for part in ("chassis", "port"))
-        port_id, chassis_id = (part.get("id", [{}])[0] for part in (port, chassis))
+    # A port whose cable was moved has two neighbors until the old one's time is over: the younger is there.
+    oldest_first = sorted(_lldp_interfaces(answer), key=lambda interface: age_s(interface.get("age", "")), reverse=True)
+    for interface in oldest_first:
+        chassis = interface.get("chassis", [{}])[0]
+        port = interface.get("port", [{}])[0]
+        chassis_id = chassis.get("id", [{}])[0]
+        port_id = port.get("id", [{}])[0]
         rows[f"LLDP_ENTRY_TABLE:{interface['name']}"] = {
             "lldp_rem_index": str(interface.get("rid", "1")),
             "lldp_rem_time_mark": "0",
@@ -87,21 +88,28 @@ def lldp_rows(told: Mapping[str, Any]) -> Table:
     return rows
 
 
-def lldp_port_ids(told: Mapping[str, Any]) -> dict[str, str]:
+def lldp_port_ids(answer: Mapping[str, Any]) -> dict[str, str]:
     """Return the announced ID of each port, from ``lldpcli -f json0 show interfaces``."""
-    return {one["name"]: _value(one.get("port", [{}])[0], "id") for one in _lldp_interfaces(told)}
+    ids = {}
+    for interface in _lldp_interfaces(answer):
+        ids[interface["name"]] = _value(interface.get("port", [{}])[0], "id")
+    return ids
 
 
-def _lldp_interfaces(told: Mapping[str, Any]) -> list[Any]:
-    return [one for lldp in told.get("lldp", ()) for one in lldp.get("interface", ())]
+def _lldp_interfaces(answer: Mapping[str, Any]) -> list[Any]:
+    # json0 makes a list of everything, also of what is there once.
+    interfaces: list[Any] = []
+    for lldp in answer.get("lldp", ()):
+        interfaces += lldp.get("interface", ())
+    return interfaces
 
 
 def age_s(text: str) -> int:
     """Return the seconds of lldpd's ``2 days, 01:02:03``."""
-    found = re.fullmatch(r"(\d+) days?, (\d+):(\d+):(\d+)", text)
-    if found is None:
+    parts = re.fullmatch(r"(\d+) days?, (\d+):(\d+):(\d+)", text)
+    if parts is None:
         return 0
-    days, hours, minutes, seconds = map(int, found.groups())
+    days, hours, minutes, seconds = map(int, parts.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
@@ -122,15 +130,17 @@ def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
     oids = {name: f"oid:0x1{place + _FIRST_OID:012x}" for place, name in enumerate(ports_by_name(config))}
     rows: Table = {"COUNTERS_PORT_NAME_MAP": dict(oids)}
     for interface in present:
-        oid = oids.get(interface["ifname"])
-        if oid is not None and "stats64" in interface:
-            seen = interface["stats64"]
-            values = {name: str(seen[way].get(field, 0)) for name, (way, field) in _COUNTERS.items()}
-            values |= dict.fromkeys(_UNCOUNTED, "0")
-            rows[f"COUNTERS:{oid}"] = {f"SAI_PORT_STAT_IF_{name}": value for name, value in values.items()}
+        name = interface["ifname"]
+        if name not in oids or "stats64" not in interface:
+            continue
+        counts = interface["stats64"]
+        row = {f"SAI_PORT_STAT_IF_{counter}": "0" for counter in _UNCOUNTED}
+        for counter, (way, field) in _COUNTERS.items():
+            row[f"SAI_PORT_STAT_IF_{counter}"] = str(counts[way].get(field, 0))
+        rows[f"COUNTERS:{oids[name]}"] = row
     return rows
 
 
 def _value(part: Mapping[str, Any], name: str) -> str:
-    found = part.get(name) or [{}]
-    return str(found[0].get("value", ""))
+    values = part.get(name) or [{}]
+    return str(values[0].get("value", ""))

@@ -7,11 +7,11 @@ import xmlrpc.client
 from pathlib import Path
 
 SOCKET = Path("/run/supervisor.sock")
+# A process that does not end is killed after 10 s (stopwaitsecs); a machine that is busy for others takes longer.
 _ANSWERS_S = 60.0
-"""A process that does not end is killed after 10 s (stopwaitsecs); a machine that is busy for others takes longer."""
 
+# Faults of a process that is in the asked state: ALREADY_STARTED and NOT_RUNNING of supervisor/xmlrpc.py.
 _SETTLED = (60, 70)
-"""Faults of a process that is in the asked state: ALREADY_STARTED and NOT_RUNNING of supervisor/xmlrpc.py."""
 
 
 class _Connection(http.client.HTTPConnection):
@@ -27,8 +27,10 @@ class _Transport(xmlrpc.client.Transport):
     """XML-RPC over the socket."""
 
     def make_connection(self, host: str) -> http.client.HTTPConnection:  # type: ignore[override]
-        self._connection = host, _Connection(host)  # where `close` finds it
-        return self._connection[1]
+        connection = _Connection(host)
+        # Where `close` of the base class finds it.
+        self._connection = host, connection
+        return connection
 
 
 def runs() -> bool:

@@ -14,8 +14,8 @@ from sonic_sim.configdb import Hash
 from sonic_sim.orchagent import Orchagent
 
 _COLORS = ("green", "yellow", "red")
+# Header, VLAN tag and checksum of Ethernet, which the ASIC counts and the interface does not (portsorch.cpp).
 _FRAME_OVERHEAD_BYTES = 22
-"""Header, VLAN tag and checksum of Ethernet, which the ASIC counts and the interface does not (portsorch.cpp)."""
 
 Shown = Callable[[str], str]
 """How an attribute shows the value of a field."""
@@ -26,7 +26,9 @@ def _word(words: str) -> Shown:
 
 
 def _mtu(text: str) -> str:
-    return str(int(text) + _FRAME_OVERHEAD_BYTES) if text.isdecimal() else ""
+    if not text.isdecimal():
+        return ""
+    return str(int(text) + _FRAME_OVERHEAD_BYTES)
 
 
 def _is_on(text: str) -> str:
@@ -34,6 +36,7 @@ def _is_on(text: str) -> str:
 
 
 def _flow_control_mode(text: str) -> str:
+    # Asymmetric PFC is receiving and sending apart.
     mode = "SEPARATE" if text == "on" else "COMBINED"
     return f"SAI_PORT_PRIORITY_FLOW_CONTROL_MODE_{mode}"
 
@@ -173,8 +176,8 @@ def _bound_rows(orchagent: Orchagent, kind: str, ports: Mapping[str, str]) -> It
     for port, port_id in ports.items():
         for index in _EACH_PORT_HAS:
             row = {f"SAI_{kind}_ATTR_INDEX": str(index), f"SAI_{kind}_ATTR_PORT": port_id}
-            for table, name, named_in, attribute in sources:
-                bound = bindings.get(f"{table}|{port}", {}).get(f"{index} {name}", "")
+            for table, field, named_in, attribute in sources:
+                bound = bindings.get(f"{table}|{port}", {}).get(f"{index} {field}", "")
                 if bound:
                     row[f"SAI_{kind}_ATTR_{attribute}"] = _oid(_OBJECTS[named_in][1], f"{named_in}|{bound}")
             yield _key(kind, number, f"{port}|{index}"), row

@@ -6,6 +6,7 @@ dockers/docker-fpm-frr/TS, files/image_config/constants/constants.yml.
 
 import re
 
+# The community and the tag of constants.yml that stand for a switch out of traffic.
 _COMMUNITY = "12345:12345"
 _TAG = "201"
 _OUT = re.compile(r"^\s*neighbor \S+ route-map (\S+) out$", re.M)
@@ -21,14 +22,22 @@ def shift_lines(running: str, *, away: bool) -> str:
 def system_mode(running: str) -> str:
     """Return the mode of a switch as ``TSC`` says it: by the entries of its outbound route-maps."""
     maps = [name for name in dict.fromkeys(_OUT.findall(running)) if _version(name) and not _is_internal(name)]
-    there = [f"\nroute-map {name} {entry}\n" in running for name in maps for entry in _ENTRIES]
-    if not there:
+    if not maps:
         return "No external neighbors"
-    return "Maintenance" if all(there) else "Not consistent" if any(there) else "Normal"
+    present = []
+    for name in maps:
+        present += [f"\nroute-map {name} {entry}\n" in running for entry in _ENTRIES]
+    if all(present):
+        return "Maintenance"
+    return "Not consistent" if any(present) else "Normal"
 
 
 def _version(name: str) -> str:
-    return next((version for version in _VERSIONS if version in name), "")
+    """Return the IP version that a route-map's name holds, empty for none: bgpcfgd looks at nothing else."""
+    for version in _VERSIONS:
+        if version in name:
+            return version
+    return ""
 
 
 def _is_internal(name: str) -> bool:
@@ -36,11 +45,14 @@ def _is_internal(name: str) -> bool:
 
 
 def _lines(name: str, *, away: bool) -> str:
+    # Towards other cards of a chassis only the first entry is written.
+    entries = _ENTRIES[:1] if _is_internal(name) else _ENTRIES
     if not away:
-        return "".join(f"no route-map {name} {entry}\n" for entry in _ENTRIES[: 1 if _is_internal(name) else 3])
+        return "".join(f"no route-map {name} {entry}\n" for entry in entries)
     if _is_internal(name):
         return f"route-map {name} permit 20\n set community no-export additive\nexit\n"
     version = _version(name)
+    # Loopbacks stay reachable, so that the switch can still be managed; all other prefixes are denied.
     return (
         f"route-map {name} permit 20\n match {_VERSIONS[version]} address prefix-list PL_Loopback{version}\n"
         f" set community {_COMMUNITY}\nexit\n"

@@ -29,6 +29,7 @@ class ConfigDb:
 
     def put(self, key: str, fields: Mapping[str, str]) -> None:
         """Write a whole row in the place of what stood there."""
+        # Interned: a thousand switches have the same words.
         self.rows[intern(key)] = {intern(name): intern(value) for name, value in (fields or EMPTY_ROW).items()}
         self.version += 1
 
@@ -45,11 +46,12 @@ class ConfigDb:
         row = self.rows.get(key)
         if row is None:
             return 0
-        gone = sum(1 for name in names if row.pop(name, None) is not None)
+        removed = sum(1 for name in names if row.pop(name, None) is not None)
         if not row:
+            # Redis keeps no empty hashes.
             del self.rows[key]
         self.version += 1
-        return gone
+        return removed
 
     def delete(self, key: str) -> int:
         """Remove a row; return 1 if it was there, else 0."""
@@ -58,8 +60,9 @@ class ConfigDb:
 
     def delete_table(self, table: str) -> None:
         """Remove every row of a table."""
-        for key in [one for one in self.rows if one.startswith(table + "|")]:
-            del self.rows[key]
+        for key in list(self.rows):
+            if key.startswith(table + "|"):
+                del self.rows[key]
         self.version += 1
 
     def clear(self) -> None:
@@ -117,8 +120,8 @@ def encode_fields(fields: Mapping[str, Any] | None) -> Hash:
 def document_of(rows: Mapping[str, Mapping[str, str]]) -> ConfigDbDocument:
     """Return the JSON form of rows, sorted."""
     tables: ConfigDbDocument = {}
-    # sonic-cfggen sorts rows of one key part before rows of several
-    for key in sorted(rows, key=lambda one: (one.count("|") > 1, one)):
+    # sonic-cfggen sorts rows of one key part before rows of several.
+    for key in sorted(rows, key=lambda key: (key.count("|") > 1, key)):
         table, bar, rest = key.partition("|")
         if bar:
             tables.setdefault(table, {})[rest] = decode_fields(rows[key])
@@ -138,13 +141,14 @@ def natural_key(text: str) -> list[int | str]:
 
 
 def to_json(value: Any, margin: str = "", step: str = "    ") -> str:
-    """Return the text of ``json.dumps(value, indent=4)``, several times faster; ``step`` is another indentation."""
+    """Return the text of ``json.dumps(value, indent=4)``; ``step`` is another indentation."""
+    # The C encoder of the standard library does not indent: this is several times faster than its Python one.
     if isinstance(value, str):
         return _quoted(value)
     inner = margin + step
     if isinstance(value, Mapping) and value:
-        parts = [f"{inner}{_quoted(name)}: {to_json(one, inner, step)}" for name, one in value.items()]
+        parts = [f"{inner}{_quoted(name)}: {to_json(held, inner, step)}" for name, held in value.items()]
         return "{\n" + ",\n".join(parts) + f"\n{margin}}}"
     if isinstance(value, (list, tuple)) and value:
-        return "[\n" + ",\n".join(inner + to_json(one, inner, step) for one in value) + f"\n{margin}]"
+        return "[\n" + ",\n".join(inner + to_json(member, inner, step) for member in value) + f"\n{margin}]"
     return json.dumps(value)

@@ -23,8 +23,9 @@ from sonic_sim.errors import SimulatorError
 from sonic_sim.kept import write_whole
 from sonic_sim.spec import SimSpec
 
-_START_S = _ANSWER_S = 600.0
-"""A simulator that dies is noticed at once; this bounds the wait for one that hangs, however slow the machine is."""
+# A simulator that dies is noticed at once; this bounds the wait for one that hangs, however slow the machine is.
+_START_S = 600.0
+_ANSWER_S = 600.0
 _STOP_S = 120.0
 
 
@@ -90,7 +91,7 @@ def endpoints(state_dir: Path) -> Endpoints:
         value = json.loads((state_dir / "endpoints.json").read_bytes())
     except (OSError, ValueError) as error:
         raise SimulatorError(f"no simulated fabric in {state_dir}; `sim up` starts one") from error
-    devices = {name: Endpoint(one["address"], one["port"]) for name, one in value["devices"].items()}
+    devices = {name: Endpoint(place["address"], place["port"]) for name, place in value["devices"].items()}
     return Endpoints(devices, value["username"], value["key_file"], value["known_hosts"], value["pid"])
 
 
@@ -205,25 +206,28 @@ def _is_ours(pid: int) -> bool:
 
 def _start(folder: Path, options: SimOptions) -> None:
     _forget_process(folder)
+    command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
+    stdin = subprocess.DEVNULL
+    if options.owner is not None:
+        stdin = options.owner
+        command.append("owned")
     with (folder / "simulator.log").open("ab") as log:
-        owned = options.owner is not None
-        command = [sys.executable, "-m", "sonic_sim.daemon", str(folder), str(options.time_scale)]
-        stdin = subprocess.DEVNULL if options.owner is None else options.owner
         child = subprocess.Popen(
-            [*command, *(["owned"] if owned else [])],
+            command,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=log,
+            # A session of its own: an interrupt at the terminal does not end the fabric.
             start_new_session=True,
         )
     if is_ready(child):
-        # the process goes on without us; nobody waits for it
+        # The process goes on without us; nobody waits for it.
         child.returncode = 0
         return
     child.kill()
     child.wait()
-    text = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip()
-    raise SimulatorError(f"the simulator did not start: {text.splitlines()[-1] if text else 'no message'}")
+    lines = (folder / "simulator.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise SimulatorError(f"the simulator did not start: {lines[-1] if lines else 'no message'}")
 
 
 def is_ready(child: "subprocess.Popen[bytes]") -> bool:

@@ -23,9 +23,9 @@ from sonic_sim.simulation import Simulation
 from sonic_sim.spec import spec_from_json
 
 _LINE_LIMIT = 1 << 20
+# How long a fabric without its owner may take to end by itself; one that calculates routes of thousands of switches
+# hears of nothing meanwhile, and is ended.
 _BUSY_S = 5.0
-"""How long a fabric without its owner may take to end by itself; one that calculates routes of thousands of switches
-hears of nothing meanwhile, and is ended."""
 
 
 class Daemon:

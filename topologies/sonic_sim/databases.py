@@ -1,5 +1,6 @@
 """The databases beside CONFIG_DB, computed when they are read: what orchagent, lldp and the counters would write."""
 
+import re
 import zlib
 from collections.abc import Iterator
 
@@ -40,53 +41,66 @@ def rows_of_database(device: Device, number: int, pattern: str = "*") -> dict[st
 
 def _derived_rows(device: Device, number: int, pattern: str) -> dict[str, Hash]:
     net = device.network
-    rows: dict[str, Hash] = {}
     if number == APPL:
-        if _asked(pattern, "PORT_TABLE:"):
-            rows.update(_port_rows(device, net))
-        if _asked(pattern, "LLDP_"):
-            rows.update(lldp_rows(device, net))
-        if _asked(pattern, "BUFFER_"):
-            rows.update(_buffer_rows(device))
-        if _asked(pattern, "INTF_TABLE:"):
-            rows.update({f"INTF_TABLE:{one.interface}:{one.address}/{one.length}": {"scope": "global", "family": "IPv4"}
-                         for one in net.addresses(device)})  # fmt: skip
-    elif number == ASIC:
+        return _appl_rows(device, net, pattern)
+    if number == ASIC:
         ports = _port_ids(net, device)
-        rows.update(asic_rows(device.orchagent, device.spec.asic, ports, lambda start: _asked(pattern, start)))
-    elif number == COUNTERS:
-        rows.update(_counter_rows(device, net, pattern))
-    elif number == STATE:
-        rows.update(_state_rows(device, net, pattern))
+        return asic_rows(device.orchagent, device.spec.asic, ports, lambda start: _asked(pattern, start))
+    if number == COUNTERS:
+        return dict(_counter_rows(device, net, pattern))
+    if number == STATE:
+        return dict(_state_rows(device, net, pattern))
+    return {}
+
+
+def _appl_rows(device: Device, net: Fabric, pattern: str) -> dict[str, Hash]:
+    rows: dict[str, Hash] = {}
+    if _asked(pattern, "PORT_TABLE:"):
+        rows.update(_port_rows(device, net))
+    if _asked(pattern, "LLDP_"):
+        rows.update(lldp_rows(device, net))
+    if _asked(pattern, "BUFFER_"):
+        rows.update(_buffer_rows(device))
+    if _asked(pattern, "INTF_TABLE:"):
+        for address in net.addresses(device):
+            prefix = f"{address.address}/{address.length}"
+            rows[f"INTF_TABLE:{address.interface}:{prefix}"] = {"scope": "global", "family": "IPv4"}
     return rows
 
 
 def _asked(pattern: str, start: str) -> bool:
-    fixed = pattern.split("*", maxsplit=1)[0].split("?", maxsplit=1)[0].split("[", maxsplit=1)[0]
+    """Tell whether a pattern of Redis may match keys with this start."""
+    # What stands before the first wildcard is fixed.
+    fixed = re.split(r"[*?[]", pattern, maxsplit=1)[0]
     return fixed.startswith(start) or start.startswith(fixed)
 
 
 def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     for port in net.ports(device).values():
-        row = device.orchagent.object_of(f"PORT|{port.name}")
-        state = "up" if net.link_up(device, port.name) else "down"
-        yield f"PORT_TABLE:{port.name}", {**row, "mtu": str(port.mtu), "oper_status": state, "parent_port": port.name,
-                                          "admin_status": "up" if port.admin_up else "down"}  # fmt: skip
+        row = dict(device.orchagent.object_of(f"PORT|{port.name}"))
+        row["mtu"] = str(port.mtu)
+        row["oper_status"] = "up" if net.link_up(device, port.name) else "down"
+        row["parent_port"] = port.name
+        row["admin_status"] = "up" if port.admin_up else "down"
+        yield f"PORT_TABLE:{port.name}", row
+    # portsyncd says by these that all ports are configured, and made: other daemons wait for them.
     yield "PORT_TABLE:PortConfigDone", {"count": str(len(net.ports(device)))}
     yield "PORT_TABLE:PortInitDone", {"lanes": "0"}
 
 
 def _buffer_rows(device: Device) -> Iterator[tuple[str, Hash]]:
-    """Yield what buffermgrd copies: a removed field stays, because the row in APPL_DB is set and not replaced."""
+    """Yield what buffermgrd copies."""
     for key in device.db.rows:
         table, _, rest = key.partition("|")
-        if table in _BUFFER_TABLES:
-            name = rest.replace("|", ":")
-            if table == "BUFFER_PG":
-                yield f"{table}_TABLE:{name}", {"profile": _headroom_profile(device, rest)}
-            else:
-                held = table in ("BUFFER_POOL", "BUFFER_PROFILE")
-                yield f"{table}_TABLE:{name}", device.orchagent.object_of(key) if held else device.db.get(key)
+        if table not in _BUFFER_TABLES:
+            continue
+        row = device.db.get(key)
+        if table == "BUFFER_PG":
+            row = {"profile": _headroom_profile(device, rest)}
+        elif table in ("BUFFER_POOL", "BUFFER_PROFILE"):
+            # A removed field stays, because the row in APPL_DB is set and not replaced.
+            row = device.orchagent.object_of(key)
+        yield f"{table}_TABLE:{rest.replace('|', ':')}", row
 
 
 _BUFFER_TABLES = ("BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST",
@@ -116,13 +130,16 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
     names = _port_ids(net, device)
     yield "COUNTERS_PORT_NAME_MAP", dict(names)
     yield "COUNTERS_LAG_NAME_MAP", {}
-    queues = {
-        (port, number): f"oid:0x15{place:06x}{number:06x}" for place, port in enumerate(names) for number in range(8)
-    }
-    yield "COUNTERS_QUEUE_NAME_MAP", {f"{port}:{number}": name for (port, number), name in queues.items()}
+    # 0x15 is SAI's number of queues in object ids.
+    queues: dict[tuple[str, int], str] = {}
+    for place, port_name in enumerate(names):
+        for number in range(8):
+            queues[port_name, number] = f"oid:0x15{place:06x}{number:06x}"
+    yield "COUNTERS_QUEUE_NAME_MAP", {f"{port_name}:{number}": oid for (port_name, number), oid in queues.items()}
     for watched, queue, row in watchdog_rows(device.orchagent):
         if watched in names and queue.isdigit():
             yield f"COUNTERS:{queues[watched, int(queue)]}", row
+    # Counting follows the traffic of the whole fabric, which is spared where nobody asks for ports.
     if _asked(pattern, "COUNTERS:oid") and not pattern.startswith("COUNTERS:oid:0x15"):
         carried = counted(device, net)
         for port in net.ports(device).values():
@@ -133,21 +150,24 @@ def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
     """Return the counters of a port: a link that is up has its keepalives since boot, and what it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
     packets_carried = int(carried.packets)
-    lost = int(carried.errors)
     for way in ("IN", "OUT"):
         values[f"{way}_UCAST_PKTS"] = packets_carried
         values[f"{way}_OCTETS"] = packets_carried * USED_PACKET_BYTES
-    values["IN_ERRORS"] = values["OUT_DISCARDS"] = lost
+    values["IN_ERRORS"] = int(carried.errors)
+    values["OUT_DISCARDS"] = int(carried.errors)
     if net.link_up(device, port.name):
         seconds = int(device.clock.now() - device.times.booted) + 1
         packets = seconds + zlib.crc32(f"{device.name}{port.name}".encode()) % 1000
         for way in ("IN", "OUT"):
             values[f"{way}_UCAST_PKTS"] += packets
-            values[f"{way}_MULTICAST_PKTS"] = values[f"{way}_NON_UCAST_PKTS"] = seconds // 30 + 1
+            # LLDP sends every 30 s.
+            values[f"{way}_MULTICAST_PKTS"] = seconds // 30 + 1
+            values[f"{way}_NON_UCAST_PKTS"] = seconds // 30 + 1
             values[f"{way}_OCTETS"] += packets * 85 + seconds * 8
     return {f"SAI_PORT_STAT_IF_{name}": str(value) for name, value in values.items()}
 
 
+# orchagent reports the FEC in force from this release on (portsorch.cpp, updateDbPortOperFec).
 _TELLS_FEC = "202311"
 
 
@@ -156,19 +176,28 @@ def _state_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[str
         yield switchhash.CAPABILITY, switchhash.capability(device.spec.asic)
     if _asked(pattern, "FDB_TABLE|"):
         yield from learned(device, net)
-    if not _asked(pattern, "PORT_TABLE|"):
-        return
-    for port in net.ports(device).values():
-        up = net.link_up(device, port.name)
-        fault = device.faults.in_force(port.name)
-        speed = fault.speed if fault is not None and fault.speed else port.speed_mbps
-        force = {}
-        # orchagent reports the FEC from 202311 on (portsorch.cpp, updateDbPortOperFec)
-        if device.image().version.partition(".")[2] >= _TELLS_FEC:
-            force["fec"] = fault.fec if fault is not None and fault.fec else port.fec
-        yield f"PORT_TABLE|{port.name}", {
-            "state": "ok", "netdev_oper_status": "up" if up else "down", "host_tx_ready": "true",
-            "admin_status": "up" if port.admin_up else "down", "mtu": str(port.mtu),
-            "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
-            "supported_fecs": "N/A,none,rs,fc,auto", "speed": str(speed), **force,
-        }  # fmt: skip
+    if _asked(pattern, "PORT_TABLE|"):
+        for port in net.ports(device).values():
+            yield f"PORT_TABLE|{port.name}", _port_state(device, net, port)
+
+
+def _port_state(device: Device, net: Fabric, port: Port) -> Hash:
+    speed = port.speed_mbps
+    fec = port.fec
+    fault = device.faults.in_force(port.name)
+    if fault is not None:
+        speed = fault.speed or speed
+        fec = fault.fec or fec
+    row = {
+        "state": "ok",
+        "netdev_oper_status": "up" if net.link_up(device, port.name) else "down",
+        "host_tx_ready": "true",
+        "admin_status": "up" if port.admin_up else "down",
+        "mtu": str(port.mtu),
+        "supported_speeds": "10000,25000,40000,50000,100000,200000,400000,800000",
+        "supported_fecs": "N/A,none,rs,fc,auto",
+        "speed": str(speed),
+    }
+    if device.image().version.partition(".")[2] >= _TELLS_FEC:
+        row["fec"] = fec
+    return row

@@ -27,8 +27,9 @@ CONFIG_FILE = "/etc/sonic/config_db.json"
 INIT_FILE = "/etc/sonic/init_cfg.json"
 VERSION_FILE = "/etc/sonic/sonic_version.yml"
 FRR_FILE = "/etc/sonic/frr/frr.conf"
+# A reload is refused until swss has been up for so long (sonic-facts §3.1).
 SWSS_READY_S = 120
-"""A reload is refused until swss has been up for so long (sonic-facts §3.1)."""
+# Seconds of the switch: the management interface is down while its services restart, and bgp comes up last.
 _MANAGEMENT_GONE_S = 10
 _FRR_STARTS_S = 45
 
@@ -49,8 +50,8 @@ class Times:
     swss_up: float = 0.0
     management_up: float = 0.0
     frr_up: float = 0.0
+    # How many connections are not answered after that, however late they come.
     unanswered: int = 0
-    """How many connections are not answered after that, however late they come."""
 
 
 @dataclass(slots=True)
@@ -166,15 +167,20 @@ class Device:
         for name, link in self.links.items():
             for prefix in link.addresses:
                 address, _, length = prefix.partition("/")
-                yield Address(name, address, int(length or (128 if ":" in address else 32)))
-        yield from self.network.addresses(self) if self.daemons else ()
+                # An address without a length is a host's.
+                host_length = 128 if ":" in address else 32
+                yield Address(name, address, int(length or host_length))
+        if self.daemons:
+            yield from self.network.addresses(self)
 
     def link_up(self, name: str) -> bool:
         """Tell whether an interface is up; one made by ``ip link add`` is while both its ends are."""
         if name in self.links:
             link = self.links[name]
             return link.up and self.links.get(link.peer, Link()).up
-        return self.daemons and (name.startswith("Loopback") or self.network.link_up(self, name))
+        if not self.daemons:
+            return False
+        return name.startswith("Loopback") or self.network.link_up(self, name)
 
     def emit(self, effect: Effect) -> None:
         """Tell the server what happened."""
@@ -215,8 +221,10 @@ class Device:
         """Return the VRFs that daemons make in the kernel: the management one by hostcfgd, the others by vrfmgrd."""
         if not self.daemons:
             return ()
-        management = self.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true"
-        return (*(("mgmt",) if management else ()), *self.db.table("VRF"))
+        vrfs = tuple(self.db.table("VRF"))
+        if self.db.get("MGMT_VRF_CONFIG|vrf_global").get("mgmtVrfEnabled") == "true":
+            return ("mgmt", *vrfs)
+        return vrfs
 
     def install(self) -> None:
         """Put the image and the factory configuration on the switch and boot it."""
@@ -303,8 +311,9 @@ class Device:
     def migrate(self) -> None:
         """Do what ``db_migrator.py`` does to a current configuration (sonic-facts §3.1)."""
         self.db.put("VERSIONS|DATABASE", {"VERSION": "version_202505_01"})
-        for key in [one for one in self.db.rows if one.startswith("PORT|")]:
-            self.db.rows[key].setdefault("dhcp_rate_limit", "300")
+        for key, row in self.db.rows.items():
+            if key.startswith("PORT|"):
+                row.setdefault("dhcp_rate_limit", "300")
 
     def start_services(self) -> None:
         """Start swss, bgp and the rest; FRR takes its boot configuration by the routing mode."""
@@ -324,7 +333,7 @@ class Device:
         """Start the bgp container: zebra listens ``after_s`` seconds of the switch later, the other daemons follow."""
         now = self.clock.now()
         self.times.frr_up = now + self.clock.real_s(after_s)
-        # bgpcfgd starts it, from 202505 (sonic-bgpcfgd managers_bfd.py)
+        # bgpcfgd starts bfdd, from 202505 (sonic-bgpcfgd managers_bfd.py).
         self.bfdd = self.db.get("SYSTEM_DEFAULTS|software_bfd").get("status") == "enabled"
         text, keep_file = boot_configuration(self.routing_mode(), self.db, self.files, self.hostname, now)
         if not keep_file and self.files.exists(FRR_FILE):
@@ -333,16 +342,17 @@ class Device:
         for name in self.frr.daemons:
             fault = self.faults.strike(FaultKind.LATE_DAEMON, name)
             if fault is not None:
+                # Later than the boot configuration is loaded, so that the daemon misses it.
                 listens[name] += LOADS_S + fault.seconds
         starting = {name: self.clock.real_s(seconds) for name, seconds in listens.items() if seconds}
         self.frr.start(text, self.hostname, starting=starting, loads_s=self.clock.real_s(LOADS_S))
+        # bgpcfgd takes TSA to be off when it starts.
         self._shifted = "false"
         self._shift_traffic()
 
     def more_daemons(self) -> tuple[str, ...]:
         """Return the daemons that run beside the usual ones, as the container's supervisord starts them."""
-        framework = self.db.get("DEVICE_METADATA|localhost").get("frr_mgmt_framework_config") == "true"
-        if framework:
+        if self.db.get("DEVICE_METADATA|localhost").get("frr_mgmt_framework_config") == "true":
             return ("ospfd", "pimd", "bfdd", "pathd")
         return ("bfdd",) if self.bfdd else ()
 
@@ -366,14 +376,16 @@ class Device:
             self.orchagent.ended_at = now
             before = self.files.read(SYSLOG) if self.files.exists(SYSLOG) else b""
             self.files.write(SYSLOG, before + crash_lines(self.hostname, now).encode(), now=now)
-            self.db.version += 1  # what is derived from the rows is not as it was
+            # Links are down without orchagent: what is derived from the rows has to be made again.
+            self.db.version += 1
         self._shift_traffic()
         self._reacted_to = self.db.version
 
     def restart_swss(self, now: float) -> None:
         """Let systemd start what has ended, where its time has come."""
         if self.orchagent.start_again(self.db, now):
-            self.db.version += 1  # what is derived from the rows is not as it was
+            # Links come up again: what is derived from the rows has to be made again.
+            self.db.version += 1
 
     def _shift_traffic(self) -> None:
         """Let bgpcfgd follow TSA and TSB, which it takes to be off when it starts."""

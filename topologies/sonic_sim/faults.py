@@ -26,49 +26,51 @@ class FaultKind(StrEnum):
     IN_FORCE = "in-force"
 
 
+# Faults that happen when they are asked for and leave nothing armed.
 AT_ONCE = frozenset({FaultKind.LOSE_CONFIG, FaultKind.POWER_CYCLE, FaultKind.DAEMON_DIES})
-"""Faults that happen when they are asked for and leave nothing armed."""
 OF_A_PORT = frozenset({FaultKind.ERRORS, FaultKind.LINK_DOWN, FaultKind.IN_FORCE})
 """Faults that can be of one port."""
 OF_A_SWITCH = frozenset(FaultKind) - OF_A_PORT
 """Faults of a whole switch alone."""
+# Faults that show only once the switch does something; all others are there as soon as they are armed.
 AT_A_COMMAND = frozenset({FaultKind.SLOW, FaultKind.REFUSE_COMMIT, FaultKind.DROP_SESSION, FaultKind.NO_RETURN,
                           FaultKind.LATE_DAEMON})  # fmt: skip
-"""Faults that show only once the switch does something; all others are there as soon as they are armed."""
 
 
 @dataclass(slots=True)
 class Fault:
-    """One armed fault.
-
-    ``command``: only commands that contain this text (refuse-commit, drop-session, slow); ``after``: let so many
-    commands pass first; ``times``: how often it strikes, 0 = until cleared; ``seconds``: delay of ``slow``;
-    ``moment``: of drop-session, ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it;
-    ``port``: of errors, link-down and in-force, the port (empty: all); ``rate``: of errors, how many errors and
-    discards a port counts a second; ``speed`` in Mbit/s and ``fec``: of in-force, what the port runs with, whatever is
-    configured (0 and empty: as configured; ``N/A``: not told); ``interval_ms``: of in-force, that of the switch's BFD;
-    ``since``: when it was armed, in seconds since 1970; ``struck``: how often it struck so far.
-    ``no-return`` strikes at the next reload or restart: the switch is unreachable from then on, and its links are down.
-    ``late-daemon`` strikes when FRR starts next: the daemon named by ``daemon`` listens ``seconds`` of the switch after
-    the others, when the boot configuration was loaded without it.
-    """
+    """One armed fault."""
 
     kind: FaultKind
+    # Only commands that contain this text (refuse-commit, drop-session, slow).
     command: str = ""
+    # How many such commands pass first.
     after: int = 0
+    # How often it strikes, 0 = until cleared.
     times: int = 0
+    # Delay of ``slow``; of late-daemon by how much the daemon listens later, on the switch's clock.
     seconds: float = 1.0
+    # Of drop-session: ``before`` the command runs, ``during`` it (half of a patch) or ``after`` it.
     moment: str = "after"
+    # Of errors, link-down and in-force, the port (empty: all).
     port: str = ""
+    # Of errors, how many errors and discards a port counts a second.
     rate: float = 100.0
+    # Of in-force, Mbit/s that the port runs with (0: as configured).
     speed: int = 0
+    # Of in-force, the FEC that the port runs with (empty: as configured, ``N/A``: not reported).
     fec: str = ""
+    # Of in-force, the interval of the switch's BFD in milliseconds (0: as configured).
     interval_ms: int = 0
+    # Of late-daemon, the daemon that listens once the boot configuration was loaded without it.
     daemon: str = ""
+    # When it was armed, in seconds since 1970.
     since: float = 0.0
+    # How often it struck so far.
     struck: int = 0
 
 
+# How often a fault strikes unless that is stated; all others strike until they are cleared (0).
 _DEFAULT_TIMES = {
     FaultKind.REFUSE_COMMIT: 1,
     FaultKind.DROP_SESSION: 1,
@@ -98,34 +100,41 @@ class Faults:
             raise ValueError(f"no fault '{kind}'; there are: {', '.join(FaultKind)}; clear ends them") from error
         if fault.moment not in _MOMENTS:
             raise ValueError(f"moment '{fault.moment}' is none of {', '.join(_MOMENTS)}")
-        self.armed = [one for one in self.armed if _strikes_at(one) != _strikes_at(fault)]
+        # A fault of the same command, port or daemon is replaced.
+        self.armed = [armed for armed in self.armed if _strikes_at(armed) != _strikes_at(fault)]
         self.armed.append(fault)
         self.version += 1
         return fault
 
     def clear(self, kind: str | None = None) -> int:
         """Clear all faults, or those of a kind; return how many."""
-        kept = [one for one in self.armed if kind is not None and one.kind != kind]
-        gone = len(self.armed) - len(kept)
+        kept = [fault for fault in self.armed if kind is not None and fault.kind != kind]
+        cleared = len(self.armed) - len(kept)
         self.armed = kept
         self.version += 1
-        return gone
+        return cleared
 
     def has(self, kind: FaultKind) -> bool:
         """Tell whether a fault of this kind is armed."""
-        return any(one.kind is kind for one in self.armed)
+        return any(fault.kind is kind for fault in self.armed)
 
     def since(self, kind: FaultKind) -> float | None:
         """Return when a fault of this kind was armed, None where none is."""
-        return next((one.since for one in self.armed if one.kind is kind), None)
+        for fault in self.armed:
+            if fault.kind is kind:
+                return fault.since
+        return None
 
     def cuts(self, port: str) -> bool:
         """Tell whether the link of a port is down by a fault."""
-        return any(one.kind is FaultKind.LINK_DOWN and one.port in ("", port) for one in self.armed)
+        return any(fault.kind is FaultKind.LINK_DOWN and fault.port in ("", port) for fault in self.armed)
 
     def in_force(self, port: str) -> Fault | None:
         """Return the fault by which a port runs with other values than are configured, None where there is none."""
-        return next((one for one in self.armed if one.kind is FaultKind.IN_FORCE and one.port in ("", port)), None)
+        for fault in self.armed:
+            if fault.kind is FaultKind.IN_FORCE and fault.port in ("", port):
+                return fault
+        return None
 
     def strike(self, kind: FaultKind, command: str = "") -> Fault | None:
         """Return the fault that hits this command, if one does, and count it."""
@@ -146,7 +155,7 @@ class Faults:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the armed faults as plain values."""
-        return [asdict(one) for one in self.armed]
+        return [asdict(fault) for fault in self.armed]
 
 
 def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str]:
@@ -155,4 +164,4 @@ def _strikes_at(fault: Fault) -> tuple[FaultKind, str, str]:
 
 def faults_from_json(values: list[Mapping[str, Any]]) -> Faults:
     """Read what `Faults.to_json` returned."""
-    return Faults([Fault(**{**one, "kind": FaultKind(one["kind"])}) for one in values])
+    return Faults([Fault(**{**value, "kind": FaultKind(value["kind"])}) for value in values])

@@ -9,38 +9,66 @@ _MANAGEMENT = "eth0"
 
 def kernel_interfaces(device: Device) -> list[dict[str, Any]]:
     """Return what ``ip -j addr show`` prints."""
-    network = device.network
-    interfaces = [_entry("lo", 65536, "UNKNOWN", "00:00:00:00:00:00", ["LOOPBACK", "UP", "LOWER_UP"])]
-    interfaces[0]["addr_info"].append(_address("127.0.0.1/8", "host"))
-    management = _entry(_MANAGEMENT, 1500, "UP", device.spec.mac, _flags(True, True))
-    interfaces.append(management)
-    for key in device.db.table("MGMT_INTERFACE") if device.daemons else ():
-        name, bar, prefix = key.partition("|")
-        if bar and name == _MANAGEMENT:
-            management["addr_info"].append(_address(prefix))
-    management["addr_info"] += map(_address, device.links.get(_MANAGEMENT, Link()).addresses)
-    by_name: dict[str, dict[str, Any]] = {}
-    mac = device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
-    made = {name: link for name, link in device.links.items() if name != _MANAGEMENT}
-    for name, link in made.items():
-        up = device.link_up(name)
-        by_name[name] = _entry(name, 1500, "UP" if up else "DOWN", mac, _flags(link.up, up))
-        by_name[name]["addr_info"] += map(_address, link.addresses)
-    if not device.daemons:
-        return _numbered([*interfaces, *by_name.values()])
-    for port in network.ports(device).values():
-        up = network.link_up(device, port.name)
+    loopback = _entry("lo", 65536, "UNKNOWN", "00:00:00:00:00:00", ["LOOPBACK", "UP", "LOWER_UP"])
+    loopback["addr_info"].append(_address("127.0.0.1/8", "host"))
+    by_name = _made_links(device)
+    if device.daemons:
+        _add_links_of_daemons(device, by_name)
+    links = [loopback, _management(device), *by_name.values()]
+    for number, link in enumerate(links, start=1):
+        link["ifindex"] = number
+    return links
+
+
+def _management(device: Device) -> dict[str, Any]:
+    link = _entry(_MANAGEMENT, 1500, "UP", device.spec.mac, _flags(True, True))
+    if device.daemons:
+        for key in device.db.table("MGMT_INTERFACE"):
+            name, bar, prefix = key.partition("|")
+            if bar and name == _MANAGEMENT:
+                link["addr_info"].append(_address(prefix))
+    link["addr_info"] += map(_address, device.links.get(_MANAGEMENT, Link()).addresses)
+    return link
+
+
+def _made_links(device: Device) -> dict[str, dict[str, Any]]:
+    """Return the interfaces that were made by ``ip link add``, by name."""
+    links = {}
+    for name, made in device.links.items():
+        if name != _MANAGEMENT:
+            up = device.link_up(name)
+            links[name] = _entry(name, 1500, _state(up), _mac(device), _flags(made.up, up))
+            links[name]["addr_info"] += map(_address, made.addresses)
+    return links
+
+
+def _add_links_of_daemons(device: Device, links: dict[str, dict[str, Any]]) -> None:
+    """Add the interfaces that SONiC's daemons make: ports, loopbacks, VLANs and port channels."""
+    net = device.network
+    for port in net.ports(device).values():
+        up = net.link_up(device, port.name)
         hand = device.by_hand.get(port.name, ByHand())
-        mtu = port.mtu if hand.mtu is None or hand.mtu_over != port.mtu else hand.mtu
-        by_name[port.name] = _entry(port.name, mtu, "UP" if up else "DOWN", mac, _flags(port.admin_up, up))
-        by_name[port.name]["addr_info"] += map(_address, hand.addresses)
+        mtu = port.mtu
+        # What somebody set by hand holds until the row is written again.
+        if hand.mtu is not None and hand.mtu_over == port.mtu:
+            mtu = hand.mtu
+        links[port.name] = _entry(port.name, mtu, _state(up), _mac(device), _flags(port.admin_up, up))
+        links[port.name]["addr_info"] += map(_address, hand.addresses)
     for table, mtu in (("LOOPBACK_INTERFACE", 65536), ("VLAN", 9100), ("PORTCHANNEL", 9100)):
-        for name in {key.partition("|")[0]: None for key in device.db.table(table)}:
-            by_name.setdefault(name, _entry(name, mtu, "UNKNOWN", mac, ["BROADCAST", "NOARP", "UP", "LOWER_UP"]))
-    for address in network.addresses(device):
-        if address.interface in by_name:
-            by_name[address.interface]["addr_info"].append(_address(f"{address.address}/{address.length}"))
-    return _numbered([*interfaces, *by_name.values()])
+        for key in device.db.table(table):
+            name = key.partition("|")[0]
+            links.setdefault(name, _entry(name, mtu, "UNKNOWN", _mac(device), ["BROADCAST", "NOARP", "UP", "LOWER_UP"]))
+    for address in net.addresses(device):
+        if address.interface in links:
+            links[address.interface]["addr_info"].append(_address(f"{address.address}/{address.length}"))
+
+
+def _mac(device: Device) -> str:
+    return device.db.get("DEVICE_METADATA|localhost").get("mac", device.spec.mac)
+
+
+def _state(up: bool) -> str:
+    return "UP" if up else "DOWN"
 
 
 def _entry(name: str, mtu: int, state: str, mac: str, flags: list[str]) -> dict[str, Any]:
@@ -53,16 +81,12 @@ def _flags(admin_up: bool, up: bool) -> list[str]:
     flags = ["BROADCAST", "MULTICAST"]
     if admin_up and not up:
         return ["NO-CARRIER", *flags, "UP"]
-    return [*flags, "UP", "LOWER_UP"] if up else flags
+    if up:
+        return [*flags, "UP", "LOWER_UP"]
+    return flags
 
 
 def _address(prefix: str, scope: str = "global") -> dict[str, Any]:
     address, _, length = prefix.partition("/")
     family = "inet6" if ":" in address else "inet"
     return {"family": family, "local": address, "prefixlen": int(length or 32), "scope": scope}
-
-
-def _numbered(interfaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    for number, interface in enumerate(interfaces, start=1):
-        interface["ifindex"] = number
-    return interfaces

@@ -32,6 +32,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def device_to_json(device: Device) -> dict[str, Any]:
     """Return all that a switch must know after the simulator starts again."""
+    files = device.files
     return {
         "version": 1,
         "spec": _spec_to_json(device.spec),
@@ -45,8 +46,8 @@ def device_to_json(device: Device) -> dict[str, Any]:
             "text": device.frr.kept_text(),
             "bfdd": device.bfdd,
         },
-        "files": {path: _file_to_json(one) for path, one in device.files.files.items()},
-        "directories": {path: [one.mode, one.owner] for path, one in device.files.directories.items()},
+        "files": {path: _file_to_json(file) for path, file in files.files.items()},
+        "directories": {path: [folder.mode, folder.owner] for path, folder in files.directories.items()},
         "times": asdict(device.times),
         "faults": device.faults.to_json(),
         "guard": None if device.guard is None else device.guard.name,
@@ -61,12 +62,13 @@ def _spec_to_json(spec: SimDevice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _file_to_json(one: File) -> dict[str, Any]:
-    return {**_content_to_json(one.data), "mode": one.mode, "owner": one.owner, "mtime": one.mtime}
+def _file_to_json(file: File) -> dict[str, Any]:
+    return {**_content_to_json(file.data), "mode": file.mode, "owner": file.owner, "mtime": file.mtime}
 
 
 def _content_to_json(data: bytes) -> dict[str, Any]:
-    """Return the content of a file; disk space in reserve, one byte again and again, would be megabytes of escapes."""
+    """Return the content of a file."""
+    # Disk space in reserve, one byte again and again, would be megabytes of escapes.
     if len(data) > 1 and data == data[:1] * len(data):
         return {"byte": data[0], "times": len(data)}
     try:
@@ -78,7 +80,9 @@ def _content_to_json(data: bytes) -> dict[str, Any]:
 def _content_from_json(value: Mapping[str, Any]) -> bytes:
     if "times" in value:
         return bytes([value["byte"]]) * int(value["times"])
-    return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
+    if "text" in value:
+        return str(value["text"]).encode()
+    return base64.b64decode(value["base64"])
 
 
 def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
@@ -89,11 +93,12 @@ def device_from_json(value: Mapping[str, Any], clock: Clock) -> Device:
     device.initialized = value["initialized"]
     device.other = {int(number): rows for number, rows in value["other"].items()}
     device.hostname = value["hostname"]
-    for path, one in value["files"].items():
-        device.files.files[path] = File(_content_from_json(one), one["mode"], one["owner"], one["mtime"])
-    device.files.directories = {path: Directory(*one) for path, one in value["directories"].items()}
+    for path, file in value["files"].items():
+        device.files.files[path] = File(_content_from_json(file), file["mode"], file["owner"], file["mtime"])
+    device.files.directories = {path: Directory(mode, owner) for path, (mode, owner) in value["directories"].items()}
     device.frr.start(value["frr"]["text"], value["frr"]["hostname"])
     device.frr.running = value["frr"]["running"]
+    # Folders of earlier simulators do not have it.
     device.bfdd = value["frr"].get("bfdd", False)
     device.times = Times(**value["times"])
     device.faults = faults_from_json(value["faults"])
@@ -144,8 +149,8 @@ class Keeper:
             "port": port,
             "devices": list(network.devices),
             "addresses": dict(addresses),
-            "hosts": [asdict(one) for one in network.hosts.values()],
-            "cables": [asdict(one) for one in network.cable_list()],
+            "hosts": [asdict(host) for host in network.hosts.values()],
+            "cables": [asdict(cable) for cable in network.cable_list()],
         }
         write_whole(self.folder / "fabric.json", orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
@@ -157,7 +162,7 @@ class Keeper:
     def restore_surroundings(self, network: Fabric) -> None:
         """Put the kept hosts and cables into a network."""
         fabric = self.load_fabric()
-        for one in fabric.get("hosts", []):
-            network.hosts[one["name"]] = SimHost(**one)
-        for one in fabric.get("cables", []):
-            network.plug(SimCable(**one))
+        for host in fabric.get("hosts", []):
+            network.hosts[host["name"]] = SimHost(**host)
+        for cable in fabric.get("cables", []):
+            network.plug(SimCable(**cable))

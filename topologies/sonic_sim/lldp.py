@@ -22,8 +22,9 @@ class Heard:
 
 
 def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
-    """Yield what a switch hears, in the order of its ports. The lldp container must run (FEATURE lldp)."""
-    if device.db.get("FEATURE|lldp").get("state", "enabled") == "disabled":
+    """Yield what a switch hears, in the order of its ports."""
+    # The lldp container must run at both ends.
+    if not _runs_lldp(device):
         return
     for port in net.ports(device):
         far = net.far_end(device, port)
@@ -32,28 +33,41 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
         host = net.hosts.get(far.node)
         if host is not None:
             yield Heard(port, host.name, far.port, "5", far.port, host.mac, "Linux server", "20 00")
-            continue
-        other = net.devices[far.node]
-        if other.db.get("FEATURE|lldp").get("state", "enabled") == "disabled":
-            continue
-        alias = net.ports(other)[far.port].alias
-        metadata = other.db.get("DEVICE_METADATA|localhost")
-        build = "SONiC Software Version: SONiC.202505.0-simulated"
-        text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
-        chassis = metadata.get("mac", other.spec.mac)
-        # lldpmgrd sends the alias as port id and the interface name as description
-        yield Heard(port, other.hostname, alias, "7", far.port, chassis, text, "28 00")
+        elif _runs_lldp(net.devices[far.node]):
+            yield _heard_from_switch(port, net.devices[far.node], far.port, net)
+
+
+def _runs_lldp(device: Device) -> bool:
+    return device.db.get("FEATURE|lldp").get("state", "enabled") != "disabled"
+
+
+def _heard_from_switch(port: str, remote: Device, remote_port: str, net: Fabric) -> Heard:
+    metadata = remote.db.get("DEVICE_METADATA|localhost")
+    build = "SONiC Software Version: SONiC.202505.0-simulated"
+    text = f"{build} - HwSku: {metadata.get('hwsku', '')} - Distribution: Debian 12.11"
+    # lldpmgrd sends the alias as port id and the interface name as description.
+    return Heard(
+        port=port,
+        system=remote.hostname,
+        port_id=net.ports(remote)[remote_port].alias,
+        port_id_subtype="7",
+        port_description=remote_port,
+        chassis=metadata.get("mac", remote.spec.mac),
+        description=text,
+        capabilities="28 00",
+    )
 
 
 def lldp_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
     """Yield LLDP_ENTRY_TABLE and LLDP_LOC_CHASSIS of APPL_DB."""
     yield "LLDP_LOC_CHASSIS", {"lldp_loc_sys_name": device.hostname, "lldp_loc_chassis_id": device.spec.mac}
-    for number, one in enumerate(neighbors(device, net), start=1):
-        yield f"LLDP_ENTRY_TABLE:{one.port}", {
-            "lldp_rem_sys_name": one.system, "lldp_rem_port_id": one.port_id,
-            "lldp_rem_port_id_subtype": one.port_id_subtype, "lldp_rem_port_desc": one.port_description,
-            "lldp_rem_chassis_id": one.chassis, "lldp_rem_chassis_id_subtype": "4",
-            "lldp_rem_sys_desc": one.description,
-            "lldp_rem_sys_cap_supported": one.capabilities, "lldp_rem_sys_cap_enabled": one.capabilities,
+    for number, heard in enumerate(neighbors(device, net), start=1):
+        yield f"LLDP_ENTRY_TABLE:{heard.port}", {
+            "lldp_rem_sys_name": heard.system, "lldp_rem_port_id": heard.port_id,
+            "lldp_rem_port_id_subtype": heard.port_id_subtype, "lldp_rem_port_desc": heard.port_description,
+            # Subtype 4: a MAC address.
+            "lldp_rem_chassis_id": heard.chassis, "lldp_rem_chassis_id_subtype": "4",
+            "lldp_rem_sys_desc": heard.description,
+            "lldp_rem_sys_cap_supported": heard.capabilities, "lldp_rem_sys_cap_enabled": heard.capabilities,
             "lldp_rem_man_addr": "", "lldp_rem_index": str(number), "lldp_rem_time_mark": "0",
         }  # fmt: skip

@@ -30,16 +30,15 @@ def neighbors(device: Device, net: Fabric) -> Iterator[LearnedNeighbor]:
         if subnet.version != 4 or far is None or not net.link_up(device, own.interface):
             continue
         host = net.hosts.get(far.node)
-        if host is not None:
-            # a node takes the address beside the switch's on a point-to-point link
-            if subnet.num_addresses == 2:
-                other = next(str(one) for one in subnet if str(one) != own.address)
-                yield LearnedNeighbor(own.interface, other, host.mac)
-            continue
-        remote = net.devices[far.node]
-        for one in net.addresses(remote):
-            if one.interface == far.port and ipaddress.ip_address(one.address) in subnet:
-                yield LearnedNeighbor(own.interface, one.address, mac_of(remote))
+        if host is None:
+            remote = net.devices[far.node]
+            for address in net.addresses(remote):
+                if address.interface == far.port and ipaddress.ip_address(address.address) in subnet:
+                    yield LearnedNeighbor(own.interface, address.address, mac_of(remote))
+        elif subnet.num_addresses == 2:
+            # A node takes the address beside the switch's on a point-to-point link.
+            other = next(str(address) for address in subnet if str(address) != own.address)
+            yield LearnedNeighbor(own.interface, other, host.mac)
 
 
 def mac_of(device: Device) -> str:
@@ -62,29 +61,33 @@ def learned(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
 def hops_to(device: Device, net: Fabric, target: str) -> int | None:
     """Return how many switches a packet passes on its way to an address, 0 for an own one; None where none answers."""
     wanted = ipaddress.ip_address(target)
-    here = device
+    switch = device
+    # A loop ends where the time to live would.
     for passed in range(_HOPS):
-        if here.faults.has(FaultKind.SILENT):
+        if switch.faults.has(FaultKind.SILENT):
             return None
-        if any(one.address == target for one in net.addresses(here)):
+        if any(address.address == target for address in net.addresses(switch)):
             return passed
-        if any(one.address == target for one in neighbors(here, net)):
+        if any(neighbor.address == target for neighbor in neighbors(switch, net)):
             return passed + 1
-        onward = _next(here, net, wanted)
+        onward = _next(switch, net, wanted)
         if onward is None:
             return None
-        here = onward
+        switch = onward
     return None
 
 
 def _next(device: Device, net: Fabric, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Device | None:
     """Return the switch that a packet is given to, by the longest prefix; None where it is dropped."""
     rib = ribs_of(net).get(device.name)
-    routes = equal_paths(rib) if rib is not None else {}
-    held = {**dict.fromkeys(routes, True), **dict.fromkeys(local_routes(device), False)}
-    fitting = [prefix for prefix in held if wanted in network(prefix)]
+    if rib is None:
+        return None
+    routes = equal_paths(rib)
+    # A connected or static route to the same prefix wins by its distance.
+    leads_on = {**dict.fromkeys(routes, True), **dict.fromkeys(local_routes(device), False)}
+    fitting = [prefix for prefix in leads_on if wanted in network(prefix)]
     best = max(fitting, key=lambda prefix: network(prefix).prefixlen, default="")
-    if not best or not held[best] or rib is None:
+    if not best or not leads_on[best]:
         return None
     peer, _ = routes[best][0]
     return net.devices.get(rib.sessions[peer].remote)

@@ -99,17 +99,23 @@ class Network(Generic[AnySwitch]):
 
     def cable_list(self) -> list[SimCable]:
         """Return each cable once, in a fixed order."""
-        pairs = {tuple(sorted(((a.node, a.port), (b.node, b.port)))) for a, b in self.cables.items()}
-        return [SimCable(":".join(a), ":".join(b)) for a, b in sorted(pairs)]
+        cables = set()
+        for a, b in self.cables.items():
+            # Each cable is kept by both of its ends.
+            first, second = sorted(((a.node, a.port), (b.node, b.port)))
+            cables.add((first, second))
+        return [SimCable(":".join(first), ":".join(second)) for first, second in sorted(cables)]
 
     def kept(self, device: Switch, what: str, version: object, make: Callable[[], Value]) -> Value:
         """Return a value computed for this version of its sources."""
-        found = self._kept.get((device.name, what))
-        if found is not None and found[0] == version:
-            return cast("Value", found[1])
-        value = make()
-        self._kept[(device.name, what)] = (version, value)
-        return value
+        place = (device.name, what)
+        if place in self._kept:
+            kept_version, value = self._kept[place]
+            if kept_version == version:
+                return cast("Value", value)
+        made = make()
+        self._kept[place] = (version, made)
+        return made
 
     def ports(self, device: Switch) -> dict[str, Port]:
         """Return the ports of a switch by name."""
@@ -127,6 +133,7 @@ class Network(Generic[AnySwitch]):
         """Tell whether a port is operationally up: cable, both ends up, and alike in speed, FEC and negotiation."""
         here = self.ports(device).get(port)
         far = self.far_end(device, port)
+        # The virtual ports of a switch without orchagent have no carrier.
         if here is None or far is None or not here.admin_up or device.orchagent.crashed or device.faults.cuts(port):
             return False
         if far.node in self.hosts:
@@ -139,7 +146,8 @@ class Network(Generic[AnySwitch]):
 
 
 def compatible(a: Port, b: Port) -> bool:
-    """Tell whether two ports link. Optics may change the number of lanes, so only the whole speed has to agree."""
+    """Tell whether two ports link."""
+    # Optics may change the number of lanes, so only the whole speed has to agree.
     if a.autoneg != b.autoneg or a.speed_mbps != b.speed_mbps:
         return False
     return a.fec == b.fec or "auto" in (a.fec, b.fec)
@@ -153,7 +161,7 @@ def port_of(name: str, row: Hash) -> Port:
     """Return a PORT row as the link sees it."""
     speed = _number(row.get("speed", ""), 0)
     lanes = row.get("lanes", "").count(",") + 1
-    # above 50 Gb/s a lane FEC is not a choice: ports without the field run RS
+    # From 50 Gb/s a lane (PAM4) FEC is not a choice: ports without the field run RS.
     default = "rs" if speed >= _PAM4_LANE_MBPS * lanes else "none"
     return Port(
         name=name,

@@ -5,28 +5,29 @@ sonic-buildimage give to cages of so many lanes and such a speed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sonic_sim.configdb import natural_key
 from sonic_sim.spec import SimDevice
 
+# Modes by lanes and Mbit/s of a cage (device/*/platform.json).
 _MODES = {
     (4, 100000): ("1x100G[40G]", "2x50G", "4x25G[10G]", "2x25G(2)+1x50G(2)", "1x50G(2)+2x25G(2)"),
     (8, 400000): ("1x400G", "2x200G", "4x100G", "8x50G"),
     (8, 800000): ("1x800G[400G,200G,100G,50G,40G,25G,10G]", "2x400G[200G,100G,50G,40G,25G,10G]",
                   "4x200G[100G,50G,25G,10G]"),
 }  # fmt: skip
-"""Modes by lanes and Mbit/s of a cage (device/*/platform.json)."""
+# Platforms whose ``platform.json`` lets the ASIC's sensors be read every ten seconds (202505).
 ASIC_SENSORS = frozenset({
     "arm64-nokia_ixs7215_52xb-r0", "x86_64-nokia_ixr7220_d4-r0", "x86_64-nokia_ixr7220_h4-r0",
     "x86_64-nokia_ixr7220_h4_32d-r0", "x86_64-nokia_ixr7220_h5_32d-r0", "x86_64-nokia_ixr7220_h5_64d-r0",
     "x86_64-nokia_ixr7220_h5_64o-r0", "x86_64-nokia_ixr7250_x1b-r0", "x86_64-nokia_ixr7250_x3b-r0",
     "x86_64-nokia_ixr7250e_36x400g-r0",
 })  # fmt: skip
-"""Platforms whose ``platform.json`` lets the ASIC's sensors be read every ten seconds (202505)."""
 _PART = re.compile(r"(?P<count>\d+)x(?P<speed>\d+)G(?:\[[^]]*\])?(?:\((?P<lanes>\d+)\))?")
+# From 50 Gb/s a lane (PAM4) a port cannot run without FEC.
 _FEC_LANE_MBPS = 50000
 
 
@@ -43,28 +44,34 @@ class Cage:
 
     def children(self, mode: str) -> dict[str, dict[str, str]]:
         """Return the PORT rows that a mode makes of the cage."""
-        parts = [found for text in mode.split("+") if (found := _PART.fullmatch(text))]
+        parts = [part for part in map(_PART.fullmatch, mode.split("+")) if part]
         total = sum(int(part["count"]) for part in parts)
         rows: dict[str, dict[str, str]] = {}
         base = int(self.name.removeprefix("Ethernet"))
         lane = 0
         for part in parts:
-            width = int(part["lanes"] or len(self.lanes)) // int(part["count"])
-            for _ in range(int(part["count"])):
-                speed = int(part["speed"]) * 1000
-                rows[f"Ethernet{base + lane}"] = {
+            count = int(part["count"])
+            # Without a number of lanes in parentheses a part has all of the cage.
+            width = int(part["lanes"] or len(self.lanes)) // count
+            mbps = int(part["speed"]) * 1000
+            for _ in range(count):
+                row = {
                     "alias": self._alias(lane, len(rows), total), "lanes": ",".join(self.lanes[lane : lane + width]),
-                    "speed": str(speed), "index": self.index, "subport": "0" if total == 1 else str(len(rows) + 1),
-                    **({"fec": "rs"} if speed // max(width, 1) >= _FEC_LANE_MBPS else {}),
+                    "speed": str(mbps), "index": self.index, "subport": "0" if total == 1 else str(len(rows) + 1),
                 }  # fmt: skip
+                if mbps // max(width, 1) >= _FEC_LANE_MBPS:
+                    row["fec"] = "rs"
+                rows[f"Ethernet{base + lane}"] = row
                 lane += width
         return rows
 
     def _alias(self, lane: int, place: int, total: int) -> str:
-        """Return a child's name on the panel: by letter where the cage has one number, else by its first lane."""
+        """Return a child's name on the panel."""
+        # By letter where the cage has one number, as on Mellanox, else by its first lane.
         if re.fullmatch(r"etp\d+", self.alias):
             return self.alias + (chr(ord("a") + place) if total > 1 else "")
-        head, number = re.fullmatch(r"(.*?)(\d*)", self.alias).groups()  # type: ignore[union-attr]
+        head = self.alias.rstrip("0123456789")
+        number = self.alias.removeprefix(head)
         return f"{head}{int(number) + lane}" if number else self.alias
 
     def entry(self) -> dict[str, Any]:
@@ -79,23 +86,31 @@ class Cage:
 def cages(spec: SimDevice) -> dict[str, Cage]:
     """Return the parent ports of a switch by name, in natural order."""
     ports: Mapping[str, Mapping[str, Any]] = spec.factory.get("PORT", {})
-    modes = spec.factory.get("BREAKOUT_CFG", {})
-    parents = sorted(modes or ports, key=natural_key)
-    found: dict[str, Cage] = {}
-    for place, parent in enumerate(parents):
-        start = _number(parent)
-        end = _number(parents[place + 1]) if place + 1 < len(parents) else 1 << 20
-        inside = sorted((name for name in ports if start <= _number(name) < end), key=natural_key)
-        if not inside:
-            continue
-        lanes = tuple(lane for name in inside for lane in str(ports[name].get("lanes", "")).split(","))
-        speed = sum(int(str(ports[name].get("speed", "0"))) for name in inside)
-        mode = str(modes.get(parent, {}).get("brkout_mode", f"1x{speed // 1000}G"))
-        known = _MODES.get((len(lanes), speed), ())
-        first = ports[inside[0]]
-        found[parent] = Cage(parent, lanes, str(first.get("index", "")), str(first.get("alias", parent)),
-                             mode, known if mode in known else (mode, *known))  # fmt: skip
-    return found
+    parents = sorted(spec.factory.get("BREAKOUT_CFG", {}) or ports, key=natural_key)
+    # A cage has the ports up to the next parent.
+    ends = [*map(_number, parents[1:]), 1 << 20]
+    by_name: dict[str, Cage] = {}
+    for parent, end in zip(parents, ends, strict=False):
+        names = sorted((name for name in ports if _number(parent) <= _number(name) < end), key=natural_key)
+        if names:
+            by_name[parent] = _cage(spec, parent, [ports[name] for name in names])
+    return by_name
+
+
+def _cage(spec: SimDevice, parent: str, rows: Sequence[Mapping[str, Any]]) -> Cage:
+    """Return a parent port with the PORT rows that the factory configuration makes of it."""
+    lanes: list[str] = []
+    mbps = 0
+    for row in rows:
+        lanes += str(row.get("lanes", "")).split(",")
+        mbps += int(str(row.get("speed", "0")))
+    configured = spec.factory.get("BREAKOUT_CFG", {}).get(parent, {})
+    mode = str(configured.get("brkout_mode", f"1x{mbps // 1000}G"))
+    modes = _MODES.get((len(lanes), mbps), ())
+    if mode not in modes:
+        modes = (mode, *modes)
+    first = rows[0]
+    return Cage(parent, tuple(lanes), str(first.get("index", "")), str(first.get("alias", parent)), mode, modes)
 
 
 def _number(name: str) -> int:

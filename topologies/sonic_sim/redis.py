@@ -7,8 +7,8 @@ from sonic_sim.configdb import Hash
 from sonic_sim.databases import CONFIG, rows_of_database
 from sonic_sim.device import Device
 
+# The value of CONFIG_DB that says that it is filled: every program of SONiC waits for it.
 INITIALIZED = "CONFIG_DB_INITIALIZED"
-"""The value of CONFIG_DB that says that it is filled."""
 LAST_DATABASE = 23
 Answer = str | int | bool | list[str] | Hash | None
 
@@ -111,7 +111,7 @@ def _flush(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
-    old, new = arguments[:2]
+    old, new = arguments
     kind = _type(device, number, [old])
     row = dict(_row(device, number, old))
     value = _strings(device, number).get(old)
@@ -126,28 +126,30 @@ def _rename(device: Device, number: int, arguments: list[str]) -> Answer:
 
 
 def _increase_field(device: Device, number: int, arguments: list[str]) -> Answer:
-    step = _integer(arguments[2])
-    value = (
-        _integer(_row(device, number, arguments[0]).get(arguments[1], "0"), "ERR hash value is not an integer") + step
-    )
+    key, name, step = arguments
+    added = _integer(step)
+    value = _integer(_row(device, number, key).get(name, "0"), "ERR hash value is not an integer") + added
     if not _fits(value):
         raise RedisError("ERR increment or decrement would overflow")
-    _hset(device, number, [*arguments[:2], str(value)])
+    _hset(device, number, [key, name, str(value)])
     return value
 
 
+# What a pattern of Redis is made of: ``\x``, ``[^x-y]``, ``*`` and ``?``, any other character.
 _GLOB = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^]\\])*)\]?|([*?])|(.)", re.DOTALL)
-"""What a pattern of Redis is made of: ``\\x``, ``[^x-y]``, ``*`` and ``?``, any other character."""
 
 
-def _as_expression(found: re.Match[str]) -> str:
-    escaped, negated, characters, wild, plain = found.groups()
+def _as_expression(part: re.Match[str]) -> str:
+    escaped, negated, characters, wild, plain = part.groups()
     if wild:
-        return {"*": ".*", "?": "."}[wild]
+        return ".*" if wild == "*" else "."
     if characters is None:
         return re.escape(escaped or plain)
+    if not characters:
+        # Redis takes ``[]`` for nothing and ``[^]`` for any character, where Python would look for a closing bracket.
+        return "." if negated else "(?!)"
     inside = re.sub(r"([\[&~|^])", r"\\\1", characters)
-    return f"[{negated}{inside}]" if inside else "." if negated else "(?!)"
+    return f"[{negated}{inside}]"
 
 
 def _keys(device: Device, number: int, arguments: list[str]) -> list[str]:
@@ -198,9 +200,15 @@ def _type(device: Device, number: int, arguments: list[str]) -> str:
     return "hash" if _row(device, number, arguments[0]) else "none"
 
 
+def _hsetnx(device: Device, number: int, arguments: list[str]) -> Answer:
+    if arguments[1] in _row(device, number, arguments[0]):
+        return 0
+    return _hset(device, number, arguments)
+
+
 _MANY = 1 << 20
+# The most words that a command takes, where it is more than the least.
 _MOST = dict.fromkeys(("MGET", "HMGET", "UNLINK", "EXISTS", "HSET", "HMSET", "HDEL", "DEL", "SET"), _MANY) | {"PING": 1}
-"""The most words that a command takes, where it is more than the least."""
 _Function = Callable[[Device, int, list[str]], Answer]
 _COMMANDS: dict[str, tuple[_Function, int, str]] = {
     # what does it, the least number of words, the kind of value that the first of them must hold
@@ -227,11 +235,7 @@ _COMMANDS: dict[str, tuple[_Function, int, str]] = {
         "hash",
     ),
     "HINCRBY": (_increase_field, 3, "hash"),
-    "HSETNX": (
-        lambda device, number, words: 0 if words[1] in _row(device, number, words[0]) else _hset(device, number, words),
-        3,
-        "hash",
-    ),
+    "HSETNX": (_hsetnx, 3, "hash"),
     "HSTRLEN": (lambda device, number, words: len(_row(device, number, words[0]).get(words[1], "")), 2, "hash"),
     "UNLINK": (_del, 1, ""),
     "HGET": (lambda device, number, words: _row(device, number, words[0]).get(words[1]), 2, "hash"),

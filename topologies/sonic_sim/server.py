@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import sonic_sim.commands.switch  # noqa: F401  registers the program; a node of the lab runs the real one
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
+from sonic_sim.files import ROOT, home_of
 from sonic_sim.sftp import USER, DeviceSftp
 from sonic_sim.shell.run import SessionDroppedError, Shell, run_command
 from sonic_sim.shell.streams import Streams
@@ -100,7 +101,9 @@ class DeviceListener:
         faults = self.device.faults
         if faults.has(FaultKind.UNREACHABLE):
             return
-        key = asyncssh.generate_private_key("ssh-ed25519") if faults.has(FaultKind.WRONG_HOST_KEY) else self.key
+        key = self.key
+        if faults.has(FaultKind.WRONG_HOST_KEY):
+            key = asyncssh.generate_private_key("ssh-ed25519")
         self._acceptor = await asyncssh.listen(
             self.address,
             self.port,
@@ -180,8 +183,11 @@ class DeviceListener:
                 process.stdout.write(text)
 
         def err(text: str) -> None:
-            if not process.is_closing():
-                (process.stdout if shell.terminal else process.stderr).write(text)
+            # On a terminal both streams are one.
+            if shell.terminal:
+                out(text)
+            elif not process.is_closing():
+                process.stderr.write(text)
 
         streams = Streams(_ChannelStdin(process), out, err, terminal=shell.terminal)
         try:
@@ -220,6 +226,6 @@ class DeviceListener:
 
 def prompt(shell: Shell) -> str:
     """Return bash's prompt: ``admin@pod1-leaf1:~$``."""
-    home = "/root" if shell.user == "root" else f"/home/{shell.user}"
-    where = "~" if shell.cwd == home else shell.cwd
-    return f"{shell.user}@{shell.device.hostname}:{where}{'#' if shell.user == 'root' else '$'} "
+    where = "~" if shell.cwd == home_of(shell.user) else shell.cwd
+    mark = "#" if shell.user == ROOT else "$"
+    return f"{shell.user}@{shell.device.hostname}:{where}{mark} "

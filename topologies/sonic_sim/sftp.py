@@ -55,10 +55,13 @@ class DeviceSftp(asyncssh.SFTPServer):
             raise asyncssh.SFTPFailure(f"{name} exists")
         if not exists and not pflags & asyncssh.FXF_CREAT:
             raise FileNotFoundError(name)
-        data = b"" if pflags & asyncssh.FXF_TRUNC or not exists else self._files.read(name, USER)
+        data = b""
+        if exists and not pflags & asyncssh.FXF_TRUNC:
+            data = self._files.read(name, USER)
         if pflags & asyncssh.FXF_WRITE:
-            mode = attrs.permissions & 0o777 if attrs.permissions is not None else None
-            self._files.write(name, data, user=USER, mode=None if exists else mode, now=self._device.clock.now())
+            # As in open(2) the mode counts only for a file that is made.
+            mode = None if exists else _mode(attrs)
+            self._files.write(name, data, user=USER, mode=mode, now=self._device.clock.now())
         return _Open(self._device, name, data)
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
@@ -93,20 +96,22 @@ class DeviceSftp(asyncssh.SFTPServer):
     def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
         """Return size, mode and time of an open file."""
         opened = _open_file(file_obj)
-        found = self._files.files.get(opened.path)
-        return _attributes(
-            bytes(opened.data), found.mode if found else 0o644, found.mtime if found else self._device.clock.now()
-        )
+        file = self._files.files.get(opened.path)
+        if file is None:
+            # Somebody removed it meanwhile.
+            return _attributes(bytes(opened.data), 0o644, self._device.clock.now())
+        return _attributes(bytes(opened.data), file.mode, file.mtime)
 
     def setstat(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Change the mode."""
-        found = self._files.files.get(self._path(path))
-        if found is None:
+        file = self._files.files.get(self._path(path))
+        if file is None:
             raise asyncssh.SFTPNoSuchFile("No such file")
-        if found.owner != USER:
+        if file.owner != USER:
             raise asyncssh.SFTPPermissionDenied("Permission denied")
-        if attrs.permissions is not None:
-            found.mode = attrs.permissions & 0o777
+        mode = _mode(attrs)
+        if mode is not None:
+            file.mode = mode
             self._files.version += 1
 
     def fsetstat(self, file_obj: object, attrs: asyncssh.SFTPAttrs) -> None:
@@ -119,14 +124,15 @@ class DeviceSftp(asyncssh.SFTPServer):
 
     async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
         """Yield the names in a directory."""
-        name = self._path(path)
+        folder = self._path(path)
         try:
-            names = self._files.listing(name, USER)
+            names = self._files.listing(folder, USER)
         except OSError as error:
             raise _refusal(error) from error
-        for one in names:
+        for name in names:
+            # asyncssh wants an asynchronous iterator, though nothing is waited for.
             await asyncio.sleep(0)
-            yield asyncssh.SFTPName(one.encode(), attrs=self.stat(posixpath.join(name, one).encode()))
+            yield asyncssh.SFTPName(name.encode(), attrs=self.stat(posixpath.join(folder, name).encode()))
 
     def remove(self, path: bytes) -> None:
         """Remove a file."""
@@ -150,9 +156,9 @@ class DeviceSftp(asyncssh.SFTPServer):
 
     def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
         """Make a directory."""
-        mode = attrs.permissions & 0o777 if attrs.permissions is not None else 0o755
+        mode = _mode(attrs)
         try:
-            self._files.make_directory(self._path(path), user=USER, mode=mode)
+            self._files.make_directory(self._path(path), user=USER, mode=0o755 if mode is None else mode)
         except OSError as error:
             raise _refusal(error) from error
 
@@ -173,3 +179,8 @@ def _refusal(error: OSError) -> Exception:
     if isinstance(error, PermissionError):
         return asyncssh.SFTPPermissionDenied("Permission denied")
     return asyncssh.SFTPFailure("Failure")
+
+
+def _mode(attrs: asyncssh.SFTPAttrs) -> int | None:
+    """Return the permissions that a client states, None if it leaves them to the server."""
+    return None if attrs.permissions is None else attrs.permissions & 0o777

@@ -26,8 +26,8 @@ from sonic_sim.switch_host import take_over_transactions
 from sonic_sim.watching import Watch
 
 _LISTENS_AT_ONCE = 50
+# A critical process that exits ends the bgp container, which systemd starts again after 30 s (RestartSec).
 _CONTAINER_RESTARTS_S = 40
-"""A critical process that exits ends the bgp container, which systemd starts again after 30 s (RestartSec)."""
 _RESTARTS_LISTENER = frozenset({FaultKind.UNREACHABLE, FaultKind.WRONG_HOST_KEY})
 
 
@@ -91,7 +91,7 @@ class Simulation:
         """Write what changed and close everything."""
         for listener in self.listeners.values():
             self.keeper.save_device(listener.device)
-        await asyncio.gather(*(one.close() for one in self.listeners.values()))
+        await asyncio.gather(*(listener.close() for listener in self.listeners.values()))
 
     async def reconcile(self, spec: SimSpec) -> dict[str, Any]:
         """Add the devices, hosts and cables of a specification that are not there yet; reset nothing.
@@ -101,13 +101,26 @@ class Simulation:
         """
         self._refuse_other_models(spec)
         self.fabric = self.fabric or spec.fabric
-        added = [one for one in spec.devices if one.name not in self.network.devices]
-        new = [self._new_device(one, spec.states.get(one.name)) for one in added]
+        added = [device for device in spec.devices if device.name not in self.network.devices]
+        new = [self._new_device(device, spec.states.get(device.name)) for device in added]
         for host in spec.hosts:
             before = self.network.hosts.get(host.name, host)
+            # A node that was switched off stays off.
             self.network.hosts[host.name] = replace(host, powered=before.powered)
+        unplugged = self._plug_new(spec.cables)
+        if not self.port:
+            self.port = self._choose_port()
+        self.save_fabric()
+        for device in new:
+            self.keeper.save_device(device)
+        await self._listen(new)
+        self._write_endpoints()
+        return {"added": [device.name for device in new], "unplugged": unplugged}
+
+    def _plug_new(self, cables: Sequence[SimCable]) -> list[list[str]]:
+        """Plug cables whose ports are free; return the ends of the others, but of those that are plugged already."""
         unplugged = []
-        for cable in spec.cables:
+        for cable in cables:
             a = end_of(cable.a)
             b = end_of(cable.b)
             if self.network.cables.get(a) == b:
@@ -116,14 +129,7 @@ class Simulation:
                 unplugged.append([cable.a, cable.b])
             else:
                 self.network.plug(cable)
-        if not self.port:
-            self.port = self._choose_port()
-        self.save_fabric()
-        for device in new:
-            self.keeper.save_device(device)
-        await self._listen(new)
-        self._write_endpoints()
-        return {"added": [one.name for one in added], "unplugged": unplugged}
+        return unplugged
 
     def _refuse_other_models(self, spec: SimSpec) -> None:
         for wanted in spec.devices:
@@ -196,15 +202,16 @@ class Simulation:
         return key
 
     def _write_endpoints(self) -> None:
-        known = self.paths.known_hosts.read_text(encoding="utf-8") if self.paths.known_hosts.exists() else ""
+        path = self.paths.known_hosts
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
         # Only new switches are added: a key that changed is for `railweave trust` to find.
-        held = {line.split(maxsplit=1)[0] for line in known.splitlines() if line.strip()}
+        places = {line.split(maxsplit=1)[0] for line in text.splitlines() if line.strip()}
         for name, listener in self.listeners.items():
             place = f"[{self.addresses[name]}]:{self.port}"
-            if place not in held:
-                public = listener.key.export_public_key().decode().split()
-                known += f"{place} {public[0]} {public[1]}\n"
-        write_whole(self.paths.known_hosts, known.encode())
+            if place not in places:
+                kind, key, *_ = listener.key.export_public_key().decode().split()
+                text += f"{place} {kind} {key}\n"
+        write_whole(path, text.encode())
         write_whole(self.paths.endpoints, json.dumps(self.endpoints(), indent=1).encode())
 
     def endpoints(self) -> dict[str, Any]:
@@ -281,8 +288,8 @@ class Simulation:
             except ValueError as error:
                 raise SimulatorError(str(error)) from error
             if end.node not in self.network.devices and end.node not in self.network.hosts:
-                known = ", ".join((*self.network.devices, *self.network.hosts))
-                raise SimulatorError(f"no device or host {end.node}; there are: {known}")
+                nodes = ", ".join((*self.network.devices, *self.network.hosts))
+                raise SimulatorError(f"no device or host {end.node}; there are: {nodes}")
             device = self.network.devices.get(end.node)
             if device is not None:
                 self._check_port(device, end.port)
@@ -316,13 +323,12 @@ class Simulation:
             }
             for name, device in self.network.devices.items()
         }
-        cables = [asdict(one) for one in self.network.cable_list()]
         return {
             "fabric": self.fabric,
             "running": True,
             "time_scale": self.clock.scale,
             "devices": devices,
-            "cables": cables,
+            "cables": [asdict(cable) for cable in self.network.cable_list()],
         }
 
 
@@ -357,6 +363,8 @@ def remove_state(folder: Path) -> None:
 def _raise_file_limit() -> None:
     """Allow as many sockets as the system permits: a listener a switch and some sessions."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = min(hard, 65536) if hard != resource.RLIM_INFINITY else 65536
+    wanted = 65536
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(hard, wanted)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

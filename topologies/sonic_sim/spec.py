@@ -91,7 +91,7 @@ class SimSpec:
 
 def spec_from_json(text: str | bytes) -> SimSpec:
     """Read what `SimSpec.to_json` wrote. Raises ValueError where the text has another shape."""
-    # Here and not above: a lab's node takes this module for its values and has only what Debian packages.
+    # Imported only now: a lab's node takes this module for its values and has only what Debian packages.
     import orjson
 
     try:
@@ -103,8 +103,13 @@ def spec_from_json(text: str | bytes) -> SimSpec:
 def _spec(document: Mapping[str, Any]) -> SimSpec:
     return SimSpec(
         fabric=document["fabric"],
-        devices=tuple(SimDevice(**{**one, "without": tuple(one.get("without", ()))}) for one in document["devices"]),
-        hosts=tuple(SimHost(**one) for one in document["hosts"]),
-        cables=tuple(SimCable(**one) for one in document["cables"]),
-        states={name: SimState(**one) for name, one in document.get("states", {}).items()},
+        devices=tuple(map(_device, document["devices"])),
+        hosts=tuple(SimHost(**host) for host in document["hosts"]),
+        cables=tuple(SimCable(**cable) for cable in document["cables"]),
+        states={name: SimState(**state) for name, state in document.get("states", {}).items()},
     )
+
+
+def _device(value: Mapping[str, Any]) -> SimDevice:
+    # JSON has no tuples.
+    return SimDevice(**{**value, "without": tuple(value.get("without", ()))})

@@ -77,7 +77,9 @@ class SimulatedHost(Host):
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
         """Replace a file; without ``mode`` it keeps its own."""
         files = self.device.files
-        mode = 0o600 if mode is None and not files.exists(path) else mode
+        if mode is None and not files.exists(path):
+            # The program keeps secrets of the switch, so its new files are root's alone.
+            mode = 0o600
         files.write(path, data, mode=mode, now=self.device.clock.now())
 
     def remove_file(self, path: str) -> None:
@@ -103,14 +105,14 @@ class SimulatedHost(Host):
         """Return rows of a database."""
         number = NUMBERS[database]
         if number != CONFIG:
-            found: Mapping[str, Hash] = rows_of_database(self.device, number, pattern)
+            rows = dict(rows_of_database(self.device, number, pattern))
         elif self.device.initialized:
-            found = {key: dict(row) for key, row in self.device.db.rows.items()}
+            rows = {key: dict(row) for key, row in self.device.db.rows.items()}
         else:
             raise DatabaseError(NOT_FILLED)
         if pattern == "*":
-            return dict(found)
-        return {key: row for key, row in found.items() if fnmatch.fnmatchcase(key, pattern)}
+            return rows
+        return {key: row for key, row in rows.items() if fnmatch.fnmatchcase(key, pattern)}
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out HSET, HDEL and DEL."""
@@ -159,9 +161,12 @@ class SimulatedHost(Host):
         return [*newly_rejected(after, before, ReloadRule())]
 
     def daemons(self) -> frozenset[str]:
-        """Return the daemons that run; without orchagent the whole container is down."""
+        """Return the daemons that run."""
         self.device.restart_swss(self.now_s())
-        down = {"swss"} if self.device.orchagent.crashed else set()
+        down = set()
+        # Without orchagent the whole container is down: supervisord ends it.
+        if self.device.orchagent.crashed:
+            down.add("swss")
         if not self.device.frr.running:
             down.add("bgp")
         return frozenset(name for name, service in SERVICE_OF.items() if service not in down)
@@ -190,8 +195,10 @@ class SimulatedHost(Host):
 
     def alive(self, process: Process | None) -> bool:
         """Tell whether a process still runs."""
-        known = process is not None and process.get("boot_id") == self.boot_id()
-        return bool(known and process is not None and process.get("number") in self.device.processes)
+        # Numbers of processes are used again after a boot.
+        if process is None or process.get("boot_id") != self.boot_id():
+            return False
+        return process.get("number") in self.device.processes
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
         """Return orchagent and FRR's daemons, which the simulator has, by the moment of their start."""

@@ -16,7 +16,10 @@ FIELDS = (
 )  # fmt: skip
 ALGORITHMS = ("CRC", "XOR", "RANDOM", "CRC_32LO", "CRC_32HI", "CRC_CCITT", "CRC_XOR")
 _FIELDS_OF = {"broadcom": (), "nvidia": FIELDS[:-1]}
-_ALGORITHMS_OF = {"broadcom": tuple(one for one in ALGORITHMS if one != "RANDOM"), "nvidia": ("CRC", "CRC_CCITT")}
+_ALGORITHMS_OF = {
+    "broadcom": tuple(algorithm for algorithm in ALGORITHMS if algorithm != "RANDOM"),
+    "nvidia": ("CRC", "CRC_CCITT"),
+}
 
 
 def capability(asic: str) -> Hash:
@@ -31,11 +34,12 @@ def capability(asic: str) -> Hash:
 
 
 def asic_rows(asic: str, row: Hash) -> dict[str, Hash]:
-    """Return the hash object of ASIC_DB for the row that orchagent took; it refuses fields that the ASIC lacks."""
+    """Return the hash object of ASIC_DB for the row that orchagent took."""
     fields = row.get("ecmp_hash@", "").split(",")
+    # orchagent refuses fields that the ASIC lacks.
     if not set(fields) <= set(_FIELDS_OF.get(asic, FIELDS)):
         return {}
-    names = ",".join(f"SAI_NATIVE_HASH_FIELD_{one}" for one in FIELDS if one in fields)
+    names = ",".join(f"SAI_NATIVE_HASH_FIELD_{name}" for name in FIELDS if name in fields)
     return {_OBJECT: {"SAI_HASH_ATTR_NATIVE_HASH_FIELD_LIST": f"{len(fields)}:{names}"}}
 
 

@@ -44,18 +44,19 @@ _used: WeakKeyDictionary[Fabric, tuple[dict[str, Rib], Used]] = WeakKeyDictionar
 
 def counted(device: Device, net: Fabric) -> dict[str, Counted]:
     """Return what the ports of a switch have carried until now."""
-    meter = _meters.setdefault(device, _Meter(device.clock.monotonic()))
     now = device.clock.monotonic()
+    meter = _meters.setdefault(device, _Meter(now))
     seconds = now - meter.at
     meter.at = now
     used = used_ports(net).get(device.name, frozenset())
     for port in net.ports(device):
-        one = meter.ports.setdefault(port, Counted())
-        one.packets += one.packets_per_s * seconds
-        one.errors += one.errors_per_s * seconds
+        count = meter.ports.setdefault(port, Counted())
+        # Until now each port carried as much as when it was last looked at.
+        count.packets += count.packets_per_s * seconds
+        count.errors += count.errors_per_s * seconds
         up = net.link_up(device, port)
-        one.packets_per_s = USED_PACKETS_PER_S if up and port in used else 0.0
-        one.errors_per_s = _errors_per_s(device, port) if up else 0.0
+        count.packets_per_s = USED_PACKETS_PER_S if up and port in used else 0.0
+        count.errors_per_s = _errors_per_s(device, port) if up else 0.0
     return meter.ports
 
 
@@ -69,25 +70,32 @@ def pass_seconds(device: Device, seconds: float) -> None:
 
 
 def _errors_per_s(device: Device, port: str) -> float:
-    faults = (one for one in device.faults.armed if one.kind is FaultKind.ERRORS)
-    return sum(one.rate for one in faults if one.port in ("", port))
+    rates = [fault.rate for fault in device.faults.armed if fault.kind is FaultKind.ERRORS and fault.port in ("", port)]
+    return sum(rates)
 
 
 def used_ports(net: Fabric) -> Used:
     """Return the ports that carry traffic, calculated again only when routes changed."""
     ribs = ribs_of(net)
-    found = _used.get(net)
-    if found is None or found[0] is not ribs:
-        found = _used[net] = (ribs, _follow(net, ribs))
-    return found[1]
+    if net in _used:
+        source, used = _used[net]
+        # Other routes are another mapping.
+        if source is ribs:
+            return used
+    used = _follow(net, ribs)
+    _used[net] = (ribs, used)
+    return used
 
 
 def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
     """Follow the traffic to each switch with hosts from all others."""
-    targets = {name: prefix for name, rib in ribs.items() if (prefix := _host_network(rib)) and _host_ports(net, name)}
+    targets: dict[str, str] = {}
+    for name, rib in ribs.items():
+        prefix = _host_network(rib)
+        if prefix and _host_ports(net, name):
+            targets[name] = prefix
     wanted = frozenset(targets.values())
     paths = {name: _paths(net, rib, wanted, ribs) for name, rib in ribs.items()}
-    used: dict[str, set[str]] = {name: set() for name in ribs}
     taken: set[_Hops] = set()
     for target, prefix in targets.items():
         seen = {name for name in targets if name != target}
@@ -99,6 +107,7 @@ def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
                 further = hops.remotes - seen
                 seen |= further
                 ahead += further
+    used: dict[str, set[str]] = {name: set() for name in ribs}
     for hops in taken:
         for name, port in hops.ends:
             used[name].add(port)
@@ -110,9 +119,9 @@ def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Hops:
-    """Where a switch sends what it has several equal paths to: the ports at both ends, and the next switches. All
-    prefixes with the same paths share one, as most have in a large fabric."""
+    """Where a switch sends what it has several equal paths to: the ports at both ends, and the next switches."""
 
+    # All prefixes with the same paths share one object, as most have in a large fabric, so it is compared by identity.
     ends: tuple[tuple[str, str], ...]
     remotes: frozenset[str]
 
@@ -120,13 +129,13 @@ class _Hops:
 def _paths(net: Fabric, rib: Rib, prefixes: frozenset[str], ribs: dict[str, Rib]) -> dict[str, _Hops]:
     """Return the paths of a switch to prefixes."""
     made: dict[tuple[tuple[str, str], ...], _Hops] = {}
-    found = {}
+    paths = {}
     for prefix, hops in equal_paths(rib, prefixes).items():
         key = tuple(hops)
         if key not in made:
             made[key] = _hops(net, rib, key, ribs)
-        found[prefix] = made[key]
-    return found
+        paths[prefix] = made[key]
+    return paths
 
 
 def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[str, Rib]) -> _Hops:
@@ -145,11 +154,17 @@ def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[s
 
 def _host_network(rib: Rib) -> str:
     """Return the first network of hosts that a switch announces itself; one stands for all that it has."""
-    own = (prefix for prefix, (_, source) in rib.best.items() if not source)
-    return next((prefix for prefix in own if network(prefix).num_addresses > 1), "")
+    for prefix, (_, source) in rib.best.items():
+        if not source and network(prefix).num_addresses > 1:
+            return prefix
+    return ""
 
 
 def _host_ports(net: Fabric, name: str) -> set[str]:
     device = net.devices[name]
-    ends = ((port, net.far_end(device, port)) for port in net.ports(device))
-    return {port for port, far in ends if far is not None and far.node in net.hosts and net.hosts[far.node].powered}
+    ports = set()
+    for port in net.ports(device):
+        far = net.far_end(device, port)
+        if far is not None and far.node in net.hosts and net.hosts[far.node].powered:
+            ports.add(port)
+    return ports

@@ -62,19 +62,20 @@ class Watch:
 
     def _changed(self, device: Device) -> dict[str, list[tuple[str, str]]]:
         changed: dict[str, list[tuple[str, str]]] = {"up": [], "down": []}
-        seen: dict[tuple[str, str], bool] = {}
-        for one in sessions_of(device).values():
-            far = self.network.far_end(device, one.port) if one.port else None
+        # A switch that lost a neighbor's configuration has no session there any more.
+        carrying = dict.fromkeys(self._cables_of.get(device.name, ()), False)
+        for session in sessions_of(device).values():
+            far = self.network.far_end(device, session.port) if session.port else None
             if far is None or far.node not in self.network.devices:
                 continue
-            first, second = sorted((f"{device.name}:{one.port}", f"{far.node}:{far.port}"))
-            seen[first, second] = seen.get((first, second), False) or one.established
-            if one.state == "Connect":  # it comes up without a further command
+            first, second = sorted((f"{device.name}:{session.port}", f"{far.node}:{far.port}"))
+            # A cable carries BGP while any of its sessions is up.
+            carrying[first, second] = carrying.get((first, second), False) or session.established
+            if session.state == "Connect":
+                # It comes up without a further command.
                 self._look_again(device)
-        # A switch that lost a neighbor's configuration has no session there any more.
-        seen = dict.fromkeys(self._cables_of.get(device.name, ()), False) | seen
-        self._cables_of[device.name] = set(seen)
-        for cable, up in seen.items():
+        self._cables_of[device.name] = set(carrying)
+        for cable, up in carrying.items():
             if self._carrying.get(cable, False) != up:
                 changed["up" if up else "down"].append(cable)
             self._carrying[cable] = up

@@ -131,7 +131,7 @@ class Checker:
                 return names
         model = models()[target.table]
         form = next(form for form in model.forms if form.name == target.form)
-        values = set()
+        values: set[str] = set()
         for key in rows:
             if model.form_of(key) is form:
                 values.update(node.value for node in Node(document, target.table, form, key).down(target.leaf))
