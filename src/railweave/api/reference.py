@@ -6,7 +6,7 @@ from typing import Any
 
 from railweave.catalog.load import Catalog, load_catalog, use_own_models
 from railweave.catalog.model import SwitchModel
-from railweave.checks.capability import Models, SwitchCapability, capability
+from railweave.checks.capability import CatalogCapability, SwitchCapability, capability
 from railweave.checks.registry import Rule, all_rules
 from railweave.errors import UsageError
 from railweave.fabric.policy import Policies
@@ -51,7 +51,7 @@ topology: {leaf: {ports: 64, speed: 400G}, spine: {ports: 64, speed: 400G}}
 """An intent of which only the defaults count: traffic classes, MTU, release."""
 
 
-def models(model: str = "") -> Models:
+def models(model: str = "") -> CatalogCapability:
     """Return what every switch model and NIC of the catalog and of the project's ``catalog/`` can do, or one by its id.
 
     What is lossless follows from the default traffic classes. Raises UsageError that names the nearest id.
@@ -59,7 +59,7 @@ def models(model: str = "") -> Models:
     catalog = _catalog_with(model)
     switches = [catalog.switch(switch_id) for switch_id in catalog.switch_ids() if model in {"", switch_id}]
     nics = [catalog.nic(nic_id) for nic_id in catalog.nic_ids() if model in {"", nic_id}]
-    return Models(tuple(map(_capability, switches)), tuple(nics))
+    return CatalogCapability(tuple(map(_capability, switches)), tuple(nics))
 
 
 @cache

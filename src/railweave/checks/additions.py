@@ -9,13 +9,13 @@ from railweave.checks.links import overridden_findings
 from railweave.checks.registry import rule
 from railweave.checks.transit import RouteSources, transit_diagnostics
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.model import Fabric
+from railweave.fabric.model import Fabric, Switch
 from railweave.routing.instance import own_ipv6_prefixes, own_prefixes
 from railweave.secrets import is_misspelled_reference, references, refers_openly, shown_frr
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.overrides import override_rows
-from railweave.sonic.rows import ConfigDb
+from railweave.sonic.rows import ConfigDb, Fields
 from railweave.sonic.static_routes import STATIC_ROUTE
 from railweave.templates import Templates
 from railweave.units import ipv4_text
@@ -42,13 +42,15 @@ Texts = Mapping[str, str]
 
 
 def check_additions(fabric: Fabric, templates: Templates, own: Path | None, where: Places) -> Iterator[Diagnostic]:
-    """Yield what a switch would not take, and routes in transit; ``own`` is the project's FRR template, if any."""
+    """Yield additions that a switch would refuse, and routes in transit; ``own`` is the project's FRR template."""
     configurator = Configurator(fabric, templates)
     for switch in fabric.switches:
         yield from configurator.override_faults(switch, where)
     yield from overridden_findings(fabric, configurator, where)
-    texts = {switch.name: configurator.frr(switch) for switch in fabric.switches} if own else {}
+    texts: Texts = {}
     if own:
+        # Only a project's own template can hold references to secrets and lines that differ from railweave's.
+        texts = {switch.name: configurator.frr(switch) for switch in fabric.switches}
         yield from _open_references(texts, own)
     yield from _check_transit(fabric, configurator, own, where, texts)
 
@@ -58,7 +60,10 @@ def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
     devices: dict[str, list[str]] = {}
     misspelled: dict[str, list[str]] = {}
     for device, text in texts.items():
-        for line in text.splitlines() if "secret" in text.lower() else ():
+        # A fabric has hundreds of lines on every switch, and nearly none of them is about secrets.
+        if "secret" not in text.lower():
+            continue
+        for line in text.splitlines():
             if refers_openly(line):
                 devices.setdefault(line.strip(), []).append(device)
             elif is_misspelled_reference(line):
@@ -92,32 +97,37 @@ def _in_template(template: Path, name: str) -> Where:
 def _check_transit(
     fabric: Fabric, configurator: Configurator, own: Path | None, where: Places, texts: Texts
 ) -> Iterator[Diagnostic]:
-    """V-1 and D-1: of switches that the intent gives static routes, and of all where a project has an FRR file of its
-    own; of the one that comes with railweave the tests of railweave hold that no switch is in transit."""
-    static = [
-        switch.name
-        for switch in fabric.switches
-        if any(row.table == STATIC_ROUTE for row in override_rows(fabric.policies.overrides, switch))
-    ]
-    alike = _alike(fabric, texts) if own else []
-    judged = list(dict.fromkeys((*(names[0] for names in alike), *static)))
+    """Check V-1 and D-1 for switches with static routes in the intent, and for all if a project has an FRR template."""
+    # railweave's own template needs no check: its tests prove that no switch is in transit.
+    static = [switch.name for switch in fabric.switches if _static_routes(fabric, switch)]
+    groups = _alike(fabric, texts) if own else []
+    # Switches of a group have the same policy, so one of each is checked first.
+    judged = list(dict.fromkeys((*(names[0] for names in groups), *static)))
 
     @cache
     def document(name: str) -> FrrDocument:
         return parse_frr(configurator.frr(fabric.switch_of[name]))
 
     def tables(name: str) -> ConfigDb:
-        rows = override_rows(fabric.policies.overrides, fabric.switch_of[name])
-        return {STATIC_ROUTE: {row.key: row.fields for row in rows if row.table == STATIC_ROUTE}}
+        return {STATIC_ROUTE: _static_routes(fabric, fabric.switch_of[name])}
 
     def place(_: str) -> Where:
-        return Where(str(own)) if own and not static else where("overrides")
+        if own and not static:
+            return Where(str(own))
+        return where("overrides")
 
-    found = list(transit_diagnostics(fabric, RouteSources(document, tables, judged), place))
-    if found and own:
-        everyone = [name for names in alike for name in names]
-        found = list(transit_diagnostics(fabric, RouteSources(document, tables, everyone), place))
-    yield from found
+    diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, judged), place))
+    if diagnostics and own:
+        # Something is wrong: check every switch, so that all devices are named.
+        everyone = [name for names in groups for name in names]
+        diagnostics = list(transit_diagnostics(fabric, RouteSources(document, tables, everyone), place))
+    yield from diagnostics
+
+
+def _static_routes(fabric: Fabric, switch: Switch) -> dict[str, Fields]:
+    """Return the static routes that overrides give a switch, by key."""
+    rows = override_rows(fabric.policies.overrides, switch)
+    return {row.key: row.fields for row in rows if row.table == STATIC_ROUTE}
 
 
 _PEER = re.compile(r"^ *neighbor [0-9.]+|^ *neighbor Ethernet\S+")
@@ -130,8 +140,8 @@ def _alike(fabric: Fabric, texts: Texts) -> list[list[str]]:
     for switch in fabric.switches:
         text = texts[switch.name]
         prefixes = (*own_prefixes(fabric, switch), *own_ipv6_prefixes(fabric, switch))
-        own = (*(str(one) for one in prefixes), switch.name, str(switch.asn))
-        for number, word in enumerate((*own, ipv4_text(switch.loopback))):
+        identity = (*map(str, prefixes), switch.name, str(switch.asn), ipv4_text(switch.loopback))
+        for number, word in enumerate(identity):
             text = text.replace(word, f"<{number}>")
         lines = (_PEER.sub(" neighbor <peer>", line) for line in text.splitlines() if not _WHO.search(line))
         groups.setdefault((switch.tier.name, *dict.fromkeys(lines)), []).append(switch.name)

@@ -1,4 +1,4 @@
-"""Switches of which nothing is known to compute buffers from: refused for lossless classes, with the fixes.
+"""Switches without published data to compute buffers from: refused for lossless classes, with the fixes.
 
 A HWSKU may ship no pools, no profiles and no headroom; the chip then runs on its driver's defaults, which nobody has
 published. A lossless class on such a switch would be a guess (fabric-facts 4.6), unless the operator states the rows.
@@ -33,12 +33,14 @@ def unproven(
             fix="measure drops and pauses under load",
             devices=devices,
         )
-    asked = fabric.policies.sonic.buffer_model is not None
+    path = f"{tier_path(tier)}.model"
+    if fabric.policies.sonic.buffer_model is not None:
+        path = "sonic.buffer_model"
     return error(
         "H-headroom",
         f"{names} cannot be lossless on {panel.model}: no headroom can be computed for {panel.hwsku}, whose SONiC ships"
         f" {missing_buffers(panel)}",
-        where("sonic.buffer_model" if asked else f"{tier_path(tier)}.model"),
+        where(path),
         fix=f"{_fix(panel)}; or write the vendor's BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG rows{_of_set(panel)} under"
         f" overrides.{tier.name}; or make no class lossless",
         devices=devices,
@@ -52,7 +54,7 @@ def tier_path(tier: Tier) -> str:
 
 def lossless_names(policies: Policies) -> str:
     """Return the names of the lossless classes."""
-    return " and ".join(one.name for one in policies.classes if one.lossless)
+    return " and ".join(traffic_class.name for traffic_class in policies.classes if traffic_class.lossless)
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
@@ -65,14 +67,25 @@ def _states_groups(fabric: Fabric, name: str) -> bool:
 
 def missing_buffers(panel: Panel) -> str:
     """Return what the HWSKU of a panel without buffer facts does not ship, and where."""
-    model = load_catalog().find_switch(panel.model)
-    hwsku: Hwsku | None = model.hwsku(panel.hwsku) if model else None
-    lacks = ["no pools"] if hwsku is None or not hwsku.buffer_pools else []
-    lacks.append(f"no profiles for lossless queues{_elsewhere(hwsku)}")
+    hwsku = _hwsku(panel)
+    missing = []
+    if hwsku is None or not hwsku.buffer_pools:
+        missing.append("no pools")
+    missing.append(f"no profiles for lossless queues{_elsewhere(hwsku)}")
     if hwsku is None or not hwsku.pg_profiles:
-        lacks.append("no headroom for any speed and cable")
-    source = f" ({hwsku.source})" if hwsku else ""
-    return f"{listed(lacks)}{source}"
+        missing.append("no headroom for any speed and cable")
+    text = listed(missing)
+    if hwsku is not None:
+        text += f" ({hwsku.source})"
+    return text
+
+
+def _hwsku(panel: Panel) -> Hwsku | None:
+    """Return the HWSKU of a panel in the catalog."""
+    model = load_catalog().find_switch(panel.model)
+    if model is None:
+        return None
+    return model.hwsku(panel.hwsku)
 
 
 def _elsewhere(hwsku: Hwsku | None) -> str:
@@ -84,15 +97,17 @@ def _elsewhere(hwsku: Hwsku | None) -> str:
 
 def _of_set(panel: Panel) -> str:
     """Return the set of a panel's HWSKU whose rows an operator may state."""
-    model = load_catalog().find_switch(panel.model)
-    hwsku = model.hwsku(panel.hwsku) if model else None
-    return f", such as those of {hwsku.lossless_sets[0]}," if hwsku and hwsku.lossless_sets else ""
+    hwsku = _hwsku(panel)
+    if hwsku is None or not hwsku.lossless_sets:
+        return ""
+    return f", such as those of {hwsku.lossless_sets[0]},"
 
 
 def _fix(panel: Panel) -> str:
-    """Return the speed at which the same hardware has buffer facts, else where the models are that have."""
+    """Return the speed at which the same hardware has buffer facts, else where to find models that have them."""
     model = load_catalog().find_switch(panel.model)
-    for hwsku in model.hwskus if model else ():
+    hwskus = model.hwskus if model is not None else ()
+    for hwsku in hwskus:
         if hwsku.buffers is not None and hwsku.speed_gbps is not None:
             return f"run its ports at {format_speed(hwsku.speed_gbps)}, for which {hwsku.name} ships buffers"
     return "use a model that ships buffers (`railweave models` lists them)"

@@ -64,29 +64,31 @@ _POOL_SHARED_WIDELY = 2
 
 
 class SwitchKind(NamedTuple):
-    """Switches of one panel and tier. ``cables`` counts (speed, length, level of the link) of the one with the most."""
+    """Switches of one panel and tier."""
 
     panel: Panel
     tier: Tier
     devices: tuple[str, ...]
+    # Ports by (speed in Gb/s, length in m, level of the link), of the switch with the most cables.
     cables: Mapping[tuple[int, int, int], int]
 
 
 def buffer_findings(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
-    """Return what does not fit in the buffers of the fabric's switches; nothing where no class is lossless.
+    """Return what does not fit in the buffers of the fabric's switches; nothing if no class is lossless.
 
-    What holds for several kinds of switches is one diagnostic with all of their devices."""
+    A finding of several kinds of switches is one diagnostic with all of their devices.
+    """
     devices: dict[Diagnostic, list[str]] = {}
-    for one in _findings(fabric, where):
-        devices.setdefault(one._replace(devices=()), []).extend(one.devices)
-    return tuple(one._replace(devices=tuple(names)) for one, names in devices.items())
+    for diagnostic in _findings(fabric, where):
+        devices.setdefault(diagnostic._replace(devices=()), []).extend(diagnostic.devices)
+    return tuple(diagnostic._replace(devices=tuple(names)) for diagnostic, names in devices.items())
 
 
 def _findings(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
-    if not any(one.lossless for one in fabric.policies.classes):
+    if not any(traffic_class.lossless for traffic_class in fabric.policies.classes):
         return
     for kind in _kinds(fabric):
-        # Of a chassis RW126 says that it is not configured.
+        # RW126 says already that a chassis is not configured.
         if kind.panel.buffers is None and not kind.panel.card_cages:
             yield unproven(fabric, kind.panel, kind.tier, kind.devices, where)
         yield from kind_findings(kind, fabric.policies, where)
@@ -106,47 +108,56 @@ def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterat
 
 
 def _kinds(fabric: Fabric) -> list[SwitchKind]:
-    found: dict[tuple[int, Tier], list[Switch]] = {}
+    switches_of: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
-        found.setdefault((id(switch.panel), switch.tier), []).append(switch)
-    return [one for (_, tier), switches in found.items() for one in _by_cables(fabric, tier, switches)]
+        switches_of.setdefault((id(switch.panel), switch.tier), []).append(switch)
+    return [kind for (_, tier), switches in switches_of.items() for kind in _by_cables(fabric, tier, switches)]
 
 
 def _by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list[SwitchKind]:
-    """Return the switches of one panel by their cables; those whose cables others have too, and more, are with them."""
+    """Return the switches of one panel by their cables; a switch whose cables another one has too is in its kind."""
     alike: dict[frozenset[tuple[tuple[int, int, int], int]], list[str]] = {}
     for switch in switches:
         cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[switch.name])
         alike.setdefault(frozenset(cables.items()), []).append(switch.name)
     kinds: list[tuple[Counter[tuple[int, int, int]], list[str]]] = []
-    for items, names in sorted(alike.items(), key=lambda one: -sum(ports for _, ports in one[0])):
+    # The most cables first: if they fit in the buffer, fewer of the same fit too.
+    for items, names in sorted(alike.items(), key=_ports_in_use, reverse=True):
         cables = Counter(dict(items))
-        covering = next((held for more, held in kinds if cables <= more), None)
+        covering = next((devices for more, devices in kinds if cables <= more), None)
         if covering is None:
             kinds.append((cables, names))
         else:
             covering.extend(names)
     order = {switch.name: place for place, switch in enumerate(switches)}
-    return [
-        SwitchKind(switches[0].panel, tier, tuple(sorted(names, key=order.__getitem__)), cables)
-        for cables, names in kinds
-    ]
+    panel = switches[0].panel
+    return [SwitchKind(panel, tier, tuple(sorted(names, key=order.__getitem__)), cables) for cables, names in kinds]
+
+
+def _ports_in_use(alike: tuple[frozenset[tuple[tuple[int, int, int], int]], list[str]]) -> int:
+    cables, _ = alike
+    return sum(ports for _, ports in cables)
 
 
 def _headroom(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
-    told = set()
+    """Check H-headroom: every used speed and cable length has headroom that its vendor publishes or computes."""
+    reported = set()
     for speed_gbps, length_m, level in sorted(kind.cables):
-        room = plan.headroom[speed_gbps, length_m]
-        if isinstance(room, NoHeadroom) and room.reason not in told:
-            told.add(room.reason)
-            yield error("H-headroom", room.reason, _length_place(level, where), fix=room.fix, devices=kind.devices)
+        headroom = plan.headroom[speed_gbps, length_m]
+        if isinstance(headroom, NoHeadroom) and headroom.reason not in reported:
+            reported.add(headroom.reason)
+            place = _length_place(level, where)
+            yield error("H-headroom", headroom.reason, place, fix=headroom.fix, devices=kind.devices)
 
 
 def _length_place(level: int, where: Places) -> Where:
-    """Return the place that gives the cables of a level their lengths: the racks where the intent has them."""
+    """Return the place that gives the cables of a level their lengths: the racks if the intent has them."""
     racks = where("racks")
-    return racks if racks.line and racks.path else where(f"cabling.{LINK_KINDS[level] if level else 'host'}.length_m")
+    if racks.line and racks.path:
+        return racks
+    # Level 0 are the links to GPU nodes.
+    kind = LINK_KINDS[level] if level else "host"
+    return where(f"cabling.{kind}.length_m")
 
 
 def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
@@ -165,43 +176,58 @@ def _classes(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Plac
 
 
 def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """H-budget: what the lossless groups of the ports in use take, against what there is."""
-    parts = []
+    """Check H-budget: the headroom of all lossless groups of the ports in use fits in the buffer."""
     uses: Counter[tuple[int, int]] = Counter()
-    for (speed_gbps, length_m, _), ports in sorted(kind.cables.items()):
-        room = plan.headroom[speed_gbps, length_m]
+    for (speed_gbps, length_m, _), ports in kind.cables.items():
         uses[speed_gbps, length_m] += ports
-        if isinstance(room, Headroom):
-            each = room.xoff_bytes if plan.full.is_pooled else room.size_bytes
-            parts.append(f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each")
-    found = plan.divided(uses)
-    needed, hwsku = found.headroom_bytes, plan.buffers.hwsku
-    text = f"{'; '.join(parts)}: {needed} bytes for {counted(plan.limits.lossless_classes, 'lossless class')}"
-    place, fix = where("cabling"), "use shorter cables, fewer ports or fewer lossless classes"
-    if found.is_pooled:
-        text = f"{text}, {needed / found.budget_bytes:.2f} times"
-        yield from _pooled(found, plan.buffers.slices, text, kind, place, fix)
-    elif plan.model is BufferModel.TRADITIONAL and found.chip_bytes is not None:
-        pools = found.stated_bytes - needed
-        message = f"{text}, and the pools of {hwsku} take {pools}: {found.stated_bytes} of {found.chip_bytes} bytes"
-        message = f"{message} of the chip"
-        fix = f"{fix}, or leave out sonic.buffer_model, so that the switch sizes its pools"
-        if found.stated_bytes > found.chip_bytes:
-            yield error("H-budget", message, place, fix=fix, devices=kind.devices)
-        elif found.stated_bytes + sum(found.reserved.values()) > found.chip_bytes:
-            message = f"{message}, which also sets aside {sum(found.reserved.values())} for ports and mirrors"
-            yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
-    elif needed >= found.budget_bytes:
-        message = f"{text}, of {found.budget_bytes} bytes that {hwsku} has for headroom"
+    division = plan.divided(uses)
+    needed = division.headroom_bytes
+    lossless = counted(plan.limits.lossless_classes, "lossless class")
+    text = f"{'; '.join(_uses(kind, plan))}: {needed} bytes for {lossless}"
+    place = where("cabling")
+    fix = "use shorter cables, fewer ports or fewer lossless classes"
+    if division.is_pooled:
+        text = f"{text}, {needed / division.budget_bytes:.2f} times"
+        yield from _pooled(division, plan.buffers.slices, text, kind, place, fix)
+    elif plan.model is BufferModel.TRADITIONAL and division.chip_bytes is not None:
+        yield from _stated(division, division.chip_bytes, plan.buffers.hwsku, text, kind, place, fix)
+    elif needed >= division.budget_bytes:
+        message = f"{text}, of {division.budget_bytes} bytes that {plan.buffers.hwsku} has for headroom"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
 
 
+def _uses(kind: SwitchKind, plan: BufferPlan) -> Iterator[str]:
+    """Yield in words how much headroom the ports of each speed and cable length take."""
+    for (speed_gbps, length_m, _), ports in sorted(kind.cables.items()):
+        headroom = plan.headroom[speed_gbps, length_m]
+        if isinstance(headroom, Headroom):
+            # In a shared headroom pool a group reserves nothing: it takes its XOFF part while it is paused.
+            each = headroom.xoff_bytes if plan.full.is_pooled else headroom.size_bytes
+            yield f"{ports} ports of {format_speed(speed_gbps)} over {length_m} m take {each} bytes each"
+
+
+def _stated(
+    division: Division, chip_bytes: int, hwsku: str, text: str, kind: SwitchKind, place: Where, fix: str
+) -> Iterator[Diagnostic]:
+    """Compare headroom and the pools that a HWSKU states, as the traditional model has them, with the chip."""
+    stated = division.stated_bytes
+    pools = stated - division.headroom_bytes
+    reserved = sum(division.reserved.values())
+    message = f"{text}, and the pools of {hwsku} take {pools}: {stated} of {chip_bytes} bytes of the chip"
+    fix = f"{fix}, or leave out sonic.buffer_model, so that the switch sizes its pools"
+    if stated > chip_bytes:
+        yield error("H-budget", message, place, fix=fix, devices=kind.devices)
+    elif stated + reserved > chip_bytes:
+        message = f"{message}, which also sets aside {reserved} for ports and mirrors"
+        yield warning("H-budget", message, place, fix=fix, devices=kind.devices)
+
+
 def _pooled(
-    found: Division, slices: BufferSlices, text: str, kind: SwitchKind, place: Where, fix: str
+    division: Division, slices: BufferSlices, text: str, kind: SwitchKind, place: Where, fix: str
 ) -> Iterator[Diagnostic]:
     """Compare the headroom of all groups with the pool that they share, each slice its part."""
-    ratio = found.headroom_bytes / found.budget_bytes
-    message = f"{text} the {found.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
+    ratio = division.headroom_bytes / division.budget_bytes
+    message = f"{text} the {division.budget_bytes} bytes of the headroom pool of {kind.panel.hwsku}"
     if ratio > POOL_EXHAUSTED:
         message = f"{message}: it does not last where a quarter of the groups is paused at once"
         yield error("H-budget", message, place, fix=fix, devices=kind.devices)
@@ -225,36 +251,48 @@ _MEANING = {
 
 
 def _marking(policies: Policies, kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagnostic]:
-    """E-1 to E-6 for every lossless class and port speed in use."""
-    for index, one in enumerate(policies.classes):
-        if not one.lossless:
+    """Check E-1 to E-6 for every lossless class and port speed in use."""
+    speeds = sorted({speed_gbps for speed_gbps, _, _ in kind.cables})
+    for index, traffic_class in enumerate(policies.classes):
+        if not traffic_class.lossless:
             continue
-        if one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
-            continue  # a diagnostic of the intent itself
-        for speed_gbps in sorted({speed for speed, _, _ in kind.cables}):
-            marking = choose_marking(one, speed_gbps, policies.marking, plan).thresholds
-            stated = one.ecn is not None or policies.marking is not None
-            place = where(_place(policies, index, one))
-            subject = f"{one.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
-            for broken in broken_rules(marking, plan.limits):
-                found = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
-                if not stated:
-                    found = found._replace(fix=_WITHOUT_THRESHOLDS.get(broken.code, found.fix))
-                if found.severity is Severity.ERROR and one.ecn is None and kind.panel.asic == VIRTUAL:
-                    message = f"{found.message}; a virtual switch has no buffer, hardware like this would be refused"
-                    found = found._replace(severity=Severity.WARNING, message=message)
-                yield found
-            least = bandwidth_delay_bytes(speed_gbps)
-            if stated and marking.minimum_bytes < least:
-                message = f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
-                message = f"{message} at line rate has on its way"
-                yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
+        ecn = traffic_class.ecn
+        # Thresholds that do not rise are a diagnostic of the intent itself.
+        if ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
+            place = where(_place(policies, index, traffic_class))
+            for speed_gbps in speeds:
+                yield from _class_marking(policies, traffic_class, speed_gbps, kind, plan, place)
 
 
-def _place(policies: Policies, index: int, one: TrafficClass) -> str:
-    if one.ecn is not None:
+def _class_marking(
+    policies: Policies, traffic_class: TrafficClass, speed_gbps: int, kind: SwitchKind, plan: BufferPlan, place: Where
+) -> Iterator[Diagnostic]:
+    marking = choose_marking(traffic_class, speed_gbps, policies.marking, plan).thresholds
+    is_stated = traffic_class.ecn is not None or policies.marking is not None
+    subject = f"{traffic_class.name} on ports of {format_speed(speed_gbps)} of {plan.buffers.hwsku}"
+    for broken in broken_rules(marking, plan.limits):
+        diagnostic = _not_held(broken, f"{subject}: {_MEANING[broken.code]}", marking, place, plan, kind)
+        if not is_stated:
+            diagnostic = diagnostic._replace(fix=_WITHOUT_THRESHOLDS.get(broken.code, diagnostic.fix))
+        if diagnostic.severity is Severity.ERROR and traffic_class.ecn is None and kind.panel.asic == VIRTUAL:
+            message = f"{diagnostic.message}; a virtual switch has no buffer, hardware like this would be refused"
+            diagnostic = diagnostic._replace(severity=Severity.WARNING, message=message)
+        yield diagnostic
+    least = bandwidth_delay_bytes(speed_gbps)
+    if is_stated and marking.minimum_bytes < least:
+        message = (
+            f"{subject}: marking starts at {marking.minimum_bytes} bytes, below the {least} that one flow"
+            " at line rate has on its way"
+        )
+        yield Diagnostic("RW403", Severity.INFO, message, place, kind.devices)
+
+
+def _place(policies: Policies, index: int, traffic_class: TrafficClass) -> str:
+    if traffic_class.ecn is not None:
         return f"traffic_classes[{index}].ecn"
-    return "preset" if policies.marking else f"traffic_classes[{index}]"
+    if policies.marking:
+        return "preset"
+    return f"traffic_classes[{index}]"
 
 
 _WITHOUT_THRESHOLDS = dict.fromkeys(
@@ -268,15 +306,19 @@ def _not_held(
     broken: MarkingRule, subject: str, marking: Marking, place: Where, plan: BufferPlan, kind: SwitchKind
 ) -> Diagnostic:
     limits = plan.limits
+    # Just below the limit: a queue that reaches it pauses.
     below_kb = max(1, (min(limits.single_bytes, limits.all_bytes) - 1) // 1000)
     lossy_kb = (limits.lossy_all_bytes - 1) // 1000
+    lossy_fix = f"lower ecn.min_kb to at most {lossy_kb}"
+    if lossy_kb <= 0:
+        lossy_fix = "keep lossy traffic off these ports"
     fix = {
         "E-1": f"lower ecn.max_kb to at most {(limits.queue_bytes or 0) // 1000}",
         "E-2": f"lower ecn.min_kb to at most {below_kb}, or leave ecn and preset out",
         "E-3": f"lower ecn.max_kb to at most {limits.single_bytes // 1000}",
         "E-4": f"lower ecn.min_kb to at most {below_kb}, or use shorter cables",
         "E-5": f"nothing, or lower ecn.min_kb to {max(1, (limits.conservative_bytes - 1) // 1000)}",
-        "E-6": f"lower ecn.min_kb to at most {lossy_kb}" if lossy_kb > 0 else "keep lossy traffic off these ports",
+        "E-6": lossy_fix,
     }[broken.code]
     message = f"{subject}: {broken.numbers}"
     if broken.code != "E-1":

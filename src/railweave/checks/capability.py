@@ -24,22 +24,22 @@ _SIZED_ONLY = "a chassis of line cards is sized, not configured (RW126)"
 
 
 class SpeedUse(NamedTuple):
-    """A switch at one speed: ``ports`` of all ``cages`` that can run it, as far as the chip drives them, each
-    ``lanes`` x ``lane_gbps``; ``breakout`` is SONiC's mode, None on a platform without modes.
-
-    ``lossless_m`` is the longest cable in meters over which all these ports can be lossless, None where none can, and
-    ``missing`` then says why.
-    """
+    """A switch at one speed."""
 
     speed_gbps: int
+    # Of all cages that can run the speed, as far as the chip drives them.
     ports: int
     ports_per_cage: int
     cages: int
+    # Of one port, each with ``lane_gbps``.
     lanes: int
     lane_gbps: int
+    # SONiC's breakout mode; None on a platform without modes.
     breakout: str | None
     hwsku: str
+    # The longest cable in meters over which all ports can be lossless; None if none can.
     lossless_m: int | None
+    # Why none can.
     missing: str
 
 
@@ -51,7 +51,7 @@ class SwitchCapability(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Models(NamedTuple):
+class CatalogCapability(NamedTuple):
     """Switch models and NICs in alphabetical order of their ids."""
 
     switches: tuple[SwitchCapability, ...]
@@ -60,9 +60,8 @@ class Models(NamedTuple):
 
 def capability(model: SwitchModel, policies: Policies) -> SwitchCapability:
     """Return what a switch model can do with the traffic classes and MTU of ``policies``."""
-    return SwitchCapability(
-        model, tuple(_at_speed(model, one, policies) for one in speeds(model)), tuple(_notes(model))
-    )
+    uses = tuple(_at_speed(model, speed_gbps, policies) for speed_gbps in speeds(model))
+    return SwitchCapability(model, uses, tuple(_notes(model)))
 
 
 def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedUse:
@@ -71,7 +70,10 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
         raise ValueError(f"{model.id} does not run {speed_gbps}G")
     cages = cages_with(model, use)
     panel, ports = _panel(model, use, cages)
-    longest, missing = (None, _SIZED_ONLY) if model.chassis else _longest(panel, speed_gbps, ports, policies)
+    longest: int | None = None
+    missing = _SIZED_ONLY
+    if not model.chassis:
+        longest, missing = _longest(panel, speed_gbps, ports, policies)
     return SpeedUse(
         speed_gbps=speed_gbps,
         ports=ports,
@@ -89,13 +91,17 @@ def _at_speed(model: SwitchModel, speed_gbps: int, policies: Policies) -> SpeedU
 def _panel(model: SwitchModel, use: CageUse, cages: tuple[int, ...]) -> tuple[Panel, int]:
     """Return a panel with as many ports of a speed as there can be side by side, and how many these are."""
     first = cages[0]
-    run = next((at for at, number in enumerate(cages) if number != first + at), len(cages))
+    adjacent = next((place for place, number in enumerate(cages) if number != first + place), len(cages))
+    ports = len(cages) * use.ports
     limit = model.asic.logical_ports
-    count = run if limit is None else min(run, limit // use.ports)
-    panel = build_panel(model, (PortGroup(first - 1, boot_speed_gbps(model)), PortGroup(count, use.speed_gbps)))
+    if limit is not None:
+        # More ports than the chip drives would be refused, whatever the cages can hold.
+        adjacent = min(adjacent, limit // use.ports)
+        ports = min(ports, limit)
+    panel = build_panel(model, (PortGroup(first - 1, boot_speed_gbps(model)), PortGroup(adjacent, use.speed_gbps)))
     if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: {panel.message}")
-    return panel, min(len(cages) * use.ports, limit or len(cages) * use.ports)
+    return panel, ports
 
 
 def _longest(panel: Panel, speed_gbps: int, ports: int, policies: Policies) -> tuple[int | None, str]:
@@ -104,18 +110,19 @@ def _longest(panel: Panel, speed_gbps: int, ports: int, policies: Policies) -> t
         return None, f"its SONiC ships {missing_buffers(panel)}"
     published = {row.cable_m for row in panel.buffers.pg_profiles if row.speed_gbps == speed_gbps}
     fits: int | None = None
-    for length in sorted({*LENGTHS_M, *published}):
-        errors = _errors(panel, speed_gbps, ports, length, policies)
+    for length_m in sorted({*LENGTHS_M, *published}):
+        errors = _errors(panel, speed_gbps, ports, length_m, policies)
         if errors:
+            # A longer cable takes more headroom, so the first that does not fit ends the search.
             return fits, "" if fits else errors[0].message
-        fits = length
+        fits = length_m
     return fits, ""
 
 
 def _errors(panel: Panel, speed_gbps: int, ports: int, length_m: int, policies: Policies) -> list[Diagnostic]:
     kind = SwitchKind(panel, Tier("switch", 0, 1, 1, ports, speed_gbps), (), {(speed_gbps, length_m, 0): ports})
-    found = kind_findings(kind, policies, lambda path: Where(path=path))
-    return [one for one in found if one.severity is Severity.ERROR]
+    findings = kind_findings(kind, policies, lambda path: Where(path=path))
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def _notes(model: SwitchModel) -> Iterator[str]:
@@ -129,7 +136,7 @@ def _notes(model: SwitchModel) -> Iterator[str]:
         yield "SONiC's port table lists a lane twice, so that its generic updater refuses every patch"
     if model.asic.buffer_bytes is None:
         yield "no source states the size of its packet buffer"
-    yield from _stated(one.notes for one in model.hwskus)
+    yield from _stated(hwsku.notes for hwsku in model.hwskus)
 
 
 def _stated(notes: Iterable[str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ Places = Callable[[str], Where]
 
 def check_design(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of what railweave itself designs and configures: rules, paths, hashes and buffers."""
-    advice = (found.diagnostic(code, where(found.path)) for code, check in FABRIC_CHECKS for found in check(fabric))
+    advice = (breach.diagnostic(code, where(breach.path)) for code, check in FABRIC_CHECKS for breach in check(fabric))
     return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *advice, *buffer_findings(fabric, where))
 
 
@@ -46,9 +46,9 @@ def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diag
 def _check_equal_paths(fabric: Fabric, where: Places) -> Iterator[Diagnostic]:
     # A switch's equal paths are its uplinks: k parallel links to one above are k paths (check B-6).
     for tier in fabric.uplink_kinds:
-        limits = {one.panel.ecmp_limit: one.panel.asic for one in fabric.switches_of(tier)}
-        stated = [(limit, asic) for limit, asic in limits.items() if limit is not None]
-        most, whose = min([(MAXIMUM_PATHS, "a route"), *((limit, f"a route in {asic}") for limit, asic in stated)])
+        limits = {switch.panel.ecmp_limit: switch.panel.asic for switch in fabric.switches_of(tier)}
+        candidates = [(limit, f"a route in {asic}") for limit, asic in limits.items() if limit is not None]
+        most, whose = min([(MAXIMUM_PATHS, "a route"), *candidates])
         if tier.ports_up > most:
             yield error(
                 "B-6",

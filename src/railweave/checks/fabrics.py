@@ -18,8 +18,8 @@ _CODE = "RW127"
 
 def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
     """Yield where the fabric meets another of its file; nothing where the file has one."""
-    for found in _met(intent):
-        yield found.diagnostic(_CODE, intent.where(found.path))
+    for breach in _met(intent):
+        yield breach.diagnostic(_CODE, intent.where(breach.path))
 
 
 def _met(intent: Intent) -> Iterator[Breach]:
@@ -47,13 +47,12 @@ def _numbers_met(intent: Intent) -> Iterator[Breach]:
     """Yield where a range of AS numbers, as it is in use or reserved for leaves, meets one of another fabric."""
     own = _numbers(intent)
     for other in intent.others:
-        for theirs, their_numbers in _numbers(other).items():
+        for their_tier, their_numbers in _numbers(other).items():
             for tier, numbers in own.items():
-                first, last = max(numbers[0], their_numbers[0]), min(numbers[-1], their_numbers[-1])
-                if first <= last:
+                if numbers[0] <= their_numbers[-1] and their_numbers[0] <= numbers[-1]:
                     message = (
                         f"the AS numbers of the {tier} tier of {intent.fabric}, {_text(numbers)}, meet"
-                        f" those of the {theirs} tier of {other.fabric}, {_text(their_numbers)}"
+                        f" those of the {their_tier} tier of {other.fabric}, {_text(their_numbers)}"
                     )
                     key = tier.replace("-", "_")
                     fix = f"state another `addressing.asn.{key}` for one of the fabrics"
@@ -65,23 +64,27 @@ def _numbers(intent: Intent) -> dict[str, range]:
     fabric = design(intent, load_catalog()).fabric
     if fabric is None:
         return {}
-    found: dict[str, range] = {}
-    for tier, numbers in _in_use(fabric).items():
-        found[tier] = range(min(numbers), max(numbers) + 1)
     reserved = (intent.topology.reserve.leaves or 0) * intent.topology.planes
     lowest = intent.policies.addressing.leaf_asn
-    return {
-        tier: range(numbers.start, max(numbers.stop, lowest + reserved)) if numbers.start == lowest else numbers
-        for tier, numbers in found.items()
-    }
+    ranges: dict[str, range] = {}
+    for tier, numbers in _in_use(fabric).items():
+        first = min(numbers)
+        end = max(numbers) + 1
+        if first == lowest:
+            # Numbers are handed out from the lowest, and the reserve keeps some for leaves that are not there yet.
+            end = max(end, lowest + reserved)
+        ranges[tier] = range(first, end)
+    return ranges
 
 
 def _in_use(fabric: Fabric) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    numbers: dict[str, set[int]] = {}
     for switch in fabric.switches:
-        found.setdefault(switch.tier.name, set()).add(switch.asn)
-    return found
+        numbers.setdefault(switch.tier.name, set()).add(switch.asn)
+    return numbers
 
 
 def _text(numbers: range) -> str:
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    if len(numbers) == 1:
+        return str(numbers[0])
+    return f"{numbers[0]} to {numbers[-1]}"

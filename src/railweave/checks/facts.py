@@ -16,7 +16,7 @@ what was not read is named and not compared, and a null is refused:
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -31,6 +31,7 @@ from railweave.sonic.document import DocumentError, RunningConfig, dump, parse_r
 from railweave.sonic.frr.document import FrrDocument, parse_frr
 from railweave.sonic.port_settings import PortSettings, decides_links
 from railweave.sonic.render.configure import Configurator
+from railweave.sonic.rows import ConfigDb
 from railweave.sonic.static_routes import STATIC_ROUTE
 from railweave.wording import command_line, first_few
 
@@ -46,10 +47,37 @@ Files = Mapping[str, tuple[str, str]]
 
 
 def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> tuple[Diagnostic, ...]:
-    """Return what the facts in ``files`` show to be otherwise than the intent, both ends named."""
-    found: list[Diagnostic] = []
+    """Return where the facts in ``files`` differ from the intent; both ends of a link are named."""
+    switches, hosts, diagnostics = _parsed(fabric, files)
+    tables = {name: running.config_db for name, running in switches.items()}
+
+    def place(device: str) -> Where:
+        return Where(files[device][0] if device in files else "")
+
+    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, hosts, name, index))
+    diagnostics += checker.diagnostics([*switches, *hosts], place)
+    diagnostics += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
+    for name in tables:
+        missing = _unknown_tables(checker, name)
+        if missing:
+            diagnostics.append(_left_out(name, missing, place(name)))
+    for name, document in hosts.items():
+        node = NodeRead(fabric, fabric.host_of[name], document)
+        missing = list(unread_facts(node))
+        if missing:
+            diagnostics.append(_left_out(name, missing, place(name)))
+        for code, check in NODE_CHECKS:
+            diagnostics += (breach.diagnostic(code, place(name)) for breach in check(node))
+    return in_order(diagnostics)
+
+
+def _parsed(
+    fabric: Fabric, files: Files
+) -> tuple[dict[str, RunningConfig], dict[str, Mapping[str, Any]], list[Diagnostic]]:
+    """Return the facts of switches and of nodes by name, and the errors of files that cannot be read."""
     switches: dict[str, RunningConfig] = {}
     hosts: dict[str, Mapping[str, Any]] = {}
+    diagnostics: list[Diagnostic] = []
     for name, (file, text) in files.items():
         try:
             if name in fabric.switch_of:
@@ -57,64 +85,50 @@ def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> t
             elif name in fabric.host_of:
                 hosts[name] = _node(text)
             else:
-                found.append(_unknown(fabric, name, file))
+                diagnostics.append(_unknown(fabric, name, file))
         except (DocumentError, ValueError, RecursionError) as wrong:
-            found.append(_unreadable(name, file, str(wrong)))
-    tables = {name: one.config_db for name, one in switches.items()}
-    known = [*switches, *hosts]
-
-    def place(device: str) -> Where:
-        return Where(files[device][0] if device in files else "")
-
-    checker = LinkChecker(fabric, configurator, tables, lambda name, index: _host(fabric, hosts, name, index))
-    found += checker.diagnostics(known, place)
-    found += transit_diagnostics(fabric, _routes_of(fabric, configurator, switches), place)
-    found += (_left_out(name, lacks, place(name)) for name, lacks in _unknown_tables(checker, tables) if lacks)
-    for name, document in hosts.items():
-        node = NodeRead(fabric, fabric.host_of[name], document)
-        if lacks := list(unread_facts(node)):
-            found.append(_left_out(name, lacks, place(name)))
-        for code, check in NODE_CHECKS:
-            found += (one.diagnostic(code, place(name)) for one in check(node))
-    return in_order(found)
+            diagnostics.append(_unreadable(name, file, str(wrong)))
+    return switches, hosts, diagnostics
 
 
 def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
     """Return, as information, which facts of nodes in ``files`` are missing that checks would compare."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for name, (file, text) in files.items():
         if name in fabric.host_of:
             try:
                 node = NodeRead(fabric, fabric.host_of[name], _node(text))
             except (ValueError, RecursionError):
-                continue  # an error of `fact_findings`
-            if lacks := list(uncompared_facts(node)):
-                found.append(_uncompared(name, lacks, Where(file)))
-    return in_order(found)
+                # An error of `fact_findings`.
+                continue
+            missing = list(uncompared_facts(node))
+            if missing:
+                diagnostics.append(_uncompared(name, missing, Where(file)))
+    return in_order(diagnostics)
 
 
-def _uncompared(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
+def _uncompared(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
     command = command_line("facts", "collect", "--out", "DIR")
     return Diagnostic(
         "RW404",
         Severity.INFO,
-        f"the facts of {name} do not tell {first_few(lacks, 8, '; ')}: what these decide was not checked",
+        f"the facts of {name} do not tell {first_few(missing, 8, '; ')}: what these decide was not checked",
         where,
         (name,),
         f"collect them again while the links are up: `{command}`; compare by hand what a driver does not tell",
     )
 
 
-def _unknown_tables(checker: LinkChecker, tables: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    for name in tables:
-        read, design = checker.read(name), checker.design(name)
-        yield name, sorted(table for table in design.tables if decides_links(table) and not read.knows(table))
+def _unknown_tables(checker: LinkChecker, name: str) -> list[str]:
+    """Return the tables that decide about links and that the facts of a switch do not have."""
+    read = checker.read(name)
+    return sorted(table for table in checker.design(name).tables if decides_links(table) and not read.knows(table))
 
 
-def _left_out(name: str, lacks: Sequence[str], where: Where) -> Diagnostic:
+def _left_out(name: str, missing: Sequence[str], where: Where) -> Diagnostic:
     return warning(
         "RW404",
-        f"the facts of {name} do not tell {first_few(lacks, 4)}: what these decide was not checked",
+        f"the facts of {name} do not tell {first_few(missing, 4)}: what these decide was not checked",
         where,
         fix=f"collect them again: `{command_line('facts', 'collect', '--out', 'DIR')}`, or write the whole"
         " `show runningconfiguration all`",
@@ -126,10 +140,16 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
 
     @cache
     def document(name: str) -> FrrDocument:
-        read = switches[name].frr if name in switches else None
-        return parse_frr(configurator.frr(fabric.switch_of[name]) if read is None else read)
+        lines = switches[name].frr if name in switches else None
+        if lines is None:
+            # A switch without facts, or without FRR's part of them, is taken as intended.
+            lines = configurator.frr(fabric.switch_of[name])
+        return parse_frr(lines)
 
-    return RouteSources(document, lambda name: switches[name].config_db if name in switches else {}, tuple(switches))
+    def tables(name: str) -> ConfigDb:
+        return switches[name].config_db if name in switches else {}
+
+    return RouteSources(document, tables, tuple(switches))
 
 
 def _node(text: str) -> Mapping[str, Any]:
@@ -183,9 +203,10 @@ def _is_of(value: object, kind: object) -> bool:
     if isinstance(kind, tuple):
         return type(value) in kind
     if isinstance(kind, list):
-        return isinstance(value, list) and all(_is_of(one, kind[0]) for one in value)
+        return isinstance(value, list) and all(_is_of(member, kind[0]) for member in value)
     if isinstance(kind, dict):
-        return isinstance(value, dict) and all(key.isdigit() and _is_of(one, kind[""]) for key, one in value.items())
+        return isinstance(value, dict) and all(key.isdigit() and _is_of(value[key], kind[""]) for key in value)
+    # Not isinstance: True is an integer to Python, and no number of a fact.
     return type(value) is kind
 
 
@@ -221,36 +242,46 @@ def _unreadable(name: str, file: str, reason: str) -> Diagnostic:
 
 
 def _host(fabric: Fabric, facts: Mapping[str, Mapping[str, Any]], name: str, index: int) -> PortSettings | None:
+    """Return a node's port as its facts have it; None if they do not have it."""
     if name not in facts:
         return None
     intended = host_port(fabric, fabric.host_of[name], index)
     nic = facts[name].get("nics", {}).get(intended.port)
-    return None if nic is None else _as_found(intended, nic)
+    if nic is None:
+        return None
+    return _as_read(intended, nic)
 
 
-def _as_found(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
-    pfc, priorities = nic.get("pfc"), nic.get("dscp_to_priority")
+def _as_read(intended: PortSettings, nic: Mapping[str, Any]) -> PortSettings:
+    """Return a port with the settings that were read; None is a setting that was not."""
+    priorities = None
+    if "dscp_to_priority" in nic:
+        # JSON has keys of text alone.
+        priorities = {int(dscp): priority for dscp, priority in nic["dscp_to_priority"].items()}
     return intended._replace(
         mtu_bytes=nic.get("mtu"),
         speed_gbps=nic.get("speed_gbps"),
         fec=nic.get("fec"),
         autoneg=nic.get("autoneg"),
-        pfc=None if pfc is None else frozenset(pfc),
-        priorities=None if priorities is None else {int(dscp): priority for dscp, priority in priorities.items()},
+        pfc=frozenset(nic["pfc"]) if "pfc" in nic else None,
+        priorities=priorities,
     )
 
 
 def switch_facts(printed: str) -> str:
     """Return the facts of a switch from what ``show runningconfiguration all`` printed; raises DocumentError.
 
-    User accounts, communities and keys of servers stand in tables that no check reads, passwords of BGP sessions in the
-    routing text; facts are files that people pass on, so neither is kept.
+    Secrets are left out or marked.
     """
     running = parse_running(printed)
-    tables = {
-        name: {shown_key(name, key): shown_row(name, row) for key, row in rows.items()}
-        for name, rows in running.config_db.items()
-        if decides_links(name) or name == STATIC_ROUTE
-    }
-    frr = None if running.frr is None else shown_frr(running.frr)
+    tables = {}
+    for name, rows in running.config_db.items():
+        # Facts are files that people pass on. User accounts, SNMP communities and keys of servers are in tables that no
+        # check reads, so these are left out.
+        if decides_links(name) or name == STATIC_ROUTE:
+            tables[name] = {shown_key(name, key): shown_row(name, row) for key, row in rows.items()}
+    frr = None
+    if running.frr is not None:
+        # It has the passwords of BGP sessions.
+        frr = shown_frr(running.frr)
     return dump(RunningConfig(tables, frr))

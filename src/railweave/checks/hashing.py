@@ -37,20 +37,24 @@ def hash_findings(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Dia
 
 def _collisions(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
     leaf = fabric.tiers[0]
-    pairs = fabric.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
-    found = spread(leaf.ports_down, pairs, leaf.ports_up)
-    if found.load < _UNEVEN:
+    stated = fabric.policies.hosts.queue_pairs
+    pairs = stated or NCCL_QUEUE_PAIRS
+    flows = spread(leaf.ports_down, pairs, leaf.ports_up)
+    if flows.load < _UNEVEN:
         return
-    others = [spread(leaf.ports_down, more, leaf.ports_up) for more in _MORE_QUEUE_PAIRS if more > pairs]
     message = (
-        f"{found.flows} flows of a leaf ({counted(pairs, 'queue pair')} of each of {leaf.ports_down} downlinks) put"
-        f" {found.load:.1f} times the mean load on the busiest of {found.links} uplinks if all of them leave it"
+        f"{flows.flows} flows of a leaf ({counted(pairs, 'queue pair')} of each of {leaf.ports_down} downlinks) put"
+        f" {flows.load:.1f} times the mean load on the busiest of {flows.links} uplinks if all of them leave it"
     )
-    words = [f"{one.load:.1f} with {one.flows // leaf.ports_down}" for one in others]
-    fix = f"use more queue pairs: hosts.qps_per_connection (NCCL_IB_QPS_PER_CONNECTION): {', '.join(words)}"
-    fix = fix if others else "spray packets over the uplinks, where the NICs reorder them"
-    stated = fabric.policies.hosts.queue_pairs is not None
-    place = where("hosts.qps_per_connection" if stated else "workload")
+    loads = [
+        f"{spread(leaf.ports_down, more, leaf.ports_up).load:.1f} with {more}"
+        for more in _MORE_QUEUE_PAIRS
+        if more > pairs
+    ]
+    fix = "spray packets over the uplinks, where the NICs reorder them"
+    if loads:
+        fix = f"use more queue pairs: hosts.qps_per_connection (NCCL_IB_QPS_PER_CONNECTION): {', '.join(loads)}"
+    place = where("workload" if stated is None else "hosts.qps_per_connection")
     yield Diagnostic("L-3", Severity.INFO, message, place, fix=fix)
 
 

@@ -15,6 +15,6 @@ __all__ = ["check_intent", "rules"]
 def check_intent(intent: Intent) -> tuple[Diagnostic, ...]:
     """Return what breaks the rules of intents, errors first, then in the order of the file."""
     of_rules = (
-        found.diagnostic(code, intent.where(found.path)) for code, check in INTENT_CHECKS for found in check(intent)
+        breach.diagnostic(code, intent.where(breach.path)) for code, check in INTENT_CHECKS for breach in check(intent)
     )
     return in_order((*of_rules, *fabrics_apart(intent)))

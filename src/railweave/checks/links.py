@@ -25,7 +25,7 @@ from railweave.wording import first_few
 __all__ = ["LinkChecker", "host_port", "overridden_findings", "rules"]
 
 HostPorts = Callable[[str, int], PortSettings | None]
-"""What is known of a node's port by the node's name and the port's index; None where nothing is."""
+"""Returns the settings of a node's port by the node's name and the port's index; None if nothing was read."""
 
 
 def overridden_findings(fabric: Fabric, configurator: Configurator, where: Callable[[str], Where]) -> list[Diagnostic]:
@@ -33,23 +33,25 @@ def overridden_findings(fabric: Fabric, configurator: Configurator, where: Calla
 
     Without overrides both ends follow from one intent, and fit.
     """
-    rows = {
-        switch.name: [row for row in override_rows(fabric.policies.overrides, switch) if decides_links(row.table)]
-        for switch in fabric.switches
-    }
-    names = [name for name, found in rows.items() if found]
-    if not names:
+    rows: dict[str, list[Row]] = {}
+    for switch in fabric.switches:
+        overridden = [row for row in override_rows(fabric.policies.overrides, switch) if decides_links(row.table)]
+        if overridden:
+            rows[switch.name] = overridden
+    if not rows:
         return []
-    found = LinkChecker(fabric, configurator).diagnostics(names, lambda _: where("overrides"))
-    return [one._replace(fix=_out_of_overrides(one, rows)) for one in found]
+    diagnostics = LinkChecker(fabric, configurator).diagnostics(tuple(rows), lambda _: where("overrides"))
+    return [diagnostic._replace(fix=_out_of_overrides(diagnostic, rows)) for diagnostic in diagnostics]
 
 
-def _out_of_overrides(found: Diagnostic, rows: Mapping[str, Sequence[Row]]) -> str:
-    """Return the fix of what an override breaks: the rows that it can come from, and what to write where they stay."""
-    own = next((rows[name] for name in found.devices if rows.get(name)), ())
-    named = [one for one in own if f"{one.table}|{one.key}" in found.message] or own
-    places = first_few((f"{one.table}|{shown_key(one.table, one.key)}" for one in named), 3)
-    return f"take {places} out of the overrides, or {found.fix}" if places else found.fix
+def _out_of_overrides(diagnostic: Diagnostic, rows: Mapping[str, Sequence[Row]]) -> str:
+    """Return the fix for an override: the rows that can be the cause, and what to write if they stay."""
+    candidates: Sequence[Row] = next((rows[name] for name in diagnostic.devices if name in rows), ())
+    named = [row for row in candidates if f"{row.table}|{row.key}" in diagnostic.message]
+    places = first_few((f"{row.table}|{shown_key(row.table, row.key)}" for row in named or candidates), 3)
+    if not places:
+        return diagnostic.fix
+    return f"take {places} out of the overrides, or {diagnostic.fix}"
 
 
 def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
@@ -64,14 +66,14 @@ def host_port(fabric: Fabric, host: Host, index: int) -> PortSettings:
         port=port.name,
         is_host=True,
         priorities=priorities,
-        pfc=frozenset(one.priority for one in fabric.policies.classes if one.lossless),
+        pfc=frozenset(traffic_class.priority for traffic_class in fabric.policies.classes if traffic_class.lossless),
         mtu_bytes=fabric.policies.mtu.hosts_bytes,
         speed_gbps=port.speed_gbps,
     )
 
 
 class LinkChecker:
-    """Compares the ends of links; ``tables`` and ``hosts`` are what live devices were found to run."""
+    """Compares the ends of links; ``tables`` and ``hosts`` were read from live devices."""
 
     def __init__(
         self,
@@ -80,10 +82,10 @@ class LinkChecker:
         tables: Mapping[str, ConfigDb] | None = None,
         hosts: HostPorts = lambda _name, _index: None,
     ) -> None:
-        """Keep the fabric; without ``tables``, what overrides make of switches is compared with what is rendered."""
+        """Without ``tables`` the rendered rows are compared with the overrides written over them."""
         self._fabric = fabric
         self._configurator = configurator
-        self._found = tables
+        self._tables = tables
         self._hosts = hosts
         self.read = cache(self._read_of)
         self.design = cache(self._design_of)
@@ -102,7 +104,7 @@ class LinkChecker:
             if name in self._fabric.switch_of:
                 switch = SwitchRead(self._fabric, name, self.read(name), self.design(name))
                 for code, check in SWITCH_CHECKS:
-                    yield from (one.diagnostic(code, place(name)) for one in check(switch))
+                    yield from (breach.diagnostic(code, place(name)) for breach in check(switch))
 
     def _of_links(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
         """Yield what breaks rules on links; that of one kind and device is one diagnostic that counts its links."""
@@ -111,37 +113,38 @@ class LinkChecker:
         for link in links.values():
             ends = self._ends(link)
             for code, check in self._breached_on(ends):
-                for one in check(ends):
-                    known = kinds.setdefault((code, one.end.device, one.kind), [])
-                    known.append((one, ends.far(one.end).device))
+                for breach in check(ends):
+                    alike = kinds.setdefault((code, breach.end.device, breach.kind), [])
+                    alike.append((breach, ends.far(breach.end).device))
         for (code, device, _), alike in kinds.items():
-            first, more = alike[0][0], len(alike) - 1
-            message = first.message + (f" (and on {more} more links)" if more else "")
+            first, _ = alike[0]
+            message = first.message
+            if len(alike) > 1:
+                message += f" (and on {len(alike) - 1} more links)"
             names = tuple(dict.fromkeys((device, *(far for _, far in alike))))
             yield Diagnostic(code, first.severity, message, place(device), names, first.fix)
 
     def _breached_on(self, ends: LinkEnds) -> tuple[tuple[str, LinkCheck], ...]:
-        """Return the checks that find something on a link. They go by how its ends are set and never by names, and most
-        links of a fabric are set alike: one of each kind is checked with all of them."""
+        """Return the checks that find something on a link."""
+        # Checks depend on how the ends are set and never on names, and most links of a fabric are set alike: one link
+        # of each kind is checked with all of them.
         plans = (id(self._plans(end.device)) for end in ends.switches)
         settings = (self._first_alike(end) for end in (ends.lower, ends.upper, ends.lower_design, ends.upper_design))
         kind = (*map(id, settings), *plans, ends.speed_gbps, ends.length_m, ends.media)
-        known = self._breached.get(kind)
-        if known is None:
-            known = tuple((code, check) for code, check in LINK_CHECKS if next(check(ends), None))
-            self._breached[kind] = known
-        return known
+        if kind not in self._breached:
+            self._breached[kind] = tuple((code, check) for code, check in LINK_CHECKS if next(check(ends), None))
+        return self._breached[kind]
 
     def _first_alike(self, end: PortSettings) -> PortSettings:
-        """Return the first port that was set as this one, without its name."""
+        """Return the first port with the same settings, without its name."""
         nameless = end._replace(device="", port="")
         # Maps of a port cannot be hashed: they are compared with those of the ports that have all of this in common.
         common = (end.is_host, end.speed_gbps, end.mtu_bytes, end.cable_m, end.pfc, end.watched, end.domains)
-        known = self._alike.setdefault(common, [])
-        for one in known:
-            if one == nameless:
-                return one
-        known.append(nameless)
+        candidates = self._alike.setdefault(common, [])
+        for port in candidates:
+            if port == nameless:
+                return port
+        candidates.append(nameless)
         return nameless
 
     def _ends(self, link: Link) -> LinkEnds:
@@ -164,32 +167,42 @@ class LinkChecker:
             plans=self._plans,
         )
 
-    def _switch(self, name: str, port: int) -> tuple[PortSettings, PortSettings]:
+    def _switch(self, name: str, index: int) -> tuple[PortSettings, PortSettings]:
         """Return a switch port as it is set and as it is designed."""
-        one = self._fabric.switch_of[name].panel.ports[port]
-        read, design = self.read(name), self.design(name)
-        designed = switch_port(name, design, one.name, lane_count(one))
-        return (designed if read is design else switch_port(name, read, one.name, lane_count(one))), designed
+        port = self._fabric.switch_of[name].panel.ports[index]
+        read = self.read(name)
+        design = self.design(name)
+        designed = switch_port(name, design, port.name, lane_count(port))
+        if read is design:
+            return designed, designed
+        return switch_port(name, read, port.name, lane_count(port)), designed
 
     def _read_of(self, name: str) -> ResolvedTables:
-        if self._found is None:
+        if self._tables is None:
             switch = self._fabric.switch_of[name]
-            overridden = any(decides_links(row.table) for row in self._configurator.overrides(switch))
-            return ResolvedTables(self._configurator.effective(switch)) if overridden else self.design(name)
-        found, design = self._found.get(name), self.design(name)
-        if found is None:
+            if any(decides_links(row.table) for row in self._configurator.overrides(switch)):
+                return ResolvedTables(self._configurator.effective(switch))
+            return self.design(name)
+        design = self.design(name)
+        tables = self._tables.get(name)
+        if tables is None:
             return design
-        # What SONiC prints has no table without rows: one that is missing is empty, not unknown.
-        return ResolvedTables({**{name: {} for name in design.tables}, **found} if is_whole(found) else found)
+        if not is_whole(tables):
+            return ResolvedTables(tables)
+        # SONiC prints no table without rows: one that is missing in a whole database is empty, not unknown.
+        return ResolvedTables({**{table: {} for table in design.tables}, **tables})
 
     def _design_of(self, name: str) -> ResolvedTables:
         switch = self._fabric.switch_of[name]
-        whole = self._found is not None
-        return ResolvedTables(self._configurator.effective(switch) if whole else self._configurator.designed(switch))
+        if self._tables is None:
+            return ResolvedTables(self._configurator.designed(switch))
+        # Live switches are to run the intent with its overrides.
+        return ResolvedTables(self._configurator.effective(switch))
 
     def _plan_of(self, name: str) -> BufferPlan | None:
         switch = self._fabric.switch_of[name]
-        panel, tier = switch.panel, switch.tier
+        panel = switch.panel
+        tier = switch.tier
         lengths_m = self._fabric.lengths_m_of(name)
         place = (id(panel), tier.level, tier.entry, lengths_m)
         if place not in self._buffer_plans:

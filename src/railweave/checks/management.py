@@ -21,36 +21,52 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
     """Yield an error for switches that are reached over the fabric itself, a warning for those with an address that a
     pool of the fabric may give away later.
 
-    ``addresses`` is by switch; names of hosts are taken as they are, because what they stand for may change.
+    ``addresses`` is by switch; names of hosts are not resolved, because their addresses may change.
     """
-    own = fabric.policies.addressing
-    for kind, pool in (("loopbacks", own.loopbacks), ("links", own.links), *own.host_pools.items()):
-        within = {name: found for name, text in addresses.items() if (found := _in(text, pool))}
+    addressing = fabric.policies.addressing
+    for kind, pool in (
+        ("loopbacks", addressing.loopbacks),
+        ("links", addressing.links),
+        *addressing.host_pools.items(),
+    ):
+        within = _within(addresses, pool)
         if not within:
             continue
         used = _used(fabric)
-        over = tuple(name for name, address in within.items() if address in used)
-        name = over[0] if over else next(iter(within))
-        text = f"{name} is reached at {addresses[name]}"
-        shown = f"pool of {kind} {pool}"
-        if over:
-            message = f"{text}, an address of the fabric itself ({shown}): a change may cut the way to it"
-            yield error("S-2", message, where, fix=_FIX, devices=over)
+        own = tuple(name for name, address in within.items() if address in used)
+        if own:
+            message = (
+                f"{own[0]} is reached at {addresses[own[0]]}, an address of the fabric itself (pool of {kind} {pool}):"
+                " a change may cut the way to it"
+            )
+            yield error("S-2", message, where, fix=_FIX, devices=own)
         else:
-            message = f"{text}, which the fabric's {shown} may give to another device"
+            name = next(iter(within))
+            message = (
+                f"{name} is reached at {addresses[name]}, which the fabric's pool of {kind} {pool} may give to another"
+                " device"
+            )
             yield warning("S-2", message, where, fix=_FIX, devices=tuple(within))
 
 
+def _within(addresses: Mapping[str, str], pool: Pool) -> dict[str, int]:
+    """Return the addresses in a pool, by switch; names of hosts are in none."""
+    within = {}
+    for name, text in addresses.items():
+        try:
+            address = parse_pool(text)
+        except ValueError:
+            continue
+        if pool.holds(address):
+            within[name] = address.first
+    return within
+
+
 def _used(fabric: Fabric) -> frozenset[int]:
-    networks = (network for link in fabric.links for network in (link.network, fabric.ipv6_network(link)))
-    links = (address for network in networks if network for address in (network, network + 1))
-    return frozenset((*(switch.loopback for switch in fabric.switches), *links))
-
-
-def _in(text: str, pool: Pool) -> int | None:
-    """Return the address where it lies in the pool, None where it does not or is a name."""
-    try:
-        own = parse_pool(text)
-    except ValueError:
-        return None
-    return own.first if pool.holds(own) else None
+    """Return the addresses of loopbacks and of both ends of links."""
+    used = {switch.loopback for switch in fabric.switches}
+    for link in fabric.links:
+        for network in (link.network, fabric.ipv6_network(link)):
+            if network:
+                used.update((network, network + 1))
+    return frozenset(used)

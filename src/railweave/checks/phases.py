@@ -1,7 +1,7 @@
 """Whether switches and NICs can serve two markings at once: buffers of the phases between (H-budget), groups that lose
 their buffer under traffic, and NICs that serve one lossless priority only."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.buffers import buffer_findings
@@ -24,8 +24,8 @@ Places = Callable[[str], Where]
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
     """Return what is wrong with the phases that lead away from ``base``, errors first; ``where`` finds an intent path.
 
-    Errors are buffers without room for the lossless classes of a phase before the last; what the head itself lacks
-    its own checks report.
+    Errors are buffers without room for the lossless classes of a phase before the last; the head itself has checks of
+    its own.
     """
     head = phases[-1].fabric
     place = where("traffic_classes")
@@ -37,36 +37,32 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     ]
     if not between:
         return nics
-    known = {(one.code, one.message) for one in buffer_findings(head, where)}
-    between_findings = [
-        one._replace(
-            message=f"{'while both markings are served' if 'marking' in phase.values else phase.title}: {one.message}"
-        )
-        for phase in between
-        for one in _errors(phase, place)
-        if (one.code, one.message) not in known
-    ]
-    return in_order((*nics, *between_findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
+    of_head = {(finding.code, finding.message) for finding in buffer_findings(head, where)}
+    findings = [finding for phase in between for finding in _errors(phase, of_head, place)]
+    return in_order((*nics, *findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
 
 
-def _errors(phase: Phase, place: Where) -> Iterator[Diagnostic]:
-    for one in buffer_findings(phase.fabric, lambda _: place):
-        if one.severity is Severity.ERROR:
-            yield one._replace(fix=_FIX)
+def _errors(phase: Phase, of_head: Collection[tuple[str, str]], place: Where) -> Iterator[Diagnostic]:
+    """Yield the errors of a phase that the head does not have too."""
+    during = "while both markings are served" if "marking" in phase.values else phase.title
+    for finding in buffer_findings(phase.fabric, lambda _: place):
+        if finding.severity is Severity.ERROR and (finding.code, finding.message) not in of_head:
+            yield finding._replace(message=f"{during}: {finding.message}", fix=_FIX)
 
 
 def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagnostic]:
-    """Yield an error for each vendor whose NICs serve fewer lossless priorities than a phase between asks for."""
-    asked = max((len(_lossless(phase.nodes)) for phase in phases if phase.is_of_nodes), default=0)
-    if asked <= max(len(_lossless(base)), len(_lossless(phases[-1].fabric))):
+    """Yield an error for each vendor whose NICs serve fewer lossless priorities than a phase between needs."""
+    needed = max((len(_lossless(phase.nodes)) for phase in phases if phase.is_of_nodes), default=0)
+    if needed <= max(len(_lossless(base)), len(_lossless(phases[-1].fabric))):
         return
     fabric = phases[-1].nodes
     vendors = {host_vendor(fabric, host) for host in fabric.hosts}
-    for vendor in sorted(one for one in vendors if one is not None):
-        if (most := load_catalog().vendor_pack(vendor).lossless_priorities) < asked:
+    for vendor in sorted(vendor for vendor in vendors if vendor is not None):
+        most = load_catalog().vendor_pack(vendor).lossless_priorities
+        if most < needed:
             yield error(
                 "RW516",
-                f"between the two markings GPU nodes have to serve {asked} lossless priorities, and the tools of"
+                f"between the two markings GPU nodes have to serve {needed} lossless priorities, and the tools of"
                 f" `{vendor}` set up {most}: a node that has changed would lose what the others send",
                 place,
                 fix="keep the priority and change the code point alone; or stop what uses the class and deploy with"
@@ -75,20 +71,17 @@ def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagn
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning where priority groups that stay lose their buffer for a moment: SONiC's buffer manager joins
-    neighbors in a row of its own, which goes with the first of them (``sonic.delta.daemon_rows``)."""
+    """Yield a warning where priority groups that stay lose their buffer for a moment."""
+    # SONiC's buffer manager joins neighboring priorities in one row, such as 3-4, which is removed with the first of
+    # them (``sonic.delta.daemon_rows``).
     before = base
     for fabric in fabrics:
-        stay, joined = _lossless(before) & _lossless(fabric), ranges(_lossless(before))
-        gone = [
-            span for span in joined if stay & set(_numbers(span)) and not _lossless(fabric).issuperset(_numbers(span))
-        ]
-        if gone and _looks_headroom_up(fabric):
-            kept = sorted(stay & {number for span in gone for number in _numbers(span)})
+        removed, kept = _removed_rows(_lossless(before), _lossless(fabric))
+        if removed and _looks_headroom_up(fabric):
             yield warning(
                 "RW516",
-                f"BUFFER_PG {', '.join(gone)}, which SONiC's buffer manager makes of neighboring lossless priorities,"
-                f" goes from one port after the other: for a moment lossless packets on priority"
+                f"BUFFER_PG {', '.join(removed)}, which SONiC's buffer manager makes of neighboring lossless"
+                " priorities, goes from one port after the other: for a moment lossless packets on priority"
                 f" {', '.join(map(str, kept))} have no headroom there",
                 place,
                 fix="choose a priority that is no neighbor of another lossless one, or run these phases while little"
@@ -96,6 +89,18 @@ def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterato
             )
             return
         before = fabric
+
+
+def _removed_rows(before: set[int], after: set[int]) -> tuple[list[str], list[int]]:
+    """Return the rows of joined priorities of which only some stay lossless, and those that stay."""
+    removed = []
+    kept: set[int] = set()
+    for span in ranges(before):
+        staying = after.intersection(_numbers(span))
+        if staying and not after.issuperset(_numbers(span)):
+            removed.append(span)
+            kept |= staying
+    return removed, sorted(kept)
 
 
 def _looks_headroom_up(fabric: Fabric) -> bool:
@@ -108,7 +113,7 @@ def _looks_headroom_up(fabric: Fabric) -> bool:
 
 
 def _lossless(fabric: Fabric) -> set[int]:
-    return {one.priority for one in fabric.policies.classes if one.lossless}
+    return {traffic_class.priority for traffic_class in fabric.policies.classes if traffic_class.lossless}
 
 
 def _numbers(group: str) -> range:

@@ -28,17 +28,18 @@ if TYPE_CHECKING:  # what checks of an intent alone never need
     from railweave.sonic.rows import ConfigDb
 
 Plans = Callable[[str], BufferPlan | None]
-"""How a switch divides its buffer, by name; None where its buffer is not known."""
+"""How a switch divides its buffer, by name; None if no source states its buffer."""
 
 
 class LinkEnds(NamedTuple):
-    """A link: the end nearer to the GPUs, and the other, as they are set and as they are designed; speed in Gb/s,
-    length in metres and medium are as designed."""
+    """A link with its two ends, as they are set and as they are designed."""
 
+    # The end nearer to the GPUs.
     lower: "PortSettings"
     upper: "PortSettings"
     lower_design: "PortSettings"
     upper_design: "PortSettings"
+    # Speed, length and medium are as designed.
     speed_gbps: int
     length_m: int
     media: str
@@ -58,20 +59,24 @@ class LinkEnds(NamedTuple):
     @property
     def lossless(self) -> frozenset[int]:
         """Return the priorities that are to be lossless on it."""
-        return frozenset(one.priority for one in self.policies.classes if one.lossless)
+        return frozenset(traffic_class.priority for traffic_class in self.lossless_classes)
 
     @property
     def lossless_classes(self) -> tuple[TrafficClass, ...]:
         """Return the classes that are to be lossless on it."""
-        return tuple(one for one in self.policies.classes if one.lossless)
+        return tuple(traffic_class for traffic_class in self.policies.classes if traffic_class.lossless)
 
     def design(self, end: "PortSettings") -> "PortSettings":
         """Return an end as it is designed."""
-        return self.lower_design if end is self.lower else self.upper_design
+        if end is self.lower:
+            return self.lower_design
+        return self.upper_design
 
     def far(self, end: "PortSettings") -> "PortSettings":
         """Return the other end."""
-        return self.upper if end is self.lower else self.lower
+        if end is self.lower:
+            return self.upper
+        return self.lower
 
 
 class SwitchRead(NamedTuple):
@@ -89,14 +94,18 @@ class SwitchRead(NamedTuple):
 
 
 class NodePort(NamedTuple):
-    """A port of a node: what was read, the switch at its other end, what the ports of its NIC need together, and which
-    facts the tools of its vendor tell."""
+    """A port of a node as it was read."""
 
+    # ``device:port``.
     name: str
     facts: Mapping[str, Any]
+    # The switch at its other end, empty without a link.
     far: str
+    # The node and that switch.
     devices: tuple[str, ...]
+    # Speed of all ports of its NIC together, in Gb/s: they share one PCIe slot.
     nic_gbps: int
+    # Facts that the tools of its vendor report.
     readable: frozenset[str]
 
     def __str__(self) -> str:
@@ -109,8 +118,8 @@ class NodePort(NamedTuple):
         return self.name.partition(":")[2]
 
     def absent(self, facts: Mapping[str, str]) -> Iterator[str]:
-        """Yield the words for those of ``facts`` that the vendor's tools tell of a NIC and did not of this one,
-        although they ran: they told others."""
+        """Yield the words for those of ``facts`` that the vendor's tools report of a NIC and did not of this one."""
+        # Without any of their facts the tools did not run at all, which is reported elsewhere.
         if not self.readable.isdisjoint(self.facts):
             yield from (what for fact, what in facts.items() if fact in self.readable and fact not in self.facts)
 
@@ -130,9 +139,9 @@ class NodeRead(NamedTuple):
         for index, port in enumerate(self.host.ports):
             far = far_of.get(index, "")
             devices = (self.host.name, far) if far else (self.host.name,)
-            needed = sum(one.speed_gbps for one in self.host.ports if one.nic == port.nic)
+            nic_gbps = sum(other.speed_gbps for other in self.host.ports if other.nic == port.nic)
             name = f"{self.host.name}:{port.name}"
-            yield NodePort(name, self.nic(port.name), far, devices, needed, readable)
+            yield NodePort(name, self.nic(port.name), far, devices, nic_gbps, readable)
 
     @property
     def intended(self) -> Node:
@@ -151,8 +160,8 @@ class NodeRead(NamedTuple):
 
     def nic(self, name: str) -> Mapping[str, Any]:
         """Return what was read of an interface."""
-        found: Mapping[str, Any] = self.document.get("nics", {}).get(name, {})
-        return found
+        facts: Mapping[str, Any] = self.document.get("nics", {}).get(name, {})
+        return facts
 
 
 class Breach(NamedTuple):
@@ -197,14 +206,17 @@ NODE_CHECKS: list[tuple[str, NodeCheck]] = []
 
 
 class Rule(NamedTuple):
-    """A rule: its code, what holds where it is kept, why, an example of what breaks it, and the usual fix;
-    ``no_example`` says why the reference can show none."""
+    """A rule with its explanation in the reference."""
 
     code: str
+    # The state that the rule requires.
     title: str
     explanation: str
+    # An intent that breaks it.
     example: str
+    # The usual fix.
     fix: str
+    # Why the reference can show no example.
     no_example: str = ""
 
     def on_fabric(self, check: FabricCheck) -> FabricCheck:
@@ -261,7 +273,9 @@ def all_rules() -> dict[str, Rule]:
 
 def priorities_text(numbers: Collection[int] | None) -> str:
     """Return ``3, 4``, or that there is none."""
-    return ", ".join(map(str, sorted(numbers))) if numbers else "no priority"
+    if not numbers:
+        return "no priority"
+    return ", ".join(map(str, sorted(numbers)))
 
 
 def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreaches:

@@ -12,7 +12,8 @@ from railweave.fabric.policy import Pool, parse_pool
 from railweave.sonic.frr.document import FrrDocument
 from railweave.sonic.frr.lines import FrrEntry
 
-_IPV4_BITS, _IPV6_BITS = 32, 128
+_IPV4_BITS = 32
+_IPV6_BITS = 128
 _NEIGHBOR = re.compile(r"neighbor (\S+) (.+)")
 _WHO = ("remote-as", "description", "interface")
 _MAP = re.compile(r"route-map (\S+) (permit|deny) (\d+)")
@@ -20,7 +21,7 @@ _PREFIX_LIST = re.compile(r"(?:ip|ipv6) prefix-list (\S+) (?:seq \d+ )?(permit|d
 _COMMUNITY_LIST = re.compile(r"bgp community-list (?:standard |expanded )?(\S+) (?:seq \d+ )?(permit|deny) (.+)")
 
 
-class Route(NamedTuple):
+class BgpRoute(NamedTuple):
     """A BGP route: its prefix, and what neighbors have marked it with."""
 
     prefix: Pool
@@ -56,18 +57,18 @@ class RoutePolicy:
                 inside.setdefault(last, []).append(entry.line)
             elif _MAP.fullmatch(entry.line):
                 inside.setdefault(entry.line, [])
-            elif found := _NEIGHBOR.fullmatch(entry.line):
-                self._neighbors.setdefault(found[1], []).append((_bits_of(entry), found[2]))
+            elif match := _NEIGHBOR.fullmatch(entry.line):
+                self._neighbors.setdefault(match[1], []).append((_bits_of(entry), match[2]))
             else:
                 self._read_list(entry.line)
         for head, lines in inside.items():
             self._read_map(head, lines)
 
-    def takes(self, route: Route, peer: str) -> Route | None:
+    def takes(self, route: BgpRoute, peer: str) -> BgpRoute | None:
         """Return ``route`` as the switch keeps it when ``peer`` sends it, None where it is refused."""
         return self._through(route, peer, "in")
 
-    def passes_on(self, route: Route, peer: str) -> Route | None:
+    def passes_on(self, route: BgpRoute, peer: str) -> BgpRoute | None:
         """Return ``route`` as the switch sends it to ``peer``, None where it does not."""
         return self._through(route, peer, "out")
 
@@ -80,27 +81,32 @@ class RoutePolicy:
         return any(words.startswith("allowas-in") for _, words in self._words(peer))
 
     def _read_list(self, line: str) -> None:
-        if found := _PREFIX_LIST.fullmatch(line):
-            self._prefix_lists.setdefault(found[1], []).append(_prefix_rule(found))
-        elif found := _COMMUNITY_LIST.fullmatch(line):
-            self._communities.setdefault(found[1], []).append((found[2] == "permit", found[3]))
+        if match := _PREFIX_LIST.fullmatch(line):
+            self._prefix_lists.setdefault(match[1], []).append(_prefix_rule(match))
+        elif match := _COMMUNITY_LIST.fullmatch(line):
+            self._communities.setdefault(match[1], []).append((match[2] == "permit", match[3]))
 
     def _read_map(self, head: str, lines: Iterable[str]) -> None:
-        found = _MAP.fullmatch(head)
-        if found is None:
+        match = _MAP.fullmatch(head)
+        if match is None:
             return
         matches = tuple(line.removeprefix("match ") for line in lines if line.startswith("match "))
         sets = tuple(line.removeprefix("set ") for line in lines if line.startswith("set "))
-        self._maps.setdefault(found[1], []).append((int(found[3]), _Rule(found[2] == "permit", matches, sets)))
+        self._maps.setdefault(match[1], []).append((int(match[3]), _Rule(match[2] == "permit", matches, sets)))
 
     def _words(self, peer: str) -> list[tuple[int, str]]:
-        own = self._neighbors.get(peer, [])
-        groups = [found[1] for _, words in own if (found := re.search(r"peer-group (\S+)$", words))]
-        return [*own, *(words for group in groups for words in self._neighbors.get(group, []))]
+        """Return the lines about a peer and its peer groups, each with the bits of its address family."""
+        words = list(self._neighbors.get(peer, []))
+        for _, line in self._neighbors.get(peer, []):
+            match = re.search(r"peer-group (\S+)$", line)
+            if match is not None:
+                words += self._neighbors.get(match[1], [])
+        return words
 
-    def _through(self, route: Route, peer: str, way: str) -> Route | None:
+    def _through(self, route: BgpRoute, peer: str, way: str) -> BgpRoute | None:
         bits = route.prefix.bits
         of_family = [words for family, words in self._words(peer) if family == bits]
+        # FRR activates neighbors for IPv4 by itself, for IPv6 by `activate` alone.
         if bits == _IPV6_BITS and "activate" not in of_family:
             return None
         for words in of_family:
@@ -117,17 +123,18 @@ class RoutePolicy:
                 route = mapped
         return route
 
-    def _by_map(self, name: str, route: Route) -> Route | None:
-        """Return what a route map makes of a route; a map that is named and nowhere written denies all."""
-        for _, rule in sorted(self._maps.get(name, []), key=lambda one: one[0]):
+    def _by_map(self, name: str, route: BgpRoute) -> BgpRoute | None:
+        """Return a route after a route map, None if the map denies it; a map that is not defined denies all."""
+        for _, rule in sorted(self._maps.get(name, []), key=lambda numbered: numbered[0]):
             # A match that is not understood must not keep a route from passing: it holds for `permit` only.
             if all(self._matches(match, route, unknown=rule.permits) for match in rule.matches):
                 return _marked(route, rule.sets) if rule.permits else None
         return None
 
-    def _matches(self, match: str, route: Route, *, unknown: bool) -> bool:
-        kinds: Mapping[str, Callable[[str, Route], bool]] = {
-            f"{'ip' if route.prefix.bits == 32 else 'ipv6'} address prefix-list ": self._in_prefix_list,
+    def _matches(self, match: str, route: BgpRoute, *, unknown: bool) -> bool:
+        family = "ip" if route.prefix.bits == _IPV4_BITS else "ipv6"
+        kinds: Mapping[str, Callable[[str, BgpRoute], bool]] = {
+            f"{family} address prefix-list ": self._in_prefix_list,
             "community ": self._in_community_list,
         }
         for begin, holds in kinds.items():
@@ -135,7 +142,7 @@ class RoutePolicy:
                 return holds(match.removeprefix(begin).split()[0], route)
         return unknown
 
-    def _in_prefix_list(self, name: str, route: Route) -> bool:
+    def _in_prefix_list(self, name: str, route: BgpRoute) -> bool:
         for rule in self._prefix_lists.get(name, []):
             if rule.shortest <= route.prefix.length <= rule.longest and (
                 rule.prefix is None or rule.prefix.holds(route.prefix)
@@ -143,7 +150,7 @@ class RoutePolicy:
                 return rule.permits
         return False
 
-    def _in_community_list(self, name: str, route: Route) -> bool:
+    def _in_community_list(self, name: str, route: BgpRoute) -> bool:
         for permits, needed in self._communities.get(name, []):
             if set(needed.split()) <= route.communities:
                 return permits
@@ -151,31 +158,42 @@ class RoutePolicy:
 
 
 def _bits_of(entry: FrrEntry) -> int:
-    """Return the bits of an address of the family that a line is about; outside of all that is IPv4."""
-    return _IPV6_BITS if any(line.startswith("address-family ipv6") for line in entry.path) else _IPV4_BITS
+    """Return the bits of an address of the family that a line is about; outside of all families it is IPv4."""
+    if any(line.startswith("address-family ipv6") for line in entry.path):
+        return _IPV6_BITS
+    return _IPV4_BITS
 
 
-def _prefix_rule(found: re.Match[str]) -> _PrefixRule:
-    prefix = parse_prefix(found[3])
-    length = prefix.length if prefix else 0
-    bits = _IPV6_BITS if found[0].startswith("ipv6") else _IPV4_BITS
-    shortest = int(found[4]) if found[4] else length
-    longest = int(found[5]) if found[5] else bits if found[4] or prefix is None else length
-    return _PrefixRule(found[2] == "permit", prefix, shortest, longest)
+def _prefix_rule(match: re.Match[str]) -> _PrefixRule:
+    prefix = parse_prefix(match[3])
+    bits = _IPV6_BITS if match[0].startswith("ipv6") else _IPV4_BITS
+    shortest = longest = prefix.length if prefix is not None else 0
+    # FRR: `ge` alone reaches up to full addresses, and so does `any`.
+    if match[4] or prefix is None:
+        longest = bits
+    if match[4]:
+        shortest = int(match[4])
+    if match[5]:
+        longest = int(match[5])
+    return _PrefixRule(match[2] == "permit", prefix, shortest, longest)
 
 
-def _marked(route: Route, sets: Iterable[str]) -> Route:
-    for one in sets:
-        kind, _, rest = one.partition(" ")
+def _marked(route: BgpRoute, sets: Iterable[str]) -> BgpRoute:
+    """Return a route with the communities that a route map sets."""
+    for line in sets:
+        kind, _, rest = line.partition(" ")
         if kind == "community":
             words = rest.split()
-            new = frozenset(word for word in words if word not in {"additive", "none"})
-            route = route._replace(communities=route.communities | new if "additive" in words else new)
+            communities = frozenset(word for word in words if word not in {"additive", "none"})
+            # FRR replaces the communities of a route unless the line says `additive`.
+            if "additive" in words:
+                communities |= route.communities
+            route = route._replace(communities=communities)
     return route
 
 
 def parse_prefix(text: str) -> Pool | None:
-    """Return a prefix of either family; None for ``any`` and for what is none."""
+    """Return a prefix of either family; None for ``any`` and for text that is not a prefix."""
     try:
         return parse_pool(text)
     except ValueError:

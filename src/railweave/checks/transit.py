@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.checks.registry import rule
-from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
+from railweave.checks.route_policy import BgpRoute, RoutePolicy, parse_prefix
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.fabric.model import Fabric, Switch, Tier
 from railweave.fabric.policy import Pool
@@ -37,56 +37,63 @@ rule(
 
 
 class RouteSources(NamedTuple):
-    """What is known of the switches: FRR's lines and the tables by name; ``judged`` are those to be told about."""
+    """Where the routes of switches come from: FRR's lines and the tables, by the name of a switch."""
 
     documents: Callable[[str], FrrDocument | None]
     tables: Callable[[str], ConfigDb]
+    # The switches to report on.
     judged: Collection[str]
 
 
 class _Valley(NamedTuple):
-    """Switch ``low`` sends up to ``far`` what came from ``near``, ``sent`` tells what and why."""
+    """Switch ``low`` sends up to ``far`` what came from ``near``: down and up again, a valley path."""
 
     low: str
     near: str
     far: str
+    # What it sends and why.
     sent: str
     fix: str
+    # The upper switch accepts it, so that packets follow.
     is_carried: bool
-    """Whether the upper switch takes it, so that packets follow."""
 
 
-def transit_diagnostics(fabric: Fabric, seen: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     """Yield V-1 for every switch in transit, and D-1 where buffers may wait for each other in a ring."""
-    found = list(_Routes(fabric, seen).valleys())
+    valleys = list(_Routes(fabric, sources).valleys())
     first: dict[str, _Valley] = {}
-    for one in found:
-        first.setdefault(one.low, one)
-    for one in first.values():
-        lossless = any(each.lossless for each in fabric.policies.classes)
-        paused = ": lossless traffic would wait downwards and upwards at once" if lossless and one.is_carried else ""
-        guard = "" if one.is_carried else f"; only the AS path keeps {one.far} from taking it"
-        message = f"{one.low} is in transit from {one.near} to {one.far}: {one.sent}{paused}{guard}"
-        yield error("V-1", message, place(one.low), fix=one.fix, devices=(one.low, one.near, one.far))
-    yield from _ring(fabric, found, place)
+    for valley in valleys:
+        first.setdefault(valley.low, valley)
+    has_lossless = any(traffic_class.lossless for traffic_class in fabric.policies.classes)
+    for valley in first.values():
+        message = f"{valley.low} is in transit from {valley.near} to {valley.far}: {valley.sent}"
+        if not valley.is_carried:
+            message += f"; only the AS path keeps {valley.far} from taking it"
+        elif has_lossless:
+            message += ": lossless traffic would wait downwards and upwards at once"
+        devices = (valley.low, valley.near, valley.far)
+        yield error("V-1", message, place(valley.low), fix=valley.fix, devices=devices)
+    yield from _ring(fabric, valleys, place)
 
 
-def _ring(fabric: Fabric, found: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+def _ring(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
+    lossless = [traffic_class.name for traffic_class in fabric.policies.classes if traffic_class.lossless]
+    # Without PFC no buffer waits for another.
+    if not lossless:
+        return
     transits: dict[str, set[str]] = {}
-    for one in found:
-        if one.is_carried:
-            transits.setdefault(one.low, set()).add(one.far)
-    lossless = [one for one in fabric.policies.classes if one.lossless]
-    ring = find_deadlock(fabric, {low: frozenset(high) for low, high in transits.items()}) if lossless else ()
+    for valley in valleys:
+        if valley.is_carried:
+            transits.setdefault(valley.low, set()).add(valley.far)
+    ring = find_deadlock(fabric, {low: frozenset(high) for low, high in transits.items()})
     if ring:
-        names = " and ".join(one.name for one in lossless)
-        first = next(low for low in ring if low in transits)
+        in_transit = [name for name in ring if name in transits]
         yield error(
             "D-1",
-            f"PFC of {names} can stand still for ever: the buffers of {' → '.join((*ring, ring[0]))} wait for each"
-            " other in a ring",
-            place(first),
-            fix=f"let {', '.join(low for low in ring if low in transits)} send up only what is their own",
+            f"PFC of {' and '.join(lossless)} can stand still for ever: the buffers of"
+            f" {' → '.join((*ring, ring[0]))} wait for each other in a ring",
+            place(in_transit[0]),
+            fix=f"let {', '.join(in_transit)} send up only what is their own",
             devices=ring,
         )
 
@@ -100,11 +107,11 @@ class _Sent(NamedTuple):
 
 
 class _Routes:
-    """Looks for ways from above to above."""
+    """Looks for paths down from one upper switch and up to another."""
 
-    def __init__(self, fabric: Fabric, seen: RouteSources) -> None:
+    def __init__(self, fabric: Fabric, sources: RouteSources) -> None:
         self._fabric = fabric
-        self._seen = seen
+        self._sources = sources
         self._policies: dict[str, RoutePolicy | None] = {}
         self._tiers: dict[tuple[Tier, tuple[int, int | None]], list[Switch]] = {}
         for switch in fabric.switches:
@@ -112,15 +119,16 @@ class _Routes:
 
     def valleys(self) -> Iterator[_Valley]:
         """Yield every valley on or by a judged switch."""
-        for name in self._seen.judged:
-            switch, above = self._fabric.switch_of[name], self._fabric.above(name)
+        for name in self._sources.judged:
+            switch = self._fabric.switch_of[name]
+            above = self._fabric.above(name)
             if above:
                 yield from self._announced(switch, above)
             yield from self._static(switch, above)
 
     def _policy(self, name: str) -> RoutePolicy | None:
         if name not in self._policies:
-            document = self._seen.documents(name)
+            document = self._sources.documents(name)
             self._policies[name] = None if document is None else RoutePolicy(document)
         return self._policies[name]
 
@@ -137,13 +145,16 @@ class _Routes:
                 yield from self._passed_on(policy, low, above, _Sent(prefix, origin.name, alike))
 
     def _heard(self, low: Switch) -> Iterator[tuple[Switch, Pool]]:
-        """Yield what a switch may hear of from above: prefixes of others, and of a leaf that shares its NICs the
-        address of one, which is its own to announce as well."""
+        """Yield prefixes that a switch may learn from above, with the switches that announce them."""
         for origin in self._others(low):
             yield from ((origin, prefix) for prefix in self._own(origin))
         for name in sharing(self._fabric, low):
-            nics = nic_routes(self._fabric, self._fabric.switch_of[name])
-            yield from ((self._fabric.switch_of[name], prefix) for prefix in (nics.addresses[:1] if nics else ()))
+            origin = self._fabric.switch_of[name]
+            nics = nic_routes(self._fabric, origin)
+            if nics is not None and nics.addresses:
+                # The switch announces the addresses of shared NICs itself; the policy is the same for all, so one is
+                # enough.
+                yield origin, nics.addresses[0]
 
     def _passed_on(self, policy: RoutePolicy, low: Switch, above: Sequence[str], sent: _Sent) -> Iterator[_Valley]:
         """Yield where ``low`` passes a route on to upper switches for which its policy is the same."""
@@ -151,34 +162,43 @@ class _Routes:
         source = next((name for name in above if name != to), None)
         if source is None:
             return
-        kept = policy.takes(Route(sent.prefix), self._peer(low.name, source))
-        passed = policy.passes_on(kept, self._peer(low.name, to)) if kept else None
+        kept = policy.takes(BgpRoute(sent.prefix), self._peer(low.name, source))
+        if kept is None:
+            return
+        passed = policy.passes_on(kept, self._peer(low.name, to))
         if passed is None:
             return
+        family = 4 if sent.prefix.bits == 32 else 6
         for far in sent.alike:
-            near_by = source if source != far else to
-            text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near_by}"
-            group, family = group_name(self._fabric.switch_of[far].tier), 4 if sent.prefix.bits == 32 else 6
-            fix = f"let {low.name} announce its own prefixes only (route map TO-{group}-V{family})"
-            yield _Valley(low.name, near_by, far, text, fix, self._is_taken(passed, low, near_by, far))
+            near = source if source != far else to
+            text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near}"
+            route_map = f"TO-{group_name(self._fabric.switch_of[far].tier)}-V{family}"
+            fix = f"let {low.name} announce its own prefixes only (route map {route_map})"
+            yield _Valley(low.name, near, far, text, fix, self._is_taken(passed, low, near, far))
 
-    def _is_taken(self, sent: Route, low: Switch, source: str, far: str) -> bool:
-        """Tell whether the upper switch takes the route: spines of a plane share an AS number, which stops it."""
+    def _is_taken(self, sent: BgpRoute, low: Switch, source: str, far: str) -> bool:
+        """Tell whether the upper switch accepts the route."""
+        # Spines of a plane share an AS number, and a router refuses a path with its own (RFC 4271 section 9.1.2).
+        is_looped = self._fabric.switch_of[far].asn == self._fabric.switch_of[source].asn
         policy = self._policy(far)
         if policy is None:
-            return self._fabric.switch_of[far].asn != self._fabric.switch_of[source].asn
+            return not is_looped
         peer = self._peer(far, low.name)
-        looped = self._fabric.switch_of[far].asn == self._fabric.switch_of[source].asn
-        return (not looped or policy.takes_its_own_as(peer)) and policy.takes(sent, peer) is not None
+        if is_looped and not policy.takes_its_own_as(peer):
+            return False
+        return policy.takes(sent, peer) is not None
 
     def _others(self, low: Switch) -> list[Switch]:
         """Return the first and the last other switch of the tier in the plane: what they announce is alike."""
         alike = self._tiers[low.tier, self._fabric.network_of(low)]
-        chosen = {one.name: one for one in (*alike[:2], *alike[-2:]) if one.name != low.name}
-        return list(chosen.values())[:: max(1, len(chosen) - 1)]
+        # Two from each end: one of them may be the switch itself.
+        others = [switch for switch in dict.fromkeys((*alike[:2], *alike[-2:])) if switch.name != low.name]
+        if len(others) < 2:
+            return others
+        return [others[0], others[-1]]
 
     def _peer(self, name: str, neighbor: str) -> str:
-        link = next(one for one in self._fabric.links_of[name] if neighbor in (one.lower, one.upper))
+        link = next(link for link in self._fabric.links_of[name] if neighbor in (link.lower, link.upper))
         if self._fabric.policies.addressing.unnumbered:
             return self._fabric.switch_of[name].panel.ports[link.port_of(name)].name
         return ipv4_text(link.address_of(neighbor))
@@ -188,11 +208,11 @@ class _Routes:
             text = f"a static route of {switch.name} sends {prefix} to {hop}"
             fix = f"take the static route for {prefix} out of {switch.name}"
             if hop not in above and self._goes_up_again(prefix, hop):
-                far = next((one for one in self._fabric.above(hop) if one != switch.name), None)
+                far = next((name for name in self._fabric.above(hop) if name != switch.name), None)
                 if far is not None:
                     yield _Valley(hop, switch.name, far, f"{text}, which reaches it by the spines", fix, True)
             elif hop in above and self._is_own(prefix, switch):
-                source = next((one for one in above if one != hop), None)
+                source = next((name for name in above if name != hop), None)
                 if source is not None:
                     yield _Valley(switch.name, source, hop, f"{text}, though it announces them itself", fix, True)
 
@@ -211,17 +231,17 @@ class _Routes:
     def _statics(self, switch: Switch) -> Iterator[tuple[Pool, str]]:
         """Yield the static routes that lead to a neighboring switch."""
         hops = self._hops(switch)
-        for text, hop in static_routes(self._seen.tables(switch.name), self._seen.documents(switch.name)):
+        for text, hop in static_routes(self._sources.tables(switch.name), self._sources.documents(switch.name)):
             prefix = parse_prefix(text)
             if prefix is not None and hop in hops:
                 yield prefix, hops[hop]
 
     def _hops(self, switch: Switch) -> Mapping[str, str]:
         """Return the neighboring switches by their addresses and by this switch's ports."""
-        found = {}
+        hops = {}
         for link in self._fabric.fabric_links_of(switch.name):
             far = link.far(switch.name)
-            found[switch.panel.ports[link.port_of(switch.name)].name] = far
+            hops[switch.panel.ports[link.port_of(switch.name)].name] = far
             if self._fabric.is_numbered(link):
-                found[ipv4_text(link.address_of(far))] = far
-        return found
+                hops[ipv4_text(link.address_of(far))] = far
+        return hops

@@ -19,10 +19,13 @@ def unread_facts(node: NodeRead) -> Iterator[str]:
     """Yield what was not read of a node, as far as checks of traffic classes need it."""
     yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
     intended = node.intended
-    for port in node.ports if "nics" in node.document else ():
+    if "nics" not in node.document:
+        return
+    for port in node.ports:
         if port.interface not in node.document["nics"]:
             yield f"nics.{port.interface}"
         elif port.readable and port.readable.isdisjoint(port.facts):
+            # Not one fact of the vendor's tools: they did not run.
             yield f"RDMA settings of nics.{port.interface}"
         elif settings := port.facts.get("settings"):
             yield from (f"{what} of nics.{port.interface}" for what in unread_settings(intended, settings))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from railweave.catalog.load import Catalog
-from railweave.checks.capability import Models
+from railweave.checks.capability import CatalogCapability
 from railweave.comparison.nic_choices import nic_choices
 from railweave.design.build import calculate
 from railweave.errors import UsageError
@@ -79,7 +79,7 @@ class _Variant(NamedTuple):
 
 
 def candidates(
-    intent: Intent, document: Mapping[str, Any], models: Models, catalog: Catalog, *, nics: bool = False
+    intent: Intent, document: Mapping[str, Any], models: CatalogCapability, catalog: Catalog, *, nics: bool = False
 ) -> Tried:
     """Return the designs of every pair of models that carries the nodes' ports, in every port mode of their NICs that
     has the same bandwidth; with ``nics`` instead for every choice of NICs that suits the workload. ``document`` is the
@@ -142,7 +142,7 @@ def _with_nics(document: Mapping[str, Any], nics: Mapping[str, Any], speed_gbps:
     return _Variant({**document, "nodes": [changed], "topology": topology}, frozenset({speed_gbps}), planes)
 
 
-def _pairs(speeds_gbps: Collection[int], models: Models, *, lossless: bool) -> Iterator[tuple[str, str]]:
+def _pairs(speeds_gbps: Collection[int], models: CatalogCapability, *, lossless: bool) -> Iterator[tuple[str, str]]:
     """Yield leaf and spine models: those that carry the nodes' ports, without loss where a class asks for it."""
     able: dict[str, int] = {}
     for one in models.switches:

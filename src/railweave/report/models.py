@@ -7,14 +7,14 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.catalog.model import Asic, Housing, NicModel
-from railweave.checks.capability import Models, SpeedUse, SwitchCapability
+from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
 from railweave.jsonable import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
 from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def models_json(found: Models) -> dict[str, Any]:
+def models_json(found: CatalogCapability) -> dict[str, Any]:
     """Return the document of ``railweave models --json``."""
     return {
         "switches": [_switch_json(one) for one in found.switches],
@@ -50,7 +50,7 @@ def _nic_json(nic: NicModel) -> dict[str, Any]:
     return {**named, **uses, **refused}
 
 
-def models_view(found: Models) -> RenderableType:
+def models_view(found: CatalogCapability) -> RenderableType:
     """Return tables of all models, or one model in full."""
     if len(found.switches) + len(found.nics) == 1:
         return paragraphs(*map(_switch_parts, found.switches), *map(_nic_parts, found.nics))
@@ -99,7 +99,7 @@ def _nic_parts(nic: NicModel) -> list[RenderableType]:
     return [Text(about), Text(f"source: {nic.source}"), *refused, *rest]
 
 
-def models_page(found: Models) -> str:
+def models_page(found: CatalogCapability) -> str:
     """Return the reference page of the catalog in markdown."""
     parts = [_PAGE]
     for one in found.switches:

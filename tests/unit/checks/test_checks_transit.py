@@ -11,7 +11,7 @@ from route_valleys import valleys
 
 from railweave.catalog.load import load_catalog
 from railweave.checks.facts import fact_findings
-from railweave.checks.route_policy import Route, RoutePolicy, parse_prefix
+from railweave.checks.route_policy import BgpRoute, RoutePolicy, parse_prefix
 from railweave.design.build import design
 from railweave.diagnostics import Diagnostic, Severity
 from railweave.fabric.model import Fabric
@@ -243,10 +243,10 @@ exit
 """
 
 
-def route(prefix: str, *communities: str) -> Route:
+def route(prefix: str, *communities: str) -> BgpRoute:
     found = parse_prefix(prefix)
     assert found is not None
-    return Route(found, frozenset(communities))
+    return BgpRoute(found, frozenset(communities))
 
 
 @pytest.mark.parametrize(

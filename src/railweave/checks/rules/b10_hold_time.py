@@ -17,4 +17,5 @@ def hold_time(intent: Intent) -> Breaches:
             " session"
         )
         fix = f"set bgp.hold to {3 * bgp.keepalive_s} or more, or lower bgp.keepalive"
-        yield Breach("bgp.hold" if "bgp.hold" in intent.places else "bgp.keepalive", message, fix)
+        path = "bgp.hold" if "bgp.hold" in intent.places else "bgp.keepalive"
+        yield Breach(path, message, fix)

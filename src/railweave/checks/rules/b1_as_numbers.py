@@ -22,29 +22,35 @@ RULE = rule(
 @RULE.on_intent
 def as_numbers(intent: Intent) -> Breaches:
     """Look at the ranges, as far as they are those of the smallest fabric that the intent can mean."""
-    sound = {}
+    private = {}
     for name, numbers in _ranges(intent).items():
         if any(first <= numbers[0] and numbers[-1] <= last for first, last in PRIVATE_ASNS):
-            sound[name] = numbers
+            private[name] = numbers
             continue
-        why = _RESERVED_ASNS.get(numbers[0], "not all private")
-        reached = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        message = f"the AS numbers of the {name.replace('_', '-')} tier, {reached}, are {why}"
+        reason = _RESERVED_ASNS.get(numbers[0], "not all private")
+        reached = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        message = f"the AS numbers of the {name.replace('_', '-')} tier, {reached}, are {reason}"
         fix = "use 4200000000 to 4294967294, or 64512 to 65534 for a small fabric (RFC 6996)"
         yield Breach(f"addressing.asn.{name}", message, fix)
-    for (one, first), (other, second) in combinations(sound.items(), 2):
-        few, many = sorted((first, second), key=len)
+    for (tier, numbers), (other_tier, other_numbers) in combinations(private.items(), 2):
+        few, many = sorted((numbers, other_numbers), key=len)
+        # Numbers of spines have gaps, so ranges that overlap need not meet.
         shared = next((number for number in few if number in many), None)
         if shared is not None:
-            paths = [f"addressing.asn.{name}" for name in (one, other)]
-            stated = [path for path in paths if path in intent.places] or paths
-            tiers = f"{one.replace('_', '-')} and {other.replace('_', '-')}"
-            fix = f"move {either(f'`{path}`' for path in stated)} away from the other range"
-            yield Breach(stated[-1], f"AS number {shared} would belong to {tiers} switches", fix)
+            yield _shared(intent, tier, other_tier, shared)
+
+
+def _shared(intent: Intent, tier: str, other_tier: str, number: int) -> Breach:
+    paths = [f"addressing.asn.{tier}", f"addressing.asn.{other_tier}"]
+    stated = [path for path in paths if path in intent.places] or paths
+    tiers = f"{tier.replace('_', '-')} and {other_tier.replace('_', '-')}"
+    fix = f"move {either(f'`{path}`' for path in stated)} away from the other range"
+    return Breach(stated[-1], f"AS number {number} would belong to {tiers} switches", fix)
 
 
 def _ranges(intent: Intent) -> dict[str, range]:
-    topology, addressing = intent.topology, intent.policies.addressing
+    topology = intent.topology
+    addressing = intent.policies.addressing
     leaves = max(topology.leaf.count or 1, topology.reserve.leaves or 1) * topology.planes
     spine = addressing.spine_asn
     ranges = {

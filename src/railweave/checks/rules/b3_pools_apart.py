@@ -16,9 +16,9 @@ RULE = rule(
 @RULE.on_intent
 def apart(intent: Intent) -> Breaches:
     """Look for pools that overlap; the one in the file is named, the other may be a default."""
-    for (one, first), (other, second) in combinations(intent.pools.items(), 2):
-        if first.meets(second):
-            paths = [pool_path(name) for name in (other, one)]
+    for (name, pool), (other_name, other_pool) in combinations(intent.pools.items(), 2):
+        if pool.meets(other_pool):
+            paths = [pool_path(other_name), pool_path(name)]
             path = next((path for path in paths if path in intent.places), paths[0])
-            message = f"the pools of {one} ({first}) and {other} ({second}) overlap"
+            message = f"the pools of {name} ({pool}) and {other_name} ({other_pool}) overlap"
             yield Breach(path, message, "choose pools apart from each other; an address would be given twice")

@@ -14,7 +14,8 @@ def domains(link: LinkEnds) -> LinkBreaches:
     for end in link.switches:
         if not link.lossless or not end.domains:
             continue
-        listed, lossless = ", ".join(sorted(end.domains)), ", ".join(map(str, sorted(link.lossless)))
+        listed = ", ".join(sorted(end.domains))
+        lossless = ", ".join(map(str, sorted(link.lossless)))
         message = (
             f"{end} towards {link.far(end)} is in {listed}, which floods packets to unknown addresses, and priority"
             f" {lossless} is lossless there: PFC may stand still in a ring"

@@ -28,12 +28,17 @@ RULE = rule(
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
     """Look for thresholds that do not rise."""
-    for index, one in enumerate(intent.policies.classes):
-        if one.lossless and one.ecn is not None and one.ecn.minimum_bytes >= one.ecn.maximum_bytes:
-            low, high = one.ecn.minimum_bytes // 1000, one.ecn.maximum_bytes // 1000
-            message = f"class `{one.name}`: marking would start at {low} KB and be complete at {high} KB"
-            swap, more = f"swap them: min_kb: {high}, max_kb: {low}", f"raise max_kb, to {4 * low} for example"
-            yield Breach(f"traffic_classes[{index}].ecn.min_kb", message, swap if low > high else more)
+    for index, traffic_class in enumerate(intent.policies.classes):
+        ecn = traffic_class.ecn
+        if not traffic_class.lossless or ecn is None or ecn.minimum_bytes < ecn.maximum_bytes:
+            continue
+        low_kb = ecn.minimum_bytes // 1000
+        high_kb = ecn.maximum_bytes // 1000
+        message = f"class `{traffic_class.name}`: marking would start at {low_kb} KB and be complete at {high_kb} KB"
+        fix = f"raise max_kb, to {4 * low_kb} for example"
+        if low_kb > high_kb:
+            fix = f"swap them: min_kb: {high_kb}, max_kb: {low_kb}"
+        yield Breach(f"traffic_classes[{index}].ecn.min_kb", message, fix)
 
 
 SEVERITY = {
@@ -56,19 +61,20 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
 def as_designed(link: LinkEnds) -> LinkBreaches:
     """Compare the marking of each lossless queue with the design's."""
     for end in link.switches:
-        for one in link.lossless_classes:
-            found, design = wred_of(end, one.priority), wred_of(link.design(end), one.priority)
-            if found is None or design is None or not found.is_marking:
+        for traffic_class in link.lossless_classes:
+            wred = wred_of(end, traffic_class.priority)
+            design = wred_of(link.design(end), traffic_class.priority)
+            if wred is None or design is None or not wred.is_marking:
                 continue
-            for color in found.colors:
-                if found.colors[color] != design.colors.get(color):
-                    message = (
-                        f"queue {one.priority} of {end}, from which {link.far(end)} receives {one.name}, marks {color}"
-                        f" packets {_marks(found.colors[color])}, by design {_marks(design.colors.get(color))}"
-                    )
-                    fix = f"set WRED_PROFILE|{found.name} of {end.device} as rendered"
-                    yield LinkBreach(end, f"marks {one.name}", message, fix)
-                    break
+            color = next((color for color in wred.colors if wred.colors[color] != design.colors.get(color)), None)
+            if color is not None:
+                message = (
+                    f"queue {traffic_class.priority} of {end}, from which {link.far(end)} receives"
+                    f" {traffic_class.name}, marks {color} packets {_marks(wred.colors[color])}, by design"
+                    f" {_marks(design.colors.get(color))}"
+                )
+                fix = f"set WRED_PROFILE|{wred.name} of {end.device} as rendered"
+                yield LinkBreach(end, f"marks {traffic_class.name}", message, fix)
 
 
 def _marks(marking: Marking | None) -> str:
@@ -79,39 +85,43 @@ def _marks(marking: Marking | None) -> str:
 
 
 def wred_of(end: "PortSettings", queue: int) -> "Wred | None":
-    """Return the WRED profile of a queue, None where there is none or it is not known."""
+    """Return the WRED profile of a queue, None if there is none or it was not read."""
     return (end.wreds or {}).get(queue)
 
 
 def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
-    """Yield the lossless queues whose thresholds break a rule of marking that they keep by design, which is checked for
-    itself."""
+    """Yield the lossless queues whose thresholds break a rule of marking that they keep by design."""
     for end in link.switches:
         plan = link.plans(end.device)
         design = link.design(end)
+        # The design has checks of its own.
         if plan is None or end == design:
             continue
-        for one in link.lossless_classes:
-            known = {found.code for found, _ in _broken(plan, design, one.priority)}
-            for found, limits in _broken(plan, end, one.priority):
-                if found.code == code and code not in known:
-                    message = f"queue {one.priority} of {end}, from which {link.far(end)} receives: {found.numbers}"
+        for priority in (traffic_class.priority for traffic_class in link.lossless_classes):
+            broken_by_design = {broken.code for broken, _ in _broken(plan, design, priority)}
+            for broken, limits in _broken(plan, end, priority):
+                if broken.code == code and code not in broken_by_design:
+                    message = f"queue {priority} of {end}, from which {link.far(end)} receives: {broken.numbers}"
                     start = min(limits.single_bytes, limits.all_bytes)
                     fix = f"start marking below {start} bytes, and end it above that"
-                    yield LinkBreach(end, f"queue {one.priority}", message, fix, SEVERITY[code])
+                    yield LinkBreach(end, f"queue {priority}", message, fix, SEVERITY[code])
 
 
 def _broken(plan: BufferPlan, end: "PortSettings", queue: int) -> list[tuple[MarkingRule, PauseLimits]]:
-    wred, limits = wred_of(end, queue), pause_limits(plan, end, queue)
+    wred = wred_of(end, queue)
+    limits = pause_limits(plan, end, queue)
     if limits is None or wred is None:
         return []
-    broken = {one.code: one for color in wred.colors.values() for one in broken_rules(color, limits)}
-    return [(one, limits) for one in broken.values()]
+    # A rule that several colors break is reported once.
+    broken: dict[str, MarkingRule] = {}
+    for color in wred.colors.values():
+        broken.update((rule_broken.code, rule_broken) for rule_broken in broken_rules(color, limits))
+    return [(marking_rule, limits) for marking_rule in broken.values()]
 
 
 def pause_limits(plan: BufferPlan, end: "PortSettings", priority: int) -> PauseLimits | None:
-    """Return what decides when a lossless group of a port pauses, by the pools and profiles that it has; None where
-    these are not known, or the group has no alpha."""
+    """Return the limits at which a lossless group of a port pauses, by its pools and profiles; None if these were not
+    read, or the group has no alpha."""
     group = (end.group_buffers or {}).get(priority)
     queue = (end.queue_buffers or {}).get(priority)
     if end.pools is None or end.buffer_model is None or group is None or group.dynamic_th is None:

@@ -21,7 +21,7 @@ _MOST_LOSSLESS = 2
 @RULE.on_intent
 def classes(intent: Intent) -> Breaches:
     """Count the lossless classes; what the buffer of a model holds is looked at in the design."""
-    lossless = [one.name for one in intent.policies.classes if one.lossless]
+    lossless = [traffic_class.name for traffic_class in intent.policies.classes if traffic_class.lossless]
     if len(lossless) > _MOST_LOSSLESS:
         message = f"{len(lossless)} lossless classes ({', '.join(lossless)}): each reserves headroom on every port"
         fix = "keep to one lossless class, two where storage needs its own"
@@ -34,15 +34,16 @@ def as_set(switch: SwitchRead) -> Breaches:
     from railweave.qos.buffering import plan_buffers
     from railweave.sonic.budget import overrun
 
-    fabric, one = switch.fabric, switch.fabric.switch_of[switch.name]
-    plan = plan_buffers(one.panel, one.tier, fabric.policies, fabric.lengths_m_of(one.name))
+    fabric = switch.fabric
+    intended = fabric.switch_of[switch.name]
+    plan = plan_buffers(intended.panel, intended.tier, fabric.policies, fabric.lengths_m_of(switch.name))
     if plan is None or switch.read is switch.design:
         return
-    found = overrun(one, fabric.policies.sonic, plan, switch.read)
-    if found is not None and overrun(one, fabric.policies.sonic, plan, switch.design) is None:
+    excess = overrun(intended, fabric.policies.sonic, plan, switch.read)
+    if excess is not None and overrun(intended, fabric.policies.sonic, plan, switch.design) is None:
         message = (
-            f"{found.groups} lossless groups of {switch.name} need {found.needed_bytes} of the {found.budget_bytes}"
-            f" bytes of {found.of}"
+            f"{excess.groups} lossless groups of {switch.name} need {excess.needed_bytes} of the {excess.budget_bytes}"
+            f" bytes of {excess.of}"
         )
         fix = f"set pools, profiles and cable lengths of {switch.name} as rendered"
         yield Breach("", message, fix, devices=(switch.name,))

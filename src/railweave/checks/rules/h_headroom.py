@@ -1,10 +1,14 @@
 """After a pause is sent, what is on the cable and in the other end still arrives: the group keeps room for it, which
 grows with speed and length (fabric-facts section 4.5)."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, not_exactly, rule
 from railweave.qos.mmu.headroom import Headroom
 from railweave.units import format_speed
 
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 RULE = rule(
     "H-headroom",
     "the headroom of every lossless class is enough for its cable",
@@ -25,33 +29,44 @@ def groups(link: LinkEnds) -> LinkBreaches:
 def enough(link: LinkEnds) -> LinkBreaches:
     """Compare the headroom of a group, and the cable length configured in SONiC, with what the link needs."""
     for end in link.switches:
-        plan, far = link.plans(end.device), link.far(end)
-        room = plan.headroom.get((link.speed_gbps, link.length_m)) if plan else None
-        if not isinstance(room, Headroom):
+        plan = link.plans(end.device)
+        if plan is None:
             continue
-        design_m = link.design(end).cable_m
-        if design_m is not None and end.group_buffers is not None and end.cable_m in (None, 0):
-            message = f"SONiC of {end} has no cable length, and {link.length_m} m lead to {far}: it keeps no headroom"
-            yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
-        elif end.cable_m is not None and end.cable_m < link.length_m:
+        headroom = plan.headroom.get((link.speed_gbps, link.length_m))
+        if isinstance(headroom, Headroom):
+            yield from _cable(link, end, headroom)
+            yield from _groups(link, end, headroom)
+
+
+def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
+    """Compare the cable length, from which SONiC computes headroom."""
+    far = link.far(end)
+    design_m = link.design(end).cable_m
+    if design_m is not None and end.group_buffers is not None and end.cable_m in (None, 0):
+        message = f"SONiC of {end} has no cable length, and {link.length_m} m lead to {far}: it keeps no headroom"
+        yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
+    elif end.cable_m is not None and end.cable_m < link.length_m:
+        message = (
+            f"SONiC of {end} computes with {end.cable_m} m of cable and {link.length_m} m lead to {far}: its"
+            " headroom is too small"
+        )
+        fix = f"set CABLE_LENGTH|AZURE|{end.port} to {headroom.row_m or link.length_m}m"
+        yield LinkBreach(end, "cable", message, fix)
+    elif end.cable_m is not None and design_m is not None and end.cable_m > design_m:
+        message = (
+            f"SONiC of {end} computes with {end.cable_m} m of cable to {far}, by design {design_m} m: its headroom"
+            " takes buffer from all ports"
+        )
+        yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
+
+
+def _groups(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
+    """Compare the headroom of each group with what the cable takes."""
+    for group, use in (end.group_buffers or {}).items():
+        if use is not None and use.xoff_bytes and use.xoff_bytes < headroom.xoff_bytes:
             message = (
-                f"SONiC of {end} computes with {end.cable_m} m of cable and {link.length_m} m lead to {far}: its"
-                " headroom is too small"
+                f"group {group} of {end} keeps {use.xoff_bytes} bytes of headroom, and {link.length_m} m of cable at"
+                f" {format_speed(link.speed_gbps)} to {link.far(end)} take {headroom.xoff_bytes}: {headroom.formula}"
             )
-            fix = f"set CABLE_LENGTH|AZURE|{end.port} to {room.row_m or link.length_m}m"
-            yield LinkBreach(end, "cable", message, fix)
-        elif end.cable_m is not None and design_m is not None and end.cable_m > design_m:
-            message = (
-                f"SONiC of {end} computes with {end.cable_m} m of cable to {far}, by design {design_m} m: its headroom"
-                " takes buffer from all ports"
-            )
-            yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
-        for group, use in (end.group_buffers or {}).items():
-            xoff = use.xoff_bytes if use else None
-            if xoff and xoff < room.xoff_bytes:
-                message = (
-                    f"group {group} of {end} keeps {xoff} bytes of headroom, and {link.length_m} m of cable at"
-                    f" {format_speed(link.speed_gbps)} to {far} take {room.xoff_bytes}: {room.formula}"
-                )
-                fix = f"give BUFFER_PG|{end.port}|{group} a profile with xoff {room.xoff_bytes} or more"
-                yield LinkBreach(end, f"xoff {group}", message, fix)
+            fix = f"give BUFFER_PG|{end.port}|{group} a profile with xoff {headroom.xoff_bytes} or more"
+            yield LinkBreach(end, f"xoff {group}", message, fix)

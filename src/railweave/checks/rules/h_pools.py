@@ -26,7 +26,9 @@ RULE = rule(
 def rows(read: SwitchRead) -> Breaches:
     """Resolve every buffer row of a switch."""
     model = load_catalog().find_switch(read.fabric.switch_of[read.name].panel.model)
-    for row, what, fix in buffer_faults(read.tables, model.asic.buffer_bytes if model else None):
+    # Without it only the sum of the pools is not compared.
+    chip_bytes = model.asic.buffer_bytes if model is not None else None
+    for row, what, fix in buffer_faults(read.tables, chip_bytes):
         yield Breach("", f"{row} of {read.name} {what}", fix, devices=(read.name,))
 
 
@@ -58,9 +60,9 @@ def shared(switch: SwitchRead) -> Breaches:
 def as_designed(link: LinkEnds) -> LinkBreaches:
     """Compare the buffer of every group, queue and port with the design, by meaning: names may differ."""
     for end in link.switches:
-        for what, found, design in _uses(end, link.design(end)):
-            if found != design:
-                message = f"{what} of {end}, towards {link.far(end)}, has {_words(found)}, by design {_words(design)}"
+        for what, actual, design in _uses(end, link.design(end)):
+            if actual != design:
+                message = f"{what} of {end}, towards {link.far(end)}, has {_words(actual)}, by design {_words(design)}"
                 yield LinkBreach(end, what, message, f"set the buffer rows of {end} as rendered")
 
 
@@ -68,21 +70,31 @@ Uses = tuple["BufferUse | None", ...]
 
 
 def _uses(end: "PortSettings", design: "PortSettings") -> Iterator[tuple[str, Uses, Uses]]:
-    """Yield what has a buffer by design, with that buffer; H-headroom reports missing headroom."""
-    for group, wants in (design.group_buffers or {}).items():
-        has = (end.group_buffers or {}).get(group)
-        lacks = wants and wants.xoff_bytes and has and (has.xoff_bytes or 0) < wants.xoff_bytes
-        told = wants and (wants.is_computed or wants.xoff_bytes) and group not in (end.headroom or ())
-        if end.group_buffers is not None and not lacks and not told:
-            yield f"priority group {group}", (has,), (wants,)
-    for queue, wants in (design.queue_buffers or {}).items():
-        if end.queue_buffers is not None:
-            yield f"queue {queue}", (end.queue_buffers.get(queue),), (wants,)
-    for table, intended in design.port_buffers.items():
-        found = end.port_buffers.get(table)
-        if found is not None and intended is not None:
-            yield table, found, intended
+    """Yield the groups, queues and ports that have a buffer by design, with the actual and the designed buffer."""
+    if end.group_buffers is not None:
+        for group, intended in (design.group_buffers or {}).items():
+            actual = end.group_buffers.get(group)
+            if not _is_reported_by_headroom(end, group, actual, intended):
+                yield f"priority group {group}", (actual,), (intended,)
+    if end.queue_buffers is not None:
+        for queue, intended in (design.queue_buffers or {}).items():
+            yield f"queue {queue}", (end.queue_buffers.get(queue),), (intended,)
+    for table, intended_uses in design.port_buffers.items():
+        uses = end.port_buffers.get(table)
+        if uses is not None and intended_uses is not None:
+            yield table, uses, intended_uses
+
+
+def _is_reported_by_headroom(
+    end: "PortSettings", group: int, actual: "BufferUse | None", intended: "BufferUse | None"
+) -> bool:
+    """Tell whether H-headroom reports a group: one that lacks headroom, or has too little."""
+    if intended is None:
+        return False
+    if (intended.is_computed or intended.xoff_bytes) and group not in (end.headroom or ()):
+        return True
+    return bool(intended.xoff_bytes and actual and (actual.xoff_bytes or 0) < intended.xoff_bytes)
 
 
 def _words(uses: Uses) -> str:
-    return " and ".join(str(one) if one else "no buffer profile" for one in uses) or "no buffer profile"
+    return " and ".join(str(use or "no buffer profile") for use in uses) or "no buffer profile"

@@ -20,7 +20,8 @@ RULE = rule(
 @RULE.on_link
 def seeds(link: LinkEnds) -> LinkBreaches:
     """Compare the seeds of two tiers, which SONiC takes from the type."""
-    lower, upper = link.lower, link.upper
+    lower = link.lower
+    upper = link.upper
     seed = hash_seed(lower.sonic_type)
     if not lower.is_host and seed is not None and seed == hash_seed(upper.sonic_type):
         message = (
@@ -32,13 +33,16 @@ def seeds(link: LinkEnds) -> LinkBreaches:
 
 
 def _type(end: "PortSettings") -> str:
-    return f"type {end.sonic_type}" if end.sonic_type else "no type"
+    if not end.sonic_type:
+        return "no type"
+    return f"type {end.sonic_type}"
 
 
 @RULE.on_switch
 def fields(switch: SwitchRead) -> Breaches:
     """Look whether the hash takes in what tells the flows between two NICs apart, and what the design has."""
-    actual, design = hashed_fields(switch.read), hashed_fields(switch.design)
+    actual = hashed_fields(switch.read)
+    design = hashed_fields(switch.design)
     if actual is None or not switch.fabric.hosts or not (actual or design):
         return
     host = switch.fabric.hosts[0].name
@@ -49,7 +53,7 @@ def fields(switch: SwitchRead) -> Breaches:
             f"{switch.name} hashes over {', '.join(actual)}, without {ENTROPY}, in which alone the flows of {host} to"
             " one other NIC differ: all of them take one path"
         )
-    elif missing := [one for one in design or () if one not in actual]:
+    elif missing := [field for field in design or () if field not in actual]:
         message = f"{switch.name} hashes over {', '.join(actual)}, by design over {', '.join(missing)} too"
     else:
         return

@@ -15,22 +15,30 @@ RULE = rule(
 @RULE.on_switch
 def spraying(switch: SwitchRead) -> Breaches:
     """Look for switches that spray, and for NICs that need packets in order."""
-    rows = [
-        (table, key, field)
-        for table, held in switch.tables.items()
-        if table.startswith("ARS_")
-        for key, fields in held.items()
-        for field, value in fields.items()
-        if str(value).startswith("per_packet")
-    ]
+    place = _spraying_field(switch)
+    if place is None:
+        return
     catalog = load_catalog()
-    able = tuple(name for name in catalog.nic_ids() if catalog.nic(name).reorders) if rows else ()
-    host = next((host for host in switch.fabric.hosts if rows and host.nic_model not in able), None)
+    able = tuple(name for name in catalog.nic_ids() if catalog.nic(name).reorders)
+    host = next((host for host in switch.fabric.hosts if host.nic_model not in able), None)
     if host is not None:
-        table, key, field = rows[0]
+        table, key, field = place
         message = (
             f"{switch.name} spreads the packets of one flow ({table}|{key}|{field}), and the {host.nic_model} of"
             f" {host.name} takes packets out of order for lost: it sends whole windows again"
         )
         fix = f"set {field} to per_flowlet_quality on {switch.name}, or use NICs that reorder: {', '.join(able)}"
         yield Breach("", message, fix, devices=(switch.name, host.name))
+
+
+def _spraying_field(switch: SwitchRead) -> tuple[str, str, str] | None:
+    """Return table, key and field of the first setting that sprays packets, None if there is none."""
+    for table, rows in switch.tables.items():
+        # ARS: SONiC's adaptive routing and switching.
+        if not table.startswith("ARS_"):
+            continue
+        for key, fields in rows.items():
+            for field, value in fields.items():
+                if str(value).startswith("per_packet"):
+                    return table, key, field
+    return None

@@ -19,8 +19,13 @@ def intended(intent: Intent) -> Breaches:
 @RULE.on_link
 def set_ends(link: LinkEnds) -> LinkBreaches:
     """Compare a node's port with the switch's."""
-    node, switch = link.lower, link.upper
-    sizes = node.mtu_bytes, switch.mtu_bytes
-    if node.is_host and sizes[0] is not None and sizes[1] is not None and sizes[0] > sizes[1]:
-        message = f"{node} has an MTU of {sizes[0]} bytes, {switch} of {sizes[1]}: what the node sends is dropped"
-        yield LinkBreach(switch, "mtu", message, f"raise the MTU of {switch} to {sizes[0]} or more")
+    node = link.lower
+    switch = link.upper
+    if not node.is_host or node.mtu_bytes is None or switch.mtu_bytes is None:
+        return
+    if node.mtu_bytes > switch.mtu_bytes:
+        message = (
+            f"{node} has an MTU of {node.mtu_bytes} bytes, {switch} of {switch.mtu_bytes}: what the node sends is"
+            " dropped"
+        )
+        yield LinkBreach(switch, "mtu", message, f"raise the MTU of {switch} to {node.mtu_bytes} or more")

@@ -10,7 +10,8 @@ RULE = rule(
 @RULE.on_link
 def alike(link: LinkEnds) -> LinkBreaches:
     """Compare the ports of two switches."""
-    lower, upper = link.lower, link.upper
+    lower = link.lower
+    upper = link.upper
     if lower.is_host or lower.mtu_bytes is None or upper.mtu_bytes is None or lower.mtu_bytes == upper.mtu_bytes:
         return
     end = lower if lower.mtu_bytes < upper.mtu_bytes else upper

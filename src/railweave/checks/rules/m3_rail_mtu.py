@@ -11,4 +11,4 @@ RULE = rule(
 @RULE.on_node
 def alike(node: NodeRead) -> Breaches:
     """Look for smaller MTUs with which RoCE keeps its packet size."""
-    yield from (found for found, falls in smaller_mtus(node) if not falls)
+    yield from (breach for breach, falls in smaller_mtus(node) if not falls)

@@ -18,7 +18,9 @@ def intended(intent: Intent) -> Breaches:
     roce = roce_mtu_bytes(mtu_bytes)
     if roce < ROCE_MTUS[0]:
         needed = ROCE_MTUS[0] + ROCE_HEADERS_BYTES
-        carried = f"RoCE falls to packets of {roce} bytes" if roce else "RoCE has no packet size that fits"
+        carried = "RoCE has no packet size that fits"
+        if roce:
+            carried = f"RoCE falls to packets of {roce} bytes"
         message = f"with a host MTU of {mtu_bytes}, {carried}; {ROCE_MTUS[0]} needs {needed}"
         yield Breach("mtu.hosts", message, "set mtu.hosts to 9000", Severity.WARNING)
 
@@ -26,7 +28,7 @@ def intended(intent: Intent) -> Breaches:
 @RULE.on_node
 def read(node: NodeRead) -> Breaches:
     """Look for smaller MTUs with which RoCE falls to smaller packets."""
-    yield from (found for found, falls in smaller_mtus(node) if falls)
+    yield from (breach for breach, falls in smaller_mtus(node) if falls)
 
 
 def smaller_mtus(node: NodeRead) -> Iterator[tuple[Breach, bool]]:
@@ -37,9 +39,10 @@ def smaller_mtus(node: NodeRead) -> Iterator[tuple[Breach, bool]]:
         actual = port.facts.get("mtu", intended)
         if actual >= intended:
             continue
-        roce, roce_intended = roce_mtu_bytes(actual), roce_mtu_bytes(intended)
-        falls = f": RoCE falls from {roce_intended} to {roce} bytes on this path" if roce < roce_intended else ""
-        message = (
-            f"{port} has an MTU of {actual} bytes towards {port.devices[-1]}, all other rails have {intended}{falls}"
-        )
-        yield Breach("", message, f"set the MTU of {port} to {intended}", devices=port.devices), bool(falls)
+        roce = roce_mtu_bytes(actual)
+        roce_intended = roce_mtu_bytes(intended)
+        falls = roce < roce_intended
+        message = f"{port} has an MTU of {actual} bytes towards {port.devices[-1]}, all other rails have {intended}"
+        if falls:
+            message += f": RoCE falls from {roce_intended} to {roce} bytes on this path"
+        yield Breach("", message, f"set the MTU of {port} to {intended}", devices=port.devices), falls

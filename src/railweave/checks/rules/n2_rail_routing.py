@@ -20,13 +20,16 @@ RULE = rule(
 
 
 class _Family(NamedTuple):
-    """An address of a rail, the addresses of its interface with their lengths, the tables and priorities of the rules
-    for these, and what begins the names of its facts and its command."""
+    """An address family of a rail."""
 
+    # The rail's address.
     text: str
+    # All addresses of its interface, with their lengths.
     addresses: tuple[str, ...]
+    # The tables and priorities of the rules for these.
     tables: tuple[int, ...]
     priorities: tuple[int, ...]
+    # Prefixes of the names of its facts and of its commands.
     facts: str
     command: str
 
@@ -84,28 +87,34 @@ def _wrong_routes(
     actual: Mapping[_Place, Mapping[str, Any]],
     command: str,
 ) -> Breaches:
-    end, devices = f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
     for route in expected:
         place = _place(route)
-        found = actual.get(place)
-        if found is None:
-            differs = f"does not exist; {rail.switch} is {route['via']}"
-        elif str(found.get("via", "")) != route["via"]:
-            differs = f"leads to {found.get('via', '')}; {rail.switch} is {route['via']}"
-        elif "src" in route and found.get("src") != route["src"]:
-            differs = f"sends from {found.get('src', 'the first address')}, not {route['src']}"
-        elif found.get("mtu") != route.get("mtu"):
-            carries = f"packets of {found['mtu']} bytes" if "mtu" in found else "what the interface carries"
-            differs = f"lets {carries} through, not {route.get('mtu', 'what the interface carries')}"
-        else:
+        difference = _difference(rail, route, actual.get(place))
+        if not difference:
             continue
-        message = f"the route of {end} to {route['to']} in table {place[1]} {differs}"
+        _, table, metric = place
+        message = f"the route of {node.host.name}:{rail.name} to {route['to']} in table {table} {difference}"
         words = f"{command} replace {route['to']} via {route['via']} dev {rail.name}"
         words += "".join(f" {key} {route[key]}" for key in ("src", "mtu") if key in route)
-        words += f" table {place[1]}"
-        if place[2] != "0":
-            words += f" metric {place[2]}"
-        yield Breach("", message, words, devices=devices)
+        words += f" table {table}"
+        if metric != "0":
+            words += f" metric {metric}"
+        yield Breach("", message, words, devices=(node.host.name, rail.switch))
+
+
+def _difference(rail: Rail, expected: Mapping[str, Any], actual: Mapping[str, Any] | None) -> str:
+    """Return in words how a route differs, empty if it does not."""
+    if actual is None:
+        return f"does not exist; {rail.switch} is {expected['via']}"
+    via = str(actual.get("via", ""))
+    if via != expected["via"]:
+        return f"leads to {via}; {rail.switch} is {expected['via']}"
+    if "src" in expected and actual.get("src") != expected["src"]:
+        return f"sends from {actual.get('src', 'the first address')}, not {expected['src']}"
+    if actual.get("mtu") != expected.get("mtu"):
+        carries = f"packets of {actual['mtu']} bytes" if "mtu" in actual else "what the interface carries"
+        return f"lets {carries} through, not {expected.get('mtu', 'what the interface carries')}"
+    return ""
 
 
 def _further_routes(
@@ -115,19 +124,19 @@ def _further_routes(
     actual: Iterable[Mapping[str, Any]],
     command: str,
 ) -> Breaches:
-    """Yield routes in a table of a rail that no rail has there: what they lead to leaves otherwise."""
-    rails_of_table = {str(one.table) for one in node.rails}
+    """Yield routes in a table of a rail that no rail has there: packets to their destinations leave another way."""
+    tables_of_rails = {str(any_rail.table) for any_rail in node.rails}
     places = {_place(route) for route in expected}
     for route in actual:
-        place = _place(route)
-        if place[1] in rails_of_table and place not in places:
+        destination, table, metric = _place(route)
+        if table in tables_of_rails and (destination, table, metric) not in places:
             message = (
-                f"table {place[1]} of {node.host.name} has a route to {place[0]} over {rail.name} via"
+                f"table {table} of {node.host.name} has a route to {destination} over {rail.name} via"
                 f" {route.get('via', '')}, which no rail has there"
             )
-            words = f"{command} del {place[0]} dev {rail.name} table {place[1]}"
-            if place[2] != "0":
-                words += f" metric {place[2]}"
+            words = f"{command} del {destination} dev {rail.name} table {table}"
+            if metric != "0":
+                words += f" metric {metric}"
             yield Breach("", message, words, devices=(node.host.name, rail.switch))
 
 
@@ -152,24 +161,20 @@ def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
 
 
 def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
-    nic, end, devices = node.nic(rail.name), f"{node.host.name}:{rail.name}", (node.host.name, rail.switch)
-    expected = ", ".join(family.addresses)
-    addresses, tables = nic.get(f"{family.facts}addresses"), nic.get(f"{family.facts}tables")
+    nic = node.nic(rail.name)
+    end = f"{node.host.name}:{rail.name}"
+    devices = (node.host.name, rail.switch)
+    addresses = nic.get(f"{family.facts}addresses")
     if addresses is not None and sorted(addresses) != sorted(family.addresses):
+        expected = ", ".join(family.addresses)
         message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
         what = "address" if len(family.addresses) == 1 else "addresses"
         yield Breach("", message, f"give {end} the {what} {expected} and no other", devices=devices)
+    tables = nic.get(f"{family.facts}tables")
     if tables is not None and tables != list(family.tables):
-        of = "IPv6 " if family.facts else ""
-        by = ", ".join(map(str, tables)) or "none"
-        its = f"that of its rail to {rail.switch} is {rail.table}: packets leave on another rail"
-        fix = f"{family.command} rule add priority {rail.rule_priority} from {family.text} table {rail.table}"
-        if rail.nic is not None:
-            its = f"in this order they are {', '.join(map(str, family.tables))}: packets leave on another port"
-            fix = f"add the rules of {end} as rendered (rails.json)"
-        message = f"what leaves with the {of}address of {end} is routed by table {by}, {its}"
-        yield Breach("", message, fix, devices=devices)
+        yield _wrong_tables(end, rail, family, tables, devices)
         return
+    # Rules with the right tables in the wrong order; with wrong tables their priorities mean nothing.
     priorities = nic.get(f"{family.facts}rule_priorities")
     if priorities is not None and priorities != list(family.priorities):
         held = ", ".join(map(str, priorities)) or "none"
@@ -178,3 +183,16 @@ def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
             f" {', '.join(map(str, family.priorities))}: other rules may come first"
         )
         yield Breach("", message, f"set the rules of {end}: `{command_line('hosts', 'apply')}`", devices=devices)
+
+
+def _wrong_tables(end: str, rail: Rail, family: _Family, tables: list[int], devices: tuple[str, str]) -> Breach:
+    name = "IPv6 " if family.facts else ""
+    actual = ", ".join(map(str, tables)) or "none"
+    if rail.nic is None:
+        expected = f"that of its rail to {rail.switch} is {rail.table}: packets leave on another rail"
+        fix = f"{family.command} rule add priority {rail.rule_priority} from {family.text} table {rail.table}"
+    else:
+        expected = f"in this order they are {', '.join(map(str, family.tables))}: packets leave on another port"
+        fix = f"add the rules of {end} as rendered (rails.json)"
+    message = f"what leaves with the {name}address of {end} is routed by table {actual}, {expected}"
+    return Breach("", message, fix, devices=devices)

@@ -16,31 +16,37 @@ RULE = rule(
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
     """Look for a code point that NCCL could mark; a lossless default class is refused as such (RW106)."""
-    rdma = [(index, one) for index, one in enumerate(intent.policies.classes) if one.role is ClassRole.RDMA]
-    lossy = [(index, one) for index, one in rdma if not one.lossless]
-    if lossy and not any(one.dscp for _, one in rdma):
-        index, first = lossy[0]
-        message = f"class `{first.name}` carries RDMA and names no DSCP that NCCL could mark"
-        fix = "write dscp: [26] here and `default` in another class"
-        yield Breach(f"traffic_classes[{index}].dscp", message, fix)
+    rdma = [pair for pair in enumerate(intent.policies.classes) if pair[1].role is ClassRole.RDMA]
+    if any(traffic_class.dscp for _, traffic_class in rdma):
+        return
+    for index, traffic_class in rdma:
+        if not traffic_class.lossless:
+            message = f"class `{traffic_class.name}` carries RDMA and names no DSCP that NCCL could mark"
+            fix = "write dscp: [26] here and `default` in another class"
+            yield Breach(f"traffic_classes[{index}].dscp", message, fix)
+            return
 
 
 @RULE.on_node
 def read(node: NodeRead) -> Breaches:
     """Compare NCCL's traffic class."""
-    intended, nccl = marking(node.fabric.policies.classes), node.document.get("nccl")
+    intended = marking(node.fabric.policies.classes)
+    nccl = node.document.get("nccl")
     if intended is None or nccl is None or not node.host.runs_nccl:
         return
     actual = nccl.get("NCCL_IB_TC")
     number = _number(actual)
-    if number is None or not same_class(number, intended.tos):
-        marks = "without a traffic class (no NCCL_IB_TC)" if actual is None else f"with NCCL_IB_TC {actual}"
-        message = (
-            f"NCCL of {node.host.name} marks {marks}; {', '.join(node.switches)} take {intended.tos}"
-            f" (DSCP {intended.dscp} x 4 + ECT) for RDMA"
-        )
-        fix = f"set NCCL_IB_TC={intended.tos} in /etc/nccl.conf"
-        yield Breach("", message, fix, devices=(node.host.name, *node.switches))
+    if number is not None and same_class(number, intended.tos):
+        return
+    marks = "without a traffic class (no NCCL_IB_TC)"
+    if actual is not None:
+        marks = f"with NCCL_IB_TC {actual}"
+    message = (
+        f"NCCL of {node.host.name} marks {marks}; {', '.join(node.switches)} take {intended.tos}"
+        f" (DSCP {intended.dscp} x 4 + ECT) for RDMA"
+    )
+    fix = f"set NCCL_IB_TC={intended.tos} in /etc/nccl.conf"
+    yield Breach("", message, fix, devices=(node.host.name, *node.switches))
 
 
 def _number(value: object) -> int | None:

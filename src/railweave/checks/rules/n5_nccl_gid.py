@@ -29,7 +29,9 @@ def chosen(node: NodeRead) -> Breaches:
     nccl = {key: str(value) for key, value in node.document.get("nccl", {}).items()}
     devices = (node.host.name, *node.switches)
     for key, message, value in _wrong(node, nccl):
-        fix = f"write {key}={value} into /etc/nccl.conf" if value else f"take {key} out of /etc/nccl.conf"
+        fix = f"take {key} out of /etc/nccl.conf"
+        if value:
+            fix = f"write {key}={value} into /etc/nccl.conf"
         held = nccl.get(key, "is not set")
         yield Breach("", f"NCCL of {node.host.name} {message} ({key} {held})", fix, devices=devices)
     index = nccl.get(_CHOSEN, "")
@@ -43,23 +45,31 @@ def chosen(node: NodeRead) -> Breaches:
 
 
 def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed, with the value that is
-    right, empty for its own; what it cannot read it ignores."""
+    """Yield the variables by which NCCL finds no GID, another one, or one that is not routed.
+
+    Each is a name, a message and the right value, empty for NCCL's own default.
+    """
     policies = node.fabric.policies
-    has_ipv4, has_ipv6 = policies.addressing.hosts is not None, policies.addressing.hosts_ipv6 is not None
-    intended = "AF_INET6" if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6 else "AF_INET"
+    has_ipv6 = policies.addressing.hosts_ipv6 is not None
+    intended = "AF_INET"
+    pool = policies.addressing.hosts
+    if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6:
+        intended = "AF_INET6"
+        pool = policies.addressing.hosts_ipv6
     family = nccl.get(_FAMILY, "")
+    # NCCL ignores a word that it does not know.
     if family not in _WORDS:
         family = "AF_INET"
     if family != intended:
         only = f"its rails have {_WORDS[intended]} addresses alone"
-        if has_ipv4 and has_ipv6:
+        if policies.addressing.hosts is not None and has_ipv6:
             only = f"RDMA uses {_WORDS[intended]} (hosts.rdma_family)"
         yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", intended if has_ipv6 else ""
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
-    if family == intended and (outside := _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))):
-        pool = policies.addressing.hosts if intended == "AF_INET" else policies.addressing.hosts_ipv6
+    outside = _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))
+    if family == intended and outside:
+        # With one family and one address on each port, no range is needed.
         value = str(pool) if has_ipv6 or node.fabric.nic_blocks else ""
         yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
     elif node.fabric.nic_blocks and "NCCL_IB_ADDR_RANGE" not in nccl:
@@ -67,18 +77,20 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
         yield "NCCL_IB_ADDR_RANGE", message, str(policies.addressing.hosts)
 
 
-def _outside(node: NodeRead, family: str, taken: str) -> list[str]:
-    """Return the rails whose address of that family is outside of a range; NCCL ignores what is no range of it."""
+def _outside(node: NodeRead, family: str, text: str) -> list[str]:
+    """Return the rails whose address of that family is outside of a range."""
     try:
-        pool = parse_pool(taken)
+        pool = parse_pool(text)
     except ValueError:
+        # NCCL ignores a text that is not a range of the family.
         return []
     if (pool.bits == 128) != (family == "AF_INET6"):
         return []
     mask = -pool.size
-    found = []
+    outside = []
     for rail in node.rails:
         own = rail.ipv4 if family == "AF_INET" else rail.ipv6
         if own is not None and own.address & mask != pool.first & mask:
-            found.append(f"{rail.name} ({ipv4_text(own.address) if pool.bits == 32 else ipv6_text(own.address)})")
-    return found
+            address = ipv4_text(own.address) if pool.bits == 32 else ipv6_text(own.address)
+            outside.append(f"{rail.name} ({address})")
+    return outside

@@ -19,12 +19,17 @@ def intended(intent: Intent) -> Breaches:
     """Compare each slot of the intent: the raw PCIe link decides, what is left for data is the margin."""
     catalog = load_catalog()
     for index, entry in enumerate(intent.nodes):
-        nics, nic = entry.nics, catalog.find_nic(entry.nics.model)
+        nics = entry.nics
+        nic = catalog.find_nic(nics.model)
         slot = catalog.find_pcie_slot(nics.pcie) if nics.pcie else catalog.best_slot(nic)
-        total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps) if nic else nics.ports * nics.speed_gbps
+        total_gbps = nics.ports * nics.speed_gbps
+        if nic is not None:
+            # The ports of some NICs share one chip's bandwidth.
+            total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
         if slot is None or total_gbps <= slot.payload_gbps[1]:
             continue
-        path, ports = f"nodes[{index}].nics.pcie", f"{nics.ports}x{format_speed(nics.speed_gbps)}"
+        path = f"nodes[{index}].nics.pcie"
+        ports = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
         fix = _faster_slots(total_gbps, nic)
         if total_gbps > slot.raw_gbps:
             message = f"a PCIe slot {slot.id} carries {slot.raw_gbps:g} Gb/s, the NIC's {ports} ports need {total_gbps}"
@@ -55,4 +60,6 @@ def _faster_slots(total_gbps: int, nic: NicModel | None) -> str:
     slots = [slot for slot in map(catalog.pcie_slot, catalog.pcie_ids()) if slot.payload_gbps[0] >= total_gbps]
     made_for = [slot.id for slot in slots if nic is not None and slot.id in nic.pcie]
     names = made_for or [slot.id for slot in slots]
-    return f"use a slot of {either(names)}, or slower ports" if names else "use slower or fewer ports a NIC"
+    if not names:
+        return "use slower or fewer ports a NIC"
+    return f"use a slot of {either(names)}, or slower ports"

@@ -19,7 +19,8 @@ RULE = rule(
 def ports(intent: Intent) -> Breaches:
     """Look whether the NIC has such ports, and whether they carry their speed together."""
     for index, entry in enumerate(intent.nodes):
-        nics, nic = entry.nics, load_catalog().find_nic(entry.nics.model)
+        nics = entry.nics
+        nic = load_catalog().find_nic(nics.model)
         if nic is None:
             continue
         if nics.ports % (nics.cages or nics.ports):
@@ -27,13 +28,16 @@ def ports(intent: Intent) -> Breaches:
             fix = f"write a number that divides {nics.ports}, or leave `cages` out"
             yield Breach(f"nodes[{index}].nics.cages", message, fix)
             continue
-        asked, use = f"{nics.ports}x{format_speed(nics.speed_gbps)}", nic.find(nics.ports, nics.speed_gbps)
-        if use is None:
-            refused = nic.refusal(nics.ports, nics.speed_gbps)
-            yield Breach(f"nodes[{index}].nics.speed", refused.message, refused.fix)
-        elif isinstance(end := nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage), Blocker):
+        if nic.find(nics.ports, nics.speed_gbps) is None:
+            blocker = nic.refusal(nics.ports, nics.speed_gbps)
+            yield Breach(f"nodes[{index}].nics.speed", blocker.message, blocker.fix)
+            continue
+        end = nic_end(nic, nics.ports, nics.speed_gbps, nics.ports_of_a_cage)
+        total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
+        if isinstance(end, Blocker):
             yield Breach(f"nodes[{index}].nics.cages", end.message, end.fix)
-        elif (total_gbps := nic.total_gbps(nics.ports, nics.speed_gbps)) < nics.ports * nics.speed_gbps:
-            message = f"the {asked} ports of {nic.title} share {format_speed(total_gbps)}"
+        elif total_gbps < nics.ports * nics.speed_gbps:
+            ports_text = f"{nics.ports}x{format_speed(nics.speed_gbps)}"
+            message = f"the {ports_text} ports of {nic.title} share {format_speed(total_gbps)}"
             fix = "count on the shared bandwidth, or use one port"
             yield Breach(f"nodes[{index}].nics.ports", message, fix, Severity.WARNING)

@@ -1,8 +1,12 @@
 """A link comes up where both ends have one speed over the lanes for which its cable was chosen."""
 
+from typing import TYPE_CHECKING
+
 from railweave.checks.registry import LinkBreach, LinkBreaches, LinkEnds, rule, unlike
 from railweave.units import format_speed
 
+if TYPE_CHECKING:
+    from railweave.sonic.port_settings import PortSettings
 RULE = rule(
     "P-3",
     "both ends of a link have the designed speed, and a medium that links their lane rates",
@@ -14,13 +18,21 @@ RULE = rule(
 @RULE.on_link
 def speed(link: LinkEnds) -> LinkBreaches:
     """Compare the speeds."""
-    yield from unlike(link, "speed", *(one.speed_gbps and f"{one.speed_gbps}G" for one in (link.lower, link.upper)))
+    yield from unlike(link, "speed", _speed(link.lower), _speed(link.upper))
+
+
+def _speed(end: "PortSettings") -> str | None:
+    """Return the speed in words, None if it was not read."""
+    if not end.speed_gbps:
+        return None
+    return f"{end.speed_gbps}G"
 
 
 @RULE.on_link
 def as_designed(link: LinkEnds) -> LinkBreaches:
     """Look for links whose ends agree on another speed than the designed one, or can negotiate no other."""
-    lower, upper = link.lower, link.upper
+    lower = link.lower
+    upper = link.upper
     designed = format_speed(link.speed_gbps)
     if lower.speed_gbps is not None and lower.speed_gbps == upper.speed_gbps != link.speed_gbps:
         message = f"{lower} and {upper} both have speed {lower.speed_gbps}G; the link is designed for {designed}"

@@ -28,11 +28,11 @@ RULE = rule(
 @RULE.on_intent
 def group_zero(intent: Intent) -> Breaches:
     """Look for lossless classes of priority 0."""
-    for index, one in enumerate(intent.policies.classes):
-        if one.lossless and one.priority == 0:
+    for index, traffic_class in enumerate(intent.policies.classes):
+        if traffic_class.lossless and traffic_class.priority == 0:
             message = (
-                f"lossless class `{one.name}` has priority 0, whose priority group holds all classes that are not"
-                " lossless"
+                f"lossless class `{traffic_class.name}` has priority 0, whose priority group holds all classes that are"
+                " not lossless"
             )
             fix = "give it a priority from 1 to 7; 3 is the usual one"
             yield Breach(f"traffic_classes[{index}].priority", message, fix)
@@ -51,11 +51,12 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 
 @RULE.on_switch
 def words(switch: SwitchRead) -> Breaches:
-    """Look for map entries that are no number: orchagent reads each with std::stoi and ends (run on 202505; sonic-swss
-    orchagent/qosorch.cpp convertFieldValuesToAttributes)."""
+    """Look for map entries that are not numbers, or numbers that SONiC does not accept."""
     for table, most in MOST_MAPPED.items():
         for name, row in switch.read.table(table).items():
-            odd = [f"{key}: {to}" for key, to in row.items() if not all(_NUMERIC.match(str(one)) for one in (key, to))]
+            # orchagent reads each with std::stoi and ends (run on 202505; sonic-swss orchagent/qosorch.cpp
+            # convertFieldValuesToAttributes).
+            odd = [f"{key}: {to}" for key, to in row.items() if not (_is_number(key) and _is_number(to))]
             if odd:
                 message = (
                     f"{table}|{name} of {switch.name} has {first_few(odd, 4)}, which is no number: orchagent ends when"
@@ -71,36 +72,47 @@ def words(switch: SwitchRead) -> Breaches:
                 yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
 
 
+def _is_number(value: Value) -> bool:
+    return _NUMERIC.match(str(value)) is not None
+
+
 def _is_beyond(entry: tuple[str, Value], most: tuple[int, int]) -> bool:
-    """Tell whether a number of an entry is none that SONiC's YANG models allow."""
-    numbers = [int(str(one)) if _WHOLE.fullmatch(str(one)) else None for one in entry]
-    return any(one is not None and not 0 <= one <= high for one, high in zip(numbers, most, strict=True))
+    """Tell whether a number of an entry is outside of the range of SONiC's YANG models."""
+    for value, highest in zip(entry, most, strict=True):
+        if _WHOLE.fullmatch(str(value)) and not 0 <= int(str(value)) <= highest:
+            return True
+    return False
 
 
 @RULE.on_link
 def maps(link: LinkEnds) -> LinkBreaches:
     """Look whether traffic class, queue, group and PFC priority of a lossless class are one number."""
     for end in link.switches:
-        for one in link.lossless_classes:
+        for traffic_class in link.lossless_classes:
+            priority = traffic_class.priority
             for step, pairs in _steps(end, link.design(end)).items():
-                number = pairs.get(one.priority)
-                if number != one.priority:
-                    between = f"{one.name} has priority {one.priority} between {end} and {link.far(end)}"
-                    message = f"{between}, its {step} on {end} is {'nothing' if number is None else number}"
+                number = pairs.get(priority)
+                if number != priority:
+                    actual = "nothing" if number is None else number
+                    message = (
+                        f"{traffic_class.name} has priority {priority} between {end} and {link.far(end)}, its {step} on"
+                        f" {end} is {actual}"
+                    )
                     table = step.partition("(")[2].rstrip(")")
-                    fix = map_fix(end, table, pairs, str(one.priority), one.priority)
-                    yield LinkBreach(end, f"{step} {one.name}", message, fix)
+                    fix = map_fix(end, table, pairs, str(priority), priority)
+                    yield LinkBreach(end, f"{step} {traffic_class.name}", message, fix)
 
 
 def _steps(end: "PortSettings", design: "PortSettings") -> Mapping[str, Mapping[int, int]]:
-    """Return the maps after the traffic class that are known, by what they lead to."""
+    """Return the maps after the traffic class that were read, by what they lead to."""
     steps = {
         "queue (TC_TO_QUEUE_MAP)": end.queues,
         "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups,
         "paused queue (MAP_PFC_PRIORITY_TO_QUEUE)": end.paused_queues,
-        # Only some chips take this map (qos_config.j2: Mellanox and Barefoot).
-        "pausing group (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP)": end.paused_groups if design.paused_groups else None,
     }
+    # Only some chips take this map (qos_config.j2: Mellanox and Barefoot).
+    if design.paused_groups:
+        steps["pausing group (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP)"] = end.paused_groups
     return {step: pairs for step, pairs in steps.items() if pairs is not None}
 
 
@@ -108,32 +120,32 @@ def _steps(end: "PortSettings", design: "PortSettings") -> Mapping[str, Mapping[
 def shared_steps(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic classes and priorities that lead to the queue or group of a lossless class."""
     for end in link.switches:
-        for one in link.lossless_classes:
+        for traffic_class in link.lossless_classes:
+            priority = traffic_class.priority
             for step, pairs in _steps(end, link.design(end)).items():
-                others = [str(number) for number, to in pairs.items() if to == one.priority and number != one.priority]
+                others = [str(number) for number, to in pairs.items() if to == priority and number != priority]
                 if others:
                     message = (
-                        f"{', '.join(others)} and the lossless {one.priority} of {one.name} have one {step} on {end},"
-                        f" towards {link.far(end)}: a pause stops both"
+                        f"{', '.join(others)} and the lossless {priority} of {traffic_class.name} have one {step} on"
+                        f" {end}, towards {link.far(end)}: a pause stops both"
                     )
-                    fix = f"map {', '.join(others)} to another number than {one.priority} on {end.device}"
-                    yield LinkBreach(end, f"shared {step} {one.name}", message, fix)
+                    fix = f"map {', '.join(others)} to another number than {priority} on {end.device}"
+                    yield LinkBreach(end, f"shared {step} {traffic_class.name}", message, fix)
 
 
 @RULE.on_link
 def mixed(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic in a lossless priority."""
-    rest = next((one.priority for one in link.policies.classes if one.is_default), 0)
+    rest = next((traffic_class.priority for traffic_class in link.policies.classes if traffic_class.is_default), 0)
     for end in link.ends:
-        for one in link.lossless_classes:
-            others = [
-                str(dscp)
-                for dscp, priority in (end.priorities or {}).items()
-                if priority == one.priority and dscp not in one.dscp
-            ]
+        for traffic_class in link.lossless_classes:
+            priority = traffic_class.priority
+            mapped = [dscp for dscp, to in (end.priorities or {}).items() if to == priority]
+            others = [str(dscp) for dscp in mapped if dscp not in traffic_class.dscp]
             if others:
                 message = (
-                    f"DSCP {first_few(others, 8)} use the lossless priority {one.priority} of {one.name} on {end},"
-                    f" towards {link.far(end)}: other traffic pauses RDMA, and is dropped where the queue marks"
+                    f"DSCP {first_few(others, 8)} use the lossless priority {priority} of"
+                    f" {traffic_class.name} on {end}, towards {link.far(end)}: other traffic pauses RDMA, and is"
+                    " dropped where the queue marks"
                 )
-                yield LinkBreach(end, f"mixed {one.name}", message, f"map them to {rest} on {end.device}")
+                yield LinkBreach(end, f"mixed {traffic_class.name}", message, f"map them to {rest} on {end.device}")

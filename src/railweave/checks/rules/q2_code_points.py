@@ -1,11 +1,22 @@
 """A packet has one code point on its whole way; where an end maps it to another priority, it is not lossless there."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, NodeRead, SwitchRead, rule
+from railweave.checks.registry import (
+    Breach,
+    Breaches,
+    LinkBreach,
+    LinkBreaches,
+    LinkEnds,
+    NodePort,
+    NodeRead,
+    SwitchRead,
+    rule,
+)
 from railweave.diagnostics import Severity
 from railweave.fabric.policy import TrafficClass
-from railweave.hosts.values import marking, same_class
+from railweave.hosts.values import NicMarking, marking, same_class
 from railweave.sonic.map_fixes import DSCP_MAP, map_fix
 from railweave.wording import command_line
 
@@ -24,26 +35,30 @@ RULE = rule(
 def priorities(link: LinkEnds) -> LinkBreaches:
     """Look whether every code point of a class has the class's priority at both ends."""
     for end in link.ends:
-        for one in link.policies.classes:
-            wrong = [dscp for dscp in one.dscp if (end.priorities or {}).get(dscp) != one.priority]
-            if end.priorities is not None and wrong:
+        if end.priorities is None:
+            continue
+        for traffic_class in link.policies.classes:
+            wrong = [dscp for dscp in traffic_class.dscp if end.priorities.get(dscp) != traffic_class.priority]
+            if wrong:
                 code_points = f"DSCP {', '.join(map(str, wrong))}"
-                fix = map_fix(end, DSCP_MAP, end.priorities, code_points, one.priority)
-                yield LinkBreach(end, f"dscp {one.name}", _other_priority(end, link.far(end), one, wrong[0]), fix)
+                fix = map_fix(end, DSCP_MAP, end.priorities, code_points, traffic_class.priority)
+                message = _other_priority(end, link.far(end), traffic_class, wrong[0])
+                yield LinkBreach(end, f"dscp {traffic_class.name}", message, fix)
 
 
 @RULE.on_link
 def rewritten(link: LinkEnds) -> LinkBreaches:
     """Look for switches that send on a class with another code point."""
     for end in link.switches:
-        for one in link.policies.classes:
-            dscp = (end.rewrites or {}).get(one.priority)
-            if one.dscp and dscp is not None and dscp not in one.dscp:
+        for traffic_class in link.policies.classes:
+            dscp = (end.rewrites or {}).get(traffic_class.priority)
+            if traffic_class.dscp and dscp is not None and dscp not in traffic_class.dscp:
                 message = (
-                    f"{end} sends {one.name} on to {link.far(end)} with DSCP {dscp}, which is no DSCP of that class"
+                    f"{end} sends {traffic_class.name} on to {link.far(end)} with DSCP {dscp}, which is no DSCP of that"
+                    " class"
                 )
                 fix = f"take tc_to_dscp_map out of PORT_QOS_MAP|{end.port} of {end.device}"
-                yield LinkBreach(end, f"rewritten {one.name}", message, fix)
+                yield LinkBreach(end, f"rewritten {traffic_class.name}", message, fix)
 
 
 @RULE.on_switch
@@ -52,24 +67,30 @@ def switch_wide(switch: SwitchRead) -> Breaches:
     pairs = switch.read.switch_priorities()
     if pairs is None:
         return
-    for one in switch.fabric.policies.classes:
-        wrong = [str(dscp) for dscp in one.dscp if pairs.get(dscp) != one.priority]
+    for traffic_class in switch.fabric.policies.classes:
+        wrong = [str(dscp) for dscp in traffic_class.dscp if pairs.get(dscp) != traffic_class.priority]
         if wrong:
             message = (
-                f"{switch.name} takes what it sends itself with DSCP {', '.join(wrong)} of {one.name} for another"
-                f" priority than {one.priority}"
+                f"{switch.name} takes what it sends itself with DSCP {', '.join(wrong)} of {traffic_class.name} for"
+                f" another priority than {traffic_class.priority}"
             )
             fix = f"set the switch-wide DSCP map of {switch.name} (PORT_QOS_MAP|global) as rendered"
             yield Breach("", message, fix, Severity.WARNING, (switch.name,))
 
 
-def _other_priority(end: "PortSettings", far: "PortSettings", one: TrafficClass, dscp: int) -> str:
-    here, there = ((port.priorities or {}).get(dscp) for port in (end, far))
-    expected = f"{one.priority} by the intent" if there is None else f"{there} by {far}"
-    lossy = f", where it is not lossless on {end}" if one.lossless and here not in (end.pfc or ()) else ""
-    azure = " (SONiC's default map AZURE sends all but six code points to 1)" if here == 1 and not end.is_host else ""
-    found = f"priority {here}" if here is not None else "no priority"
-    return f"DSCP {dscp} of {one.name} is {found} by {end} and {expected}{lossy}{azure}"
+def _other_priority(end: "PortSettings", far: "PortSettings", traffic_class: TrafficClass, dscp: int) -> str:
+    own = (end.priorities or {}).get(dscp)
+    of_far = (far.priorities or {}).get(dscp)
+    actual = "no priority" if own is None else f"priority {own}"
+    expected = f"{of_far} by {far}"
+    if of_far is None:
+        expected = f"{traffic_class.priority} by the intent"
+    text = f"DSCP {dscp} of {traffic_class.name} is {actual} by {end} and {expected}"
+    if traffic_class.lossless and own not in (end.pfc or ()):
+        text += f", where it is not lossless on {end}"
+    if own == 1 and not end.is_host:
+        text += " (SONiC's default map AZURE sends all but six code points to 1)"
+    return text
 
 
 _ABSENT = {
@@ -86,20 +107,23 @@ def marks(node: NodeRead) -> Breaches:
     intended = marking(node.fabric.policies.classes)
     if intended is None:
         return
-    tos, cnp = intended.tos, intended.cnp_dscp
     for port in node.ports:
-        nic, far, wrong = port.facts, port.far, []
-        if nic.get("trust", "dscp") != "dscp":
-            message = f"{port} trusts {nic['trust']} and {far} DSCP: they sort packets differently"
-            wrong.append((message, f"let {port} trust DSCP"))
-        if not same_class(nic.get("roce_tos", tos), tos):
-            message = f"{port} sends RDMA with ToS {nic['roce_tos']} and {far} expects {tos}"
-            wrong.append((message, f"set the RoCE traffic class of {port} to {tos}"))
-        if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
-            message = f"{port} sends congestion notifications with DSCP {nic['cnp_dscp']} and {far} expects {cnp}"
-            wrong.append((message, f"set the CNP DSCP of {port} to {cnp}"))
-        wrong += [
-            (f"{port} has no {what}, which {far} goes by", f"set it on {port}: `{command_line('hosts', 'apply')}`")
-            for what in port.absent(_ABSENT)
-        ]
-        yield from (Breach("", message, fix, devices=port.devices) for message, fix in wrong)
+        for message, fix in _wrong_marks(port, intended):
+            yield Breach("", message, fix, devices=port.devices)
+
+
+def _wrong_marks(port: NodePort, intended: NicMarking) -> Iterator[tuple[str, str]]:
+    """Yield message and fix for each setting of a port that differs from the marking of the fabric."""
+    nic = port.facts
+    if nic.get("trust", "dscp") != "dscp":
+        message = f"{port} trusts {nic['trust']} and {port.far} DSCP: they sort packets differently"
+        yield message, f"let {port} trust DSCP"
+    if not same_class(nic.get("roce_tos", intended.tos), intended.tos):
+        message = f"{port} sends RDMA with ToS {nic['roce_tos']} and {port.far} expects {intended.tos}"
+        yield message, f"set the RoCE traffic class of {port} to {intended.tos}"
+    cnp = intended.cnp_dscp
+    if cnp is not None and nic.get("cnp_dscp", cnp) != cnp:
+        message = f"{port} sends congestion notifications with DSCP {nic['cnp_dscp']} and {port.far} expects {cnp}"
+        yield message, f"set the CNP DSCP of {port} to {cnp}"
+    for what in port.absent(_ABSENT):
+        yield f"{port} has no {what}, which {port.far} goes by", f"set it on {port}: `{command_line('hosts', 'apply')}`"

@@ -33,11 +33,12 @@ def priorities(link: LinkEnds) -> LinkBreaches:
         if end.pfc is not None and end.pfc != link.lossless:
             message = (
                 f"{end} pauses {priorities_text(end.pfc)} and {far} {priorities_text(far.pfc)}: {right} is lossless,"
-                " and"
-                " what one end drops or ignores the other relies on"
+                " and what one end drops or ignores the other relies on"
             )
-            field = "" if end.is_host else f" (PORT_QOS_MAP|{end.port}|pfc_enable)"
-            yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, f"let PFC of {end} be {right}{field}")
+            fix = f"let PFC of {end} be {right}"
+            if not end.is_host:
+                fix += f" (PORT_QOS_MAP|{end.port}|pfc_enable)"
+            yield LinkBreach(end, f"pfc {sorted(end.pfc)}", message, fix)
 
 
 @RULE.on_node
@@ -51,6 +52,8 @@ def pauses(node: NodeRead) -> Breaches:
                 f" ({', '.join(on)}), which stops every class"
             )
             yield Breach("", message, "ethtool -A INTERFACE rx off tx off", devices=port.devices)
-        for what in port.absent({"pfc": "PFC"} if any(one.lossless for one in node.fabric.policies.classes) else {}):
+        if not any(traffic_class.lossless for traffic_class in node.fabric.policies.classes):
+            continue
+        for what in port.absent({"pfc": "PFC"}):
             message = f"{port} has no {what}, and {port.devices[-1]} pauses it: what it sends on is lost"
             yield Breach("", message, f"set it on {port}: `{command_line('hosts', 'apply')}`", devices=port.devices)

@@ -26,20 +26,20 @@ RULE = rule(
 def intended(intent: Intent) -> Breaches:
     """Look at the classes that carry notifications, and whether there is one."""
     classes = intent.policies.classes
-    for index, one in enumerate(classes):
-        path = f"traffic_classes[{index}]"
-        if one.role is not ClassRole.CNP:
+    for index, traffic_class in enumerate(classes):
+        if traffic_class.role is not ClassRole.CNP:
             continue
-        if one.lossless:
+        path = f"traffic_classes[{index}]"
+        if traffic_class.lossless:
             message = (
-                f"class `{one.name}` carries congestion notifications and must not be lossless: paused by the"
+                f"class `{traffic_class.name}` carries congestion notifications and must not be lossless: paused by the"
                 " congestion that they report, they come too late"
             )
             yield Breach(f"{path}.lossless", message, "write lossless: false and strict: true")
-        elif not one.strict:
-            message = f"class `{one.name}` carries congestion notifications and waits behind other classes"
+        elif not traffic_class.strict:
+            message = f"class `{traffic_class.name}` carries congestion notifications and waits behind other classes"
             yield Breach(path, message, "write strict: true and leave `share` out", Severity.WARNING)
-    roles = {one.role for one in classes}
+    roles = {traffic_class.role for traffic_class in classes}
     if ClassRole.RDMA in roles and ClassRole.CNP not in roles:
         message = "no traffic class carries congestion notifications: they wait in the default class"
         fix = "add {name: cnp, dscp: [48], priority: 6, strict: true}"
@@ -49,45 +49,59 @@ def intended(intent: Intent) -> Breaches:
 @RULE.on_link
 def set_ends(link: LinkEnds) -> LinkBreaches:
     """Look whether a switch pauses notifications or lets them wait."""
+    notifications = [traffic_class for traffic_class in link.policies.classes if traffic_class.role is ClassRole.CNP]
     for end in link.switches:
-        far = link.far(end)
-        for one in link.policies.classes:
-            if one.role is not ClassRole.CNP:
-                continue
-            if one.priority in (end.pfc or ()):
-                message = (
-                    f"{end} pauses priority {one.priority} of {one.name} towards {far}: congestion delays its own"
-                    " report"
-                )
-                yield LinkBreach(end, "paused", message, f"take {one.priority} out of pfc_enable of {end}")
-            served = (end.schedulers or {}).get(one.priority)
-            if one.strict and end.schedulers is not None and not (served and served.is_strict):
-                message = f"queue {one.priority} of {one.name} is not strict on {end} towards {far}"
-                yield LinkBreach(end, "strict", message, f"give QUEUE|{end.port}|{one.priority} a strict scheduler")
-            yield from _another_way(link, end, one)
+        for traffic_class in notifications:
+            yield from _late(link, end, traffic_class)
+            yield from _another_way(link, end, traffic_class)
+            yield from _in_the_way(link, end, traffic_class)
 
 
-def _another_way(link: LinkEnds, end: "PortSettings", one: TrafficClass) -> LinkBreaches:
-    """Yield where notifications lead to another queue or group than designed, or others to their queue."""
-    design, far = link.design(end), link.far(end)
-    for what, actual, intended in (
-        ("queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
-        ("priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
+def _late(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+    """Yield where notifications are paused, or not served first."""
+    far = link.far(end)
+    priority = traffic_class.priority
+    if priority in (end.pfc or ()):
+        message = (
+            f"{end} pauses priority {priority} of {traffic_class.name} towards {far}: congestion delays its own report"
+        )
+        yield LinkBreach(end, "paused", message, f"take {priority} out of pfc_enable of {end}")
+    if traffic_class.strict and end.schedulers is not None:
+        scheduler = end.schedulers.get(priority)
+        if scheduler is None or not scheduler.is_strict:
+            message = f"queue {priority} of {traffic_class.name} is not strict on {end} towards {far}"
+            yield LinkBreach(end, "strict", message, f"give QUEUE|{end.port}|{priority} a strict scheduler")
+
+
+def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+    """Yield where notifications lead to another queue or group than designed."""
+    design = link.design(end)
+    priority = traffic_class.priority
+    for table, what, actual, intended in (
+        ("TC_TO_QUEUE_MAP", "queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
+        ("TC_TO_PRIORITY_GROUP_MAP", "priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
     ):
         if actual is None or intended is None:
             continue
-        number, right = actual.get(one.priority), intended.get(one.priority)
+        number = actual.get(priority)
+        right = intended.get(priority)
         if number != right:
-            message = f"{what} of {one.name} is {number} on {end} towards {far}, not {right}"
-            table = what.partition("(")[2].rstrip(")")
-            yield LinkBreach(end, what, message, map_fix(end, table, actual, str(one.priority), right))
-    others = [
-        *(f"DSCP {dscp}" for dscp, to in (end.priorities or {}).items() if to == one.priority and dscp not in one.dscp),
-        *(f"class {tc}" for tc, to in (end.queues or {}).items() if to == one.priority and tc != one.priority),
-    ]
-    if one.strict and others:
+            message = f"{what} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {right}"
+            yield LinkBreach(end, what, message, map_fix(end, table, actual, str(priority), right))
+
+
+def _in_the_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
+    """Yield where other traffic uses the strict queue of notifications."""
+    if not traffic_class.strict:
+        return
+    priority = traffic_class.priority
+    code_points = [dscp for dscp, to in (end.priorities or {}).items() if to == priority]
+    classes = [number for number, to in (end.queues or {}).items() if to == priority and number != priority]
+    others = [f"DSCP {dscp}" for dscp in code_points if dscp not in traffic_class.dscp]
+    others += [f"class {number}" for number in classes]
+    if others:
         message = (
-            f"{first_few(others, 8)} use the strict queue {one.priority} of {one.name} on {end} towards {far}, and go"
-            " before RDMA"
+            f"{first_few(others, 8)} use the strict queue {priority} of {traffic_class.name} on {end} towards"
+            f" {link.far(end)}, and go before RDMA"
         )
         yield LinkBreach(end, "mixed", message, f"map them to another queue on {end.device}")

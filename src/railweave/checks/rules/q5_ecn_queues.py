@@ -16,10 +16,11 @@ RULE = rule(
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
     """Look for thresholds of classes that are not lossless."""
-    for index, one in enumerate(intent.policies.classes):
-        if one.ecn is not None and not one.lossless:
+    for index, traffic_class in enumerate(intent.policies.classes):
+        if traffic_class.ecn is not None and not traffic_class.lossless:
             message = (
-                f"class `{one.name}` is not lossless and has ECN thresholds: packets without ECT would be dropped there"
+                f"class `{traffic_class.name}` is not lossless and has ECN thresholds: packets without ECT would be"
+                " dropped there"
             )
             yield Breach(f"traffic_classes[{index}].ecn", message, "leave out `ecn`, or write lossless: true")
 
@@ -29,13 +30,13 @@ def queues(link: LinkEnds) -> LinkBreaches:
     """Compare the marking queues with the lossless ones."""
     for end in link.switches:
         yield from not_exactly(link, end, "marks with ECN", "WRED profiles", (end.marked, link.lossless))
-        for one in link.lossless_classes:
-            found = (end.wreds or {}).get(one.priority)
-            if found and not found.is_marking:
+        for traffic_class in link.lossless_classes:
+            wred = (end.wreds or {}).get(traffic_class.priority)
+            if wred is not None and not wred.is_marking:
                 message = (
-                    f"WRED profile {found.name} of queue {one.priority} of {one.name} on {end}, towards"
-                    f" {link.far(end)}, drops instead of marking: ecn is {found.ecn}, on for"
-                    f" {', '.join(found.colors) or 'no color'}"
+                    f"WRED profile {wred.name} of queue {traffic_class.priority} of {traffic_class.name} on {end},"
+                    f" towards {link.far(end)}, drops instead of marking: ecn is {wred.ecn}, on for"
+                    f" {', '.join(wred.colors) or 'no color'}"
                 )
-                fix = f"set ecn_all and thresholds of green packets in WRED_PROFILE|{found.name} of {end.device}"
-                yield LinkBreach(end, f"unmarked {one.name}", message, fix)
+                fix = f"set ecn_all and thresholds of green packets in WRED_PROFILE|{wred.name} of {end.device}"
+                yield LinkBreach(end, f"unmarked {traffic_class.name}", message, fix)

@@ -29,18 +29,20 @@ _LEAST_PERCENT = 10
 
 @RULE.on_intent
 def starving(intent: Intent) -> Breaches:
-    """Look for strict classes that carry bulk data: nothing limits them, and who goes after them gets nothing."""
+    """Look for strict classes that carry bulk data: nothing limits them, and the classes after them get nothing."""
     classes = intent.policies.classes
-    for index, one in enumerate(classes):
+    for index, traffic_class in enumerate(classes):
+        if not traffic_class.strict or is_light(traffic_class):
+            continue
         behind = [
             f"{other.name} (queue {other.priority})"
             for other in classes
-            if not other.strict or other.priority < one.priority
+            if not other.strict or other.priority < traffic_class.priority
         ]
-        if one.strict and not is_light(one) and behind:
+        if behind:
             message = (
-                f"class `{one.name}` (queue {one.priority}) is strict and has no rate limit: {', '.join(behind)} get"
-                " nothing while it fills a link"
+                f"class `{traffic_class.name}` (queue {traffic_class.priority}) is strict and has no rate limit:"
+                f" {', '.join(behind)} get nothing while it fills a link"
             )
             fix = "give it `share`; `strict` is for notifications (role: cnp) and control traffic, which are limited"
             yield Breach(f"traffic_classes[{index}].strict", message, fix)
@@ -50,18 +52,22 @@ def starving(intent: Intent) -> Breaches:
 def starved(intent: Intent) -> Breaches:
     """Look for RDMA classes with next to no share."""
     classes = intent.policies.classes
-    total = sum(one.share_percent for one in classes if not one.strict)
-    for index, one in enumerate(classes):
-        percent = 100 * one.share_percent / total if total and not one.strict else 100
-        if one.role is ClassRole.RDMA and 0 < percent < _LEAST_PERCENT:
-            others = ", ".join(
+    total = sum(traffic_class.share_percent for traffic_class in classes if not traffic_class.strict)
+    for index, traffic_class in enumerate(classes):
+        if traffic_class.role is not ClassRole.RDMA or traffic_class.strict or not total:
+            continue
+        percent = 100 * traffic_class.share_percent / total
+        # A class without a share is an error of its own (RW107).
+        if 0 < percent < _LEAST_PERCENT:
+            others = [
                 f"{other.name} (queue {other.priority}) {other.share_percent}"
                 for other in classes
-                if other is not one and other.share_percent
-            )
+                if other is not traffic_class and other.share_percent
+            ]
             message = (
-                f"class `{one.name}` (queue {one.priority}) has a share of {one.share_percent} against {others}: RDMA"
-                f" gets {percent:.3g} % of a congested link"
+                f"class `{traffic_class.name}` (queue {traffic_class.priority}) has a share of"
+                f" {traffic_class.share_percent} against {', '.join(others)}: RDMA gets {percent:.3g} % of a congested"
+                " link"
             )
             yield Breach(f"traffic_classes[{index}].share", message, f"give it {_LEAST_PERCENT} % or more")
 
@@ -78,42 +84,56 @@ def twice(switch: SwitchRead) -> Breaches:
 @RULE.on_link
 def as_designed(link: LinkEnds) -> LinkBreaches:
     """Compare how the queues of a port are served with the design."""
+    classes = link.policies.classes
     for end in link.switches:
-        found, design = end.schedulers, link.design(end).schedulers
-        if found is None or design is None:
+        actual = end.schedulers
+        design = link.design(end).schedulers
+        if actual is None or design is None:
             continue
-        classes, towards = link.policies.classes, f"{end} towards {link.far(end)}"
-        for kind, what in (*_kinds(classes, found, design), *_rates(classes, found, design), *_port(end)):
+        towards = f"{end} towards {link.far(end)}"
+        for kind, what in (*_kinds(classes, actual, design), *_rates(classes, actual, design), *_port(end)):
             yield LinkBreach(end, kind, f"{what} on {towards}", f"set QUEUE and SCHEDULER of {end.device} as rendered")
-        shares = {one.name: (_share(one, classes, found), _share(one, classes, design)) for one in classes}
-        other = {name: both for name, both in shares.items() if both[0] != both[1]}
-        if other:
-            told = ", ".join(
-                f"{name} {_percent(has)} (by design {_percent(wants)})" for name, (has, wants) in other.items()
-            )
-            fix = f"set the weights of SCHEDULER of {end.device} as rendered"
-            yield LinkBreach(end, "shares", f"queues share {towards} otherwise than designed: {told}", fix)
+        differences = list(_share_differences(classes, actual, design))
+        if differences:
+            message = f"queues share {towards} otherwise than designed: {', '.join(differences)}"
+            yield LinkBreach(end, "shares", message, f"set the weights of SCHEDULER of {end.device} as rendered")
 
 
-def _kinds(classes: tuple[TrafficClass, ...], found: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
+def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[str]:
+    for traffic_class in classes:
+        share = _share(traffic_class, classes, actual)
+        by_design = _share(traffic_class, classes, design)
+        if share != by_design:
+            yield f"{traffic_class.name} {_percent(share)} (by design {_percent(by_design)})"
+
+
+def _kinds(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
     """Yield queues that are served in another way, and strict ones that nothing is designed for."""
-    for one in classes:
-        has, wants = found.get(one.priority), design.get(one.priority)
-        told = one.role is ClassRole.CNP and one.strict  # by Q-4
-        if wants and not told and (has.kind if has else None) != wants.kind:
-            actual = f"is served {has.kind or 'in no way'}" if has else "has no scheduler"
-            yield f"kind {one.name}", f"queue {one.priority} of {one.name} {actual}, not {wants.kind}"
-    for queue, has in found.items():
-        if has and has.is_strict and queue not in design:
-            yield f"strict {queue}", f"queue {queue}, which no class has, is strict and goes before all shares"
+    for traffic_class in classes:
+        intended = design.get(traffic_class.priority)
+        # Q-4 reports the queue of notifications.
+        if intended is None or (traffic_class.role is ClassRole.CNP and traffic_class.strict):
+            continue
+        scheduler = actual.get(traffic_class.priority)
+        if scheduler is not None and scheduler.kind == intended.kind:
+            continue
+        served = "has no scheduler"
+        if scheduler is not None:
+            served = f"is served {scheduler.kind or 'in no way'}"
+        queue = f"queue {traffic_class.priority} of {traffic_class.name}"
+        yield f"kind {traffic_class.name}", f"{queue} {served}, not {intended.kind}"
+    for number, scheduler in actual.items():
+        if scheduler is not None and scheduler.is_strict and number not in design:
+            yield f"strict {number}", f"queue {number}, which no class has, is strict and goes before all shares"
 
 
-def _rates(classes: tuple[TrafficClass, ...], found: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
-    for one in classes:
-        has, wants = found.get(one.priority), design.get(one.priority)
-        if has and wants and has.rates != wants.rates:
-            actual, right = (_text(by) for by in (has, wants))
-            yield f"rate {one.name}", f"queue {one.priority} of {one.name} has {actual}, by design {right}"
+def _rates(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
+    for traffic_class in classes:
+        scheduler = actual.get(traffic_class.priority)
+        intended = design.get(traffic_class.priority)
+        if scheduler is not None and intended is not None and scheduler.rates != intended.rates:
+            queue = f"queue {traffic_class.priority} of {traffic_class.name}"
+            yield f"rate {traffic_class.name}", f"{queue} has {_text(scheduler)}, by design {_text(intended)}"
 
 
 def _port(end: "PortSettings") -> Iterator[tuple[str, str]]:
@@ -122,14 +142,20 @@ def _port(end: "PortSettings") -> Iterator[tuple[str, str]]:
 
 
 def _text(scheduler: "Scheduler") -> str:
-    rates = " ".join(f"{name} {value}" for name, value in scheduler.rates)
-    return f"a rate limit ({rates})" if rates else "no rate limit"
+    if not scheduler.rates:
+        return "no rate limit"
+    return f"a rate limit ({' '.join(f'{name} {value}' for name, value in scheduler.rates)})"
 
 
-def _share(one: TrafficClass, classes: tuple[TrafficClass, ...], by: Schedulers) -> Fraction:
+def _share(traffic_class: TrafficClass, classes: tuple[TrafficClass, ...], schedulers: Schedulers) -> Fraction:
     """Return the part that a class has of what strict queues leave."""
-    weights = {each.priority: served.weight for each in classes if (served := by.get(each.priority))}
-    return Fraction(weights.get(one.priority, 0), sum(weights.values()) or 1)
+    weights: dict[int, int] = {}
+    for other in classes:
+        scheduler = schedulers.get(other.priority)
+        if scheduler is not None:
+            weights[other.priority] = scheduler.weight
+    # A fraction: two configurations with the same ratio of weights are the same.
+    return Fraction(weights.get(traffic_class.priority, 0), sum(weights.values()) or 1)
 
 
 def _percent(share: Fraction) -> str:

@@ -5,7 +5,7 @@ it sorts the packet into another class."""
 
 from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.diagnostics import Severity
-from railweave.fabric.policy import ClassRole
+from railweave.fabric.policy import ClassRole, TrafficClass
 from railweave.qos.mapping import control_dscp
 from railweave.wording import natural_key
 
@@ -22,16 +22,13 @@ _ROLES = (ClassRole.RDMA, ClassRole.CNP)
 @RULE.on_switch
 def filtering(switch: SwitchRead) -> Breaches:
     """Look for rules that drop packets of RDMA, notifications or BGP, first match first."""
-    from railweave.sonic.acl import ROCE_PORT, dropping, roce_packet
+    from railweave.sonic.acl import ROCE_PORT
 
-    names = {dscp: one.name for one in switch.fabric.policies.classes if one.role in _ROLES for dscp in one.dscp}
+    classes = [traffic_class for traffic_class in switch.fabric.policies.classes if traffic_class.role in _ROLES]
+    # A code point that two classes list counts for the later one.
+    names = {dscp: traffic_class.name for traffic_class in classes for dscp in traffic_class.dscp}
     for dscp, name in names.items():
-        rules = {
-            found.rule: None
-            for pool in switch.fabric.policies.addressing.host_pools.values()
-            for found in dropping(switch.read, roce_packet(dscp, pool.version))
-        }
-        for rule_name in rules:
+        for rule_name in _dropping_roce(switch, dscp):
             message = f"rule {rule_name} of {switch.name} drops RoCE packets with DSCP {dscp} of {name}"
             fix = f"let UDP port {ROCE_PORT} pass by a rule of higher priority"
             yield Breach("", message, fix, devices=(switch.name,))
@@ -41,42 +38,57 @@ def filtering(switch: SwitchRead) -> Breaches:
         yield Breach("", message, fix, devices=(switch.name,))
 
 
+def _dropping_roce(switch: SwitchRead, dscp: int) -> list[str]:
+    """Return the rules that drop RoCE packets with a code point, of any family that the nodes have."""
+    from railweave.sonic.acl import dropping, roce_packet
+
+    rules: dict[str, None] = {}
+    for pool in switch.fabric.policies.addressing.host_pools.values():
+        rules.update((match.rule, None) for match in dropping(switch.read, roce_packet(dscp, pool.version)))
+    return list(rules)
+
+
 @RULE.on_switch
 def rewriting_code_points(switch: SwitchRead) -> Breaches:
     """Look for rules that send RDMA or notifications on with another code point."""
+    for traffic_class in switch.fabric.policies.classes:
+        if traffic_class.role in _ROLES:
+            for dscp in traffic_class.dscp:
+                yield from _rewriting(switch, traffic_class, dscp)
+
+
+def _rewriting(switch: SwitchRead, traffic_class: TrafficClass, dscp: int) -> Breaches:
     from railweave.sonic.acl import REWRITE, ROCE_PORT, Rewritten, rewriting, roce_packet
 
-    policies = switch.fabric.policies
-    classes = [each for each in policies.classes if each.role in _ROLES]
-    for traffic_class, dscp in ((each, dscp) for each in classes for dscp in each.dscp):
-        rewritten: dict[str, Rewritten] = {}
-        for pool in policies.addressing.host_pools.values():
-            for match in rewriting(switch.read, roce_packet(dscp, pool.version)):
-                if match.dscp not in traffic_class.dscp:
-                    rewritten.setdefault(match.rule, match)
-        for match in rewritten.values():
-            verb = "sends" if match.is_certain else "may send"
-            message = (
-                f"rule {match.rule} of {switch.name} {verb} RoCE packets with DSCP {dscp} of {traffic_class.name} on"
-                f" with DSCP {match.dscp}: they are not {traffic_class.name} from there on"
-            )
-            severity = Severity.ERROR if match.is_certain else Severity.WARNING
-            fix = (
-                f"remove {REWRITE} from ACL_RULE|{match.rule}, or let UDP port {ROCE_PORT} pass by a rule of higher"
-                " priority"
-            )
-            yield Breach("", message, fix, severity, devices=(switch.name,))
+    rewritten: dict[str, Rewritten] = {}
+    for pool in switch.fabric.policies.addressing.host_pools.values():
+        for match in rewriting(switch.read, roce_packet(dscp, pool.version)):
+            if match.dscp not in traffic_class.dscp:
+                rewritten.setdefault(match.rule, match)
+    for match in rewritten.values():
+        verb = "sends" if match.is_certain else "may send"
+        message = (
+            f"rule {match.rule} of {switch.name} {verb} RoCE packets with DSCP {dscp} of {traffic_class.name} on"
+            f" with DSCP {match.dscp}: they are not {traffic_class.name} from there on"
+        )
+        severity = Severity.ERROR if match.is_certain else Severity.WARNING
+        fix = (
+            f"remove {REWRITE} from ACL_RULE|{match.rule}, or let UDP port {ROCE_PORT} pass by a rule of higher"
+            " priority"
+        )
+        yield Breach("", message, fix, severity, devices=(switch.name,))
 
 
 def _dropping_bgp(switch: SwitchRead) -> dict[str, str]:
+    """Return the rules that drop BGP on fabric ports, with these ports."""
     from railweave.sonic.acl import bgp_packets, dropping
 
     own = switch.fabric.switch_of[switch.name].panel.ports
     links = {own[link.port_of(switch.name)].name for link in switch.fabric.fabric_links_of(switch.name)}
-    packets = bgp_packets(control_dscp(switch.fabric.policies.classes))
-    return {
-        found.rule: ", ".join(sorted(found.ports & links, key=natural_key))
-        for packet in packets
-        for found in dropping(switch.read, packet)
-        if found.ports & links
-    }
+    ports_of = {}
+    for packet in bgp_packets(control_dscp(switch.fabric.policies.classes)):
+        for match in dropping(switch.read, packet):
+            ports = match.ports & links
+            if ports:
+                ports_of[match.rule] = ", ".join(sorted(ports, key=natural_key))
+    return ports_of

@@ -16,7 +16,9 @@ RULE = rule(
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]}",
 )
 
-_TCP, _SOME_PORT = 6, 5001
+_TCP = 6
+_SOME_PORT = 5001
+"""Any port that is neither RoCE's nor BGP's."""
 
 
 @RULE.on_intent
@@ -38,14 +40,16 @@ def guarding(switch: SwitchRead) -> Breaches:
         return
     own = fabric.switch_of[switch.name].panel.ports
     ports = [own[link.upper_port].name for link in fabric.downlinks_of[switch.name] if link.is_access]
-    for dscp in notification_dscp(fabric.policies.classes) if ports else ():
+    if not ports:
+        return
+    for dscp in notification_dscp(fabric.policies.classes):
         packet = {"L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
-        open_ports: dict[str, str] = {}
+        open_ports: set[str] = set()
         for pool in fabric.policies.addressing.host_pools.values():
+            # SONiC matches the protocol of IPv4 and of IPv6 by different keys.
             protocol = "IP_PROTOCOL" if pool.version == IPV4 else "NEXT_HEADER"
-            found = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
-            guarded = {port for one in found for port in one.ports}
-            open_ports |= {port: "" for port in ports if port not in guarded}
+            matches = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
+            open_ports.update(set(ports).difference(*(match.ports for match in matches)))
         if open_ports:
             where = first_few([port for port in ports if port in open_ports])
             message = f"{switch.name} lets any packet of nodes with DSCP {dscp} into the strict queue on {where}"

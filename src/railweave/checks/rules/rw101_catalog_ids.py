@@ -20,24 +20,26 @@ def ids(intent: Intent) -> Breaches:
     """Look every id up."""
     catalog = load_catalog()
     for path, tier in intent.topology.named_tiers():
-        yield from _known(f"{path}.model", "switch model", tier.model, catalog.switch_ids())
+        yield from _missing(f"{path}.model", "switch model", tier.model, catalog.switch_ids())
     media = [medium.id for medium in catalog.media()]
     for name, cable in intent.cabling.by_level.items():
-        yield from _known(f"cabling.{name}.media", "media", cable.media, [*media, "auto"])
-    for name in intent.racks.lengths_m if intent.racks else ():
-        yield from _known(child("racks.lengths_m", name), "media", name, media)
+        yield from _missing(f"cabling.{name}.media", "media", cable.media, [*media, "auto"])
+    if intent.racks:
+        for name in intent.racks.lengths_m:
+            yield from _missing(child("racks.lengths_m", name), "media", name, media)
     for index, entry in enumerate(intent.nodes):
         path = f"nodes[{index}].nics"
-        yield from _known(f"{path}.model", "NIC model", entry.nics.model, catalog.nic_ids())
-        yield from _known(f"{path}.pcie", "PCIe slot", entry.nics.pcie, catalog.pcie_ids())
+        yield from _missing(f"{path}.model", "NIC model", entry.nics.model, catalog.nic_ids())
+        yield from _missing(f"{path}.pcie", "PCIe slot", entry.nics.pcie, catalog.pcie_ids())
         if entry.leaf is not None:
-            yield from _known(f"nodes[{index}].leaf.model", "switch model", entry.leaf.model, catalog.switch_ids())
+            yield from _missing(f"nodes[{index}].leaf.model", "switch model", entry.leaf.model, catalog.switch_ids())
 
 
-def _known(path: str, what: str, name: str | None, known: Sequence[str]) -> Breaches:
-    if name is not None and name not in known:
-        every = (
-            f"it has {', '.join(known)}" if len(known) <= _MOST_LISTED else "`railweave models` lists all that it has"
-        )
-        fix = f"{suggestion(name, known)}{every}"
-        yield Breach(path, f"{path}: the catalog has no {what} `{name}`", fix)
+def _missing(path: str, what: str, name: str | None, ids: Sequence[str]) -> Breaches:
+    """Yield a breach for a name that is not among the ids of the catalog."""
+    if name is None or name in ids:
+        return
+    choices = "`railweave models` lists all that it has"
+    if len(ids) <= _MOST_LISTED:
+        choices = f"it has {', '.join(ids)}"
+    yield Breach(path, f"{path}: the catalog has no {what} `{name}`", f"{suggestion(name, ids)}{choices}")

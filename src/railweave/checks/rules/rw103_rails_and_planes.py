@@ -12,15 +12,18 @@ RULE = rule("RW103", "the NICs of a node divide evenly over rails and planes", _
 @RULE.on_intent
 def planes(intent: Intent) -> Breaches:
     """Divide the ports of a NIC over the planes."""
-    count, leaves = intent.topology.planes, intent.topology.leaves_per_nic
+    count = intent.topology.planes
+    leaves = intent.topology.leaves_per_nic
     for index, entry in enumerate(intent.nodes):
         if entry.nics.ports % count:
             message = f"a NIC with {entry.nics.ports} ports does not reach {count} planes alike"
-            ways = either([one for one in range(1, count) if entry.nics.ports % one == 0])
+            ways = either([fewer for fewer in range(1, count) if entry.nics.ports % fewer == 0])
             fix = f"give a NIC {count} ports or a multiple of it, or lower `topology.planes` to {ways}"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
         elif entry.nics.ports % (count * leaves):
-            each = f"{leaves} leaves of each of {count} planes" if count > 1 else f"{leaves} leaves"
+            each = f"{leaves} leaves"
+            if count > 1:
+                each += f" of each of {count} planes"
             message = f"a NIC with {counted(entry.nics.ports, 'port')} does not reach {each} alike"
             fix = f"give a NIC {count * leaves} ports or a multiple of it, or lower `topology.leaves_per_nic`"
             yield Breach(f"nodes[{index}].nics.ports", message, fix)
@@ -30,18 +33,23 @@ def planes(intent: Intent) -> Breaches:
 def rails(intent: Intent) -> Breaches:
     """Divide the ports that a node has in a plane over the rails."""
     topology = intent.topology
+    if not topology.shape.has_rails:
+        return
     count = topology.rails or intent.nodes[0].nics.count
     for index, entry in enumerate(intent.nodes):
+        path = "topology.rails" if topology.rails else f"nodes[{index}].nics.count"
         ports = entry.nics.count * (entry.nics.ports // topology.planes)
-        if topology.shape.has_rails and not entry.nics.ports % topology.planes and ports % count:
-            stated = f"{count} rails" if topology.rails else f"{count} rails, one a NIC of `nodes[0]`"
+        if not entry.nics.ports % topology.planes and ports % count:
+            stated = f"{count} rails"
+            if not topology.rails:
+                stated += ", one a NIC of `nodes[0]`"
             message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {stated}"
             fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
-            yield Breach("topology.rails" if topology.rails else f"nodes[{index}].nics.count", message, fix)
-        elif topology.shape.has_rails and topology.leaves_per_nic > 1 and entry.nics.count % count:
+            yield Breach(path, message, fix)
+        elif topology.leaves_per_nic > 1 and entry.nics.count % count:
             message = (
                 f"{counted(entry.nics.count, 'NIC')} of a node `{entry.name}` on {counted(count, 'rail')}: with"
                 f" leaves_per_nic {topology.leaves_per_nic} all ports of a NIC are on one rail"
             )
             fix = f"make `topology.rails` a divisor of {entry.nics.count}, the NICs of the node"
-            yield Breach("topology.rails" if topology.rails else f"nodes[{index}].nics.count", message, fix)
+            yield Breach(path, message, fix)

@@ -12,23 +12,26 @@ RULE = rule("RW104", "names of hosts and devices are unique", __doc__, "nodes: [
 @RULE.on_intent
 def names(intent: Intent) -> Breaches:
     """Compare the names of hosts with each other and with those of switches."""
-    for (first, one), (second, other) in combinations(enumerate(intent.nodes), 2):
-        shared = _shared_host(one, other)
+    for (index, entry), (other_index, other) in combinations(enumerate(intent.nodes), 2):
+        shared = _shared_host(entry, other)
         if shared is not None:
-            message = f"nodes `{one.name}` and `{other.name}` would both have a host {shared}"
-            fix = f"give `nodes[{second}]` another name than `nodes[{first}]`, not one that only adds a number"
-            yield Breach(f"nodes[{second}].name", message, fix)
+            message = f"nodes `{entry.name}` and `{other.name}` would both have a host {shared}"
+            fix = f"give `nodes[{other_index}]` another name than `nodes[{index}]`, not one that only adds a number"
+            yield Breach(f"nodes[{other_index}].name", message, fix)
     for index, entry in enumerate(intent.nodes):
         if entry.name in {f"{intent.fabric}-{role.replace('-', '')}" for role in TIER_NAMES}:
             message = f"hosts `{entry.name}1` … would be named like switches"
             yield Breach(f"nodes[{index}].name", message, "choose a name that says what the servers are, like gpu")
 
 
-def _shared_host(one: Nodes, other: Nodes) -> str | None:
+def _shared_host(entry: Nodes, other: Nodes) -> str | None:
     """Return a host name that two entries share: ``gpu`` and ``gpu1`` meet at ``gpu11``."""
-    short, long = sorted((one, other), key=lambda entry: len(entry.name))
+    short, long = sorted((entry, other), key=lambda nodes: len(nodes.name))
     digits = long.name.removeprefix(short.name)
     if not long.name.startswith(short.name) or (digits and (not digits.isdigit() or digits.startswith("0"))):
         return None
     numbers = range(1, short.count + 1)
-    return next((f"{long.name}{n}" for n in range(1, long.count + 1) if int(f"{digits}{n}") in numbers), None)
+    for number in range(1, long.count + 1):
+        if int(f"{digits}{number}") in numbers:
+            return f"{long.name}{number}"
+    return None

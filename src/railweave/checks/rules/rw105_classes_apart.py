@@ -18,11 +18,11 @@ RULE = rule(
 def names(intent: Intent) -> Breaches:
     """Look for classes of one name."""
     seen: dict[str, int] = {}
-    for index, one in enumerate(intent.policies.classes):
-        first = seen.setdefault(one.name, index)
+    for index, traffic_class in enumerate(intent.policies.classes):
+        first = seen.setdefault(traffic_class.name, index)
         if first != index:
             fix = f"rename this one or traffic_classes[{first}]"
-            yield Breach(f"traffic_classes[{index}].name", f"two traffic classes are named `{one.name}`", fix)
+            yield Breach(f"traffic_classes[{index}].name", f"two traffic classes are named `{traffic_class.name}`", fix)
 
 
 @RULE.on_intent
@@ -35,12 +35,14 @@ def priorities(intent: Intent) -> Breaches:
 def code_points(intent: Intent) -> Breaches:
     """Look for code points that are listed twice."""
     first: dict[int, TrafficClass] = {}
-    for index, one in enumerate(intent.policies.classes):
-        for place, dscp in enumerate(one.dscp):
-            if dscp not in first:
-                first[dscp] = one
+    for index, traffic_class in enumerate(intent.policies.classes):
+        for place, dscp in enumerate(traffic_class.dscp):
+            other = first.get(dscp)
+            if other is None:
+                first[dscp] = traffic_class
                 continue
-            other = first[dscp]
-            holders = f"twice in class `{one.name}`" if other is one else f"in classes `{other.name}` and `{one.name}`"
+            holders = f"in classes `{other.name}` and `{traffic_class.name}`"
+            if other is traffic_class:
+                holders = f"twice in class `{traffic_class.name}`"
             path = f"traffic_classes[{index}].dscp[{place}]"
             yield Breach(path, f"DSCP {dscp} is listed {holders}", "keep it in one class")

@@ -15,18 +15,21 @@ RULE = rule(
 @RULE.on_intent
 def default(intent: Intent) -> Breaches:
     """Look for the default class."""
-    defaults = [(index, one) for index, one in enumerate(intent.policies.classes) if one.is_default]
+    defaults = [pair for pair in enumerate(intent.policies.classes) if pair[1].is_default]
     if not defaults:
         message = "no traffic class takes the code points that no class names"
         fix = "add {name: best-effort, dscp: default, priority: 0, share: 10}"
         yield Breach("traffic_classes", message, fix)
-    for index, one in defaults[1:]:
-        message = f"classes `{defaults[0][1].name}` and `{one.name}` both take the code points that no class names"
+        return
+    _, first = defaults[0]
+    for index, traffic_class in defaults[1:]:
+        message = f"classes `{first.name}` and `{traffic_class.name}` both take the code points that no class names"
         yield Breach(f"traffic_classes[{index}].dscp", message, "list the code points of one of them")
-    for index, one in defaults:
-        if one.lossless:
+    for index, traffic_class in defaults:
+        if traffic_class.lossless:
             message = (
-                f"class `{one.name}` takes all other code points and must not be lossless: anything could pause a port"
+                f"class `{traffic_class.name}` takes all other code points and must not be lossless: anything could"
+                " pause a port"
             )
             fix = "list its code points, and let a class that is not lossless be the default"
             yield Breach(f"traffic_classes[{index}].lossless", message, fix)

@@ -15,10 +15,11 @@ RULE = rule(
 @RULE.on_intent
 def share(intent: Intent) -> Breaches:
     """Look for classes that are never served."""
-    for index, one in enumerate(intent.policies.classes):
-        if not one.strict and not one.share_percent:
+    for index, traffic_class in enumerate(intent.policies.classes):
+        if not traffic_class.strict and not traffic_class.share_percent:
             message = (
-                f"class `{one.name}` has no share and is not strict, so its queue would never be served under load"
+                f"class `{traffic_class.name}` has no share and is not strict, so its queue would never be served under"
+                " load"
             )
             fix = "add `share`: percent of what strict classes leave, or `strict: true`"
             yield Breach(f"traffic_classes[{index}]", message, fix)
@@ -28,10 +29,11 @@ def share(intent: Intent) -> Breaches:
 def shares(intent: Intent) -> Breaches:
     """Add the shares up."""
     classes = intent.policies.classes
-    total = sum(one.share_percent for one in classes if not one.strict)
+    total = sum(traffic_class.share_percent for traffic_class in classes if not traffic_class.strict)
     if total > 100:
         index = next(index for index in reversed(range(len(classes))) if classes[index].share_percent)
-        sums = " + ".join(str(one.share_percent) for one in classes if one.share_percent and not one.strict)
+        weighted = (traffic_class for traffic_class in classes if not traffic_class.strict)
+        sums = " + ".join(str(traffic_class.share_percent) for traffic_class in weighted if traffic_class.share_percent)
         message = f"the shares of the classes are {sums} = {total} percent"
         fix = "lower them to 100 together; strict classes have none"
         yield Breach(f"traffic_classes[{index}].share", message, fix)

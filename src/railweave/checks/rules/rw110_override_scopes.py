@@ -28,8 +28,8 @@ def scopes(intent: Intent) -> Breaches:
         if device is None and scope not in _ROLES:
             names = [*_ROLES, f"{intent.fabric}-leaf1", f"{intent.fabric}-spine1"]
             message = f"overrides for `{scope}`, which is no role and no device of fabric `{intent.fabric}`"
-            known = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
-            yield Breach(path, message, f"{suggestion(scope, names)}{known}")
+            choices = f"write leaf, spine or a device's name, like {intent.fabric}-leaf1"
+            yield Breach(path, message, f"{suggestion(scope, names)}{choices}")
         elif device is not None:
             count = _numbered(intent, device[1])
             if count is not None and int(device[2]) > count:
@@ -39,10 +39,14 @@ def scopes(intent: Intent) -> Breaches:
 
 
 def _numbered(intent: Intent, role: str) -> int | None:
-    """Return how many switches of a role have the numbers from 1 on, None where that is not given: with pods the
-    numbers of spines and super-spines have gaps."""
+    """Return how many switches of a role have the numbers from 1 on, None if the intent does not say."""
     topology = intent.topology
-    if role != "leaf" and (topology.asks_for_pods or role != "spine"):
+    count = topology.leaf.count
+    if role != "leaf":
+        # With pods the numbers of spines and super-spines have gaps.
+        if role != "spine" or topology.asks_for_pods:
+            return None
+        count = topology.spine.count
+    if count is None:
         return None
-    count = topology.leaf.count if role == "leaf" else topology.spine.count
-    return None if count is None else count * topology.planes
+    return count * topology.planes

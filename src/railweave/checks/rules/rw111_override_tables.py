@@ -40,8 +40,11 @@ def tables(intent: Intent) -> Breaches:
     for scope, by_table in intent.policies.overrides.rows.items():
         for table, rows in by_table.items():
             place = ("overrides", scope, table)
-            reason, fix = _MANAGEMENT if table.startswith("MGMT_") else _SESSIONS if table in KEPT_EMPTY else ("", "")
-            if reason:
+            if table.startswith("MGMT_"):
+                reason, fix = _MANAGEMENT
+                yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
+            elif table in KEPT_EMPTY:
+                reason, fix = _SESSIONS
                 yield Breach(path_text(place), f"`{table}` cannot be overridden: {reason}", fix)
             elif _TABLE.fullmatch(table) is None:
                 fix = f"write it like {table.upper().replace('-', '_')}, as `show runningconfiguration all` prints it"

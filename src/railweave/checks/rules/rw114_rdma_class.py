@@ -17,14 +17,15 @@ RULE = rule(
 @RULE.on_intent
 def rdma(intent: Intent) -> Breaches:
     """Look for the classes that carry RDMA."""
-    classes = [(index, one) for index, one in enumerate(intent.policies.classes) if one.role is ClassRole.RDMA]
+    classes = [pair for pair in enumerate(intent.policies.classes) if pair[1].role is ClassRole.RDMA]
     if not classes:
         fix = "give the class of the GPU traffic role: rdma"
         yield Breach("traffic_classes", "no traffic class carries RDMA", fix, Severity.WARNING)
-    for index, one in classes:
-        if not one.lossless:
+    for index, traffic_class in classes:
+        if not traffic_class.lossless:
             message = (
-                f"class `{one.name}` carries RDMA and is not lossless: go-back-N NICs resend whole windows for one drop"
+                f"class `{traffic_class.name}` carries RDMA and is not lossless: go-back-N NICs resend whole windows"
+                " for one drop"
             )
             fix = "write lossless: true, unless every NIC can do with losses"
             yield Breach(f"traffic_classes[{index}]", message, fix, Severity.WARNING)

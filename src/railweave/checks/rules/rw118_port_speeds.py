@@ -30,6 +30,8 @@ def port_speeds(fabric: Fabric) -> Breaches:
                 f"SONiC {release} takes ports of up to {format_speed(limit)}, and {tier.plural} have ports of"
                 f" {listed(map(format_speed, fast))}"
             )
-            newer = [name for name, one in RELEASES.items() if one.port_gbps >= fast[-1]]
-            fix = f"run SONiC {newer[0]} or later (sonic.release)" if newer else "choose a slower speed"
-            yield Breach(tier_path(tier), message, fix, devices=tuple(one.name for one in switches))
+            newer = next((name for name in RELEASES if RELEASES[name].port_gbps >= fast[-1]), None)
+            fix = "choose a slower speed"
+            if newer is not None:
+                fix = f"run SONiC {newer} or later (sonic.release)"
+            yield Breach(tier_path(tier), message, fix, devices=tuple(switch.name for switch in switches))

@@ -14,6 +14,6 @@ def release_runs_bfd(intent: Intent) -> Breaches:
     policies = intent.policies
     release = nearest(policies.sonic.release)
     if policies.bgp.bfd and not RELEASES[release].bfd:
-        first = min(name for name, one in RELEASES.items() if one.bfd)
+        first = min(name for name, facts in RELEASES.items() if facts.bfd)
         message = f"SONiC {release} starts no bfdd beside an FRR file of its own: no session would be watched by BFD"
         yield Breach("bgp.bfd", message, f"run SONiC {first} or later (sonic.release), or take bgp.bfd out")

@@ -10,7 +10,8 @@ RULE = rule("RW123", "RDMA uses addresses that the nodes have", __doc__, "hosts:
 @RULE.on_intent
 def held(intent: Intent) -> Breaches:
     """Look for RDMA over a family of which nodes have no addresses."""
-    pools, family = intent.policies.addressing, intent.policies.hosts.rdma_family
+    pools = intent.policies.addressing
+    family = intent.policies.hosts.rdma_family
     if family is AddressFamily.IPV6 and pools.hosts_ipv6 is None and pools.hosts is not None:
         message = "RDMA is to use IPv6, and the nodes have IPv4 addresses alone"
         yield Breach("hosts.rdma_family", message, "state addressing.hosts_ipv6, or use rdma_family: ipv4")

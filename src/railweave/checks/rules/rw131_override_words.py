@@ -52,6 +52,7 @@ def _refused(place: Place, rows: Rows) -> Breaches:
                 message = f"`{table}` has no field `{field}` in any release of SONiC"
                 yield Breach(where, message, f"{suggestion(field, field_names(table))}take it out of `overrides`")
             elif not references(str(value)) and not is_accepted(table, field, value):
+                # A wrong word may be a mistyped secret.
                 shown = "its value" if is_secret(table, field) else f"`{_text(value)}`"
                 row = f"{table}|{shown_key(table, key)}"
                 message = f"{shown} is no word that `{field}` of `{row}` takes in any release of SONiC"
@@ -59,4 +60,6 @@ def _refused(place: Place, rows: Rows) -> Breaches:
 
 
 def _text(value: str | tuple[str, ...]) -> str:
-    return value if isinstance(value, str) else ",".join(value)
+    if isinstance(value, str):
+        return value
+    return ",".join(value)

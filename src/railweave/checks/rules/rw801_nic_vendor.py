@@ -12,7 +12,7 @@ def vendor(intent: Intent) -> Breaches:
     """Compare the vendor that the intent names with that of each NIC."""
     stated = intent.policies.hosts.vendor
     for entry in intent.nodes:
-        known = load_catalog().vendor_of(entry.nics.model)
-        if stated is not None and known is not None and known != stated:
-            message = f"`{entry.nics.model}` is a NIC of {known}, which the tools of {stated} cannot set"
-            yield Breach("hosts.vendor", message, f"write vendor: {known}, or leave it out: it follows the NIC model")
+        own = load_catalog().vendor_of(entry.nics.model)
+        if stated is not None and own is not None and own != stated:
+            message = f"`{entry.nics.model}` is a NIC of {own}, which the tools of {stated} cannot set"
+            yield Breach("hosts.vendor", message, f"write vendor: {own}, or leave it out: it follows the NIC model")

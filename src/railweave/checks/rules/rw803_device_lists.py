@@ -29,6 +29,6 @@ def lists(intent: Intent) -> Breaches:
             if stated and len(stated) != count:
                 fix = f"write {count}, in the order of the {what}, or leave the key out"
                 yield Breach(path, f"{key} has {len(stated)} entries for {count} {what}", fix)
-            for one, times in Counter(stated).items():
+            for name, times in Counter(stated).items():
                 if times > 1:
-                    yield Breach(path, f"{key} holds {one} {times} times", f"write each once; {SHOW_PCI}")
+                    yield Breach(path, f"{key} holds {name} {times} times", f"write each once; {SHOW_PCI}")

@@ -18,13 +18,13 @@ RULE = rule(
 def idle_spines(fabric: Fabric) -> Breaches:
     """Look for spines below which fewer than two leaves have nodes."""
     used = {link.upper for host in fabric.hosts for link in fabric.uplinks_of[host.name]}
-    idle = [
-        switch.name
-        for switch in fabric.switches
-        if switch.tier.level == 1
-        and not fabric.uplinks_of[switch.name]
-        and len(used & {link.lower for link in fabric.downlinks_of[switch.name]}) < 2
-    ]
+    idle = []
+    for switch in fabric.switches:
+        # A spine with uplinks joins its leaves with those of other pods.
+        if switch.tier.level == 1 and not fabric.uplinks_of[switch.name]:
+            leaves = {link.lower for link in fabric.downlinks_of[switch.name]}
+            if len(used & leaves) < 2:
+                idle.append(switch.name)
     if idle:
         message = (
             f"no traffic takes {compact(idle)}: a spine joins leaves, and fewer than two leaves with nodes are below it"

@@ -24,17 +24,18 @@ _SAME_OPTICS = 2
 @RULE.on_fabric
 def slow_uplinks(fabric: Fabric) -> Breaches:
     """Look for a faster speed at which fewer links of every pair carry the same."""
-    catalog, limit_gbps = load_catalog(), RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
+    catalog = load_catalog()
+    limit_gbps = RELEASES[nearest(fabric.policies.sonic.release)].port_gbps
     for lower in fabric.uplink_kinds:
         switches = fabric.switches_of(lower)
         if not lower.ports_up or not switches:
             continue
         upper = fabric.tiers[lower.level + 1]
         above = fabric.tier_switches[upper.level][0]
-        models = [catalog.find_switch(one.panel.model) for one in (switches[0], above)]
+        models = [catalog.find_switch(name) for name in (switches[0].panel.model, above.panel.model)]
         ratio = _saving(lower, [model for model in models if model is not None], limit_gbps)
         if ratio > 1:
-            links = sum(len(fabric.uplinks_of[one.name]) for one in switches)
+            links = sum(len(fabric.uplinks_of[switch.name]) for switch in switches)
             faster = format_speed(lower.up_gbps * ratio)
             message = (
                 f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.titled} and {upper.plural}, where"
@@ -47,10 +48,17 @@ def slow_uplinks(fabric: Fabric) -> Breaches:
 
 def _saving(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
     """Return how many links of a pair of switches become one at the fastest speed of all; 1 for none."""
-    shared = set.intersection(*({*speeds(model)} for model in models)) if models else set()
-    ratio, rest = divmod(max((one for one in shared if one <= limit_gbps), default=0), lower.up_gbps)
+    if not models:
+        return 1
+    shared = set.intersection(*({*speeds(model)} for model in models))
+    fastest = max((speed_gbps for speed_gbps in shared if speed_gbps <= limit_gbps), default=0)
+    ratio, rest = divmod(fastest, lower.up_gbps)
     if rest or ratio < 2 or lower.links_per_pair % ratio:
         return 1
-    # A cage has to carry the same bandwidth over fewer ports.
-    cages = [[logical_ports_per_cage(model, lower.up_gbps * factor) or 0 for factor in (1, ratio)] for model in models]
-    return ratio if all(slow == ratio * fast for slow, fast in cages) else 1
+    for model in models:
+        slow_ports = logical_ports_per_cage(model, lower.up_gbps) or 0
+        fast_ports = logical_ports_per_cage(model, lower.up_gbps * ratio) or 0
+        # A cage has to carry the same bandwidth over fewer ports.
+        if slow_ports != ratio * fast_ports:
+            return 1
+    return ratio

@@ -24,10 +24,12 @@ _NOTHING = FailureFloor()
 
 
 class _Kept(NamedTuple):
-    """One kind of floor: its key, its words, what of it a design lacks, and how a design gets more of it."""
+    """One kind of floor."""
 
     key: str
+    # What must be left, in words.
     words: str
+    # How a design gets more of it.
     fix: str
 
 
@@ -48,70 +50,86 @@ _PERCENTS = {
 
 @RULE.on_fabric
 def floors_kept(fabric: Fabric) -> Breaches:
-    """Look for failures that leave less than a floor; only an intent with floors pays for it."""
+    """Look for failures that leave less than a floor."""
     single, pair = fabric.policies.floors
+    # Trying all failures takes long, so only an intent with floors pays for it.
     if single == pair == _NOTHING:
         return
     from railweave.failures.analysis import failures, single_failures
 
     if pair != _NOTHING:
-        found = failures(fabric)
-        yield from _below("failures.pair", pair, found.of_order(2))
-        yield from _below("failures.single", single, found.of_order(1))
+        analysis = failures(fabric)
+        yield from _below("failures.pair", pair, analysis.of_order(2))
+        yield from _below("failures.single", single, analysis.of_order(1))
     else:
         yield from _below("failures.single", single, single_failures(fabric))
 
 
 def _below(path: str, floor: FailureFloor, classes: "Iterable[FailureClass]") -> Iterator[Breach]:
     every = list(classes)
-    asked = {
+    least_of = {
         "ports": floor.ports_percent,
         "rail": floor.rail_percent,
         "uplinks": floor.uplinks_percent,
         "two_leaves": floor.two_leaves_percent,
         "two_nodes": floor.two_nodes_percent,
     }
-    for key, least in asked.items():
-        under = [] if least is None else [(left, one) for one in every if (left := _left(one, key)) < least]
-        if under:
-            worst_left, worst = min(under, key=lambda one: one[0])
-            kept = _PERCENTS[key]
-            message = (
-                f"without {_named(worst)} {percent_text(worst_left)} {kept.words} is left,"
-                f" {path}.{key} asks for {least} %{_others(under)}"
-            )
-            fix = f"{kept.fix}, or set {path}.{key} to {int(worst_left)} at most"
-            yield Breach(f"{path}.{key}", message, fix, Severity.ERROR, worst.example[0].out)
+    for key, least in least_of.items():
+        if least is not None:
+            yield from _below_percent(path, key, least, every)
     if floor.nodes_out is not None:
-        cut = [(one.cost.nodes_cut_off, one) for one in every if one.cost.nodes_cut_off > floor.nodes_out]
-        if cut:
-            most, worst = max(cut, key=lambda one: one[0])
-            message = (
-                f"without {_named(worst)} {counted(most, 'node')} have no link left,"
-                f" {path}.nodes_out allows {floor.nodes_out}{_others(cut)}"
-            )
-            fix = f"give the nodes NICs on several rails or planes, or set {path}.nodes_out to {most}"
-            yield Breach(f"{path}.nodes_out", message, fix, Severity.ERROR, worst.example[0].out)
+        yield from _above_nodes_out(path, floor.nodes_out, every)
 
 
-def _left(one: "FailureClass", key: str) -> float:
-    cost = one.cost
-    spread = 100.0 if cost.spread_percent is None else cost.spread_percent
-    nodes = 100.0 if cost.node_pair_percent is None else cost.node_pair_percent
-    return {
+def _below_percent(path: str, key: str, least: float, classes: "list[FailureClass]") -> Iterator[Breach]:
+    under = [failure for failure in classes if _left(failure, key) < least]
+    if not under:
+        return
+    worst = min(under, key=lambda failure: _left(failure, key))
+    worst_left = _left(worst, key)
+    kept = _PERCENTS[key]
+    message = (
+        f"without {_named(worst)} {percent_text(worst_left)} {kept.words} is left,"
+        f" {path}.{key} asks for {least} %{_others(under)}"
+    )
+    fix = f"{kept.fix}, or set {path}.{key} to {int(worst_left)} at most"
+    yield Breach(f"{path}.{key}", message, fix, Severity.ERROR, worst.example[0].out)
+
+
+def _above_nodes_out(path: str, most_allowed: int, classes: "list[FailureClass]") -> Iterator[Breach]:
+    over = [failure for failure in classes if failure.cost.nodes_cut_off > most_allowed]
+    if not over:
+        return
+    worst = max(over, key=lambda failure: failure.cost.nodes_cut_off)
+    most = worst.cost.nodes_cut_off
+    message = (
+        f"without {_named(worst)} {counted(most, 'node')} have no link left,"
+        f" {path}.nodes_out allows {most_allowed}{_others(over)}"
+    )
+    fix = f"give the nodes NICs on several rails or planes, or set {path}.nodes_out to {most}"
+    yield Breach(f"{path}.nodes_out", message, fix, Severity.ERROR, worst.example[0].out)
+
+
+def _left(failure: "FailureClass", key: str) -> float:
+    """Return what a failure leaves, in percent; all if there are no two leaves or nodes to compare."""
+    cost = failure.cost
+    left = {
         "ports": cost.injection_percent,
         "rail": cost.rail_percent,
         "uplinks": cost.uplink_percent,
-        "two_leaves": spread,
-        "two_nodes": nodes,
+        "two_leaves": cost.spread_percent,
+        "two_nodes": cost.node_pair_percent,
     }[key]
+    return 100.0 if left is None else left
 
 
-def _named(one: "FailureClass") -> str:
-    return " and ".join(each.name for each in one.example)
+def _named(failure: "FailureClass") -> str:
+    return " and ".join(component.name for component in failure.example)
 
 
-def _others(under: "list[tuple[float, FailureClass]] | list[tuple[int, FailureClass]]") -> str:
+def _others(failures: "list[FailureClass]") -> str:
     """Return how many failures there are beside the one that is named."""
-    count = sum(one.count for _, one in under) - 1
-    return f"; {counted(count, 'failure')} more leave too little" if count else ""
+    count = sum(failure.count for failure in failures) - 1
+    if not count:
+        return ""
+    return f"; {counted(count, 'failure')} more leave too little"

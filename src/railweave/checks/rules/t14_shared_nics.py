@@ -27,7 +27,7 @@ def queue_pairs(fabric: Fabric) -> Breaches:
     if leaves == 1:
         return
     yield _stranded()
-    if all(one.role is not ClassRole.RDMA for one in fabric.policies.classes):
+    if all(traffic_class.role is not ClassRole.RDMA for traffic_class in fabric.policies.classes):
         return
     message = (
         f"{fabric.lowest.counted(leaves)} share each NIC, and each port of it is an RDMA device of its own: when a link"

@@ -27,13 +27,19 @@ def single_leaf(fabric: Fabric) -> Breaches:
     if not alone:
         return
     nodes = [name for names in alone.values() for name in names]
-    several = len(alone) > 1
-    message = (
-        f"{compact(alone)} {'are each' if several else 'is'} the only switch of"
-        f" {'their' if several else 'its'} GPU nodes ({compact(nodes)}): {'one failure' if several else 'its failure'}"
-        f" cuts {'these' if several else counted(len(nodes), 'node')} off"
-    )
+    if len(alone) > 1:
+        message = (
+            f"{compact(alone)} are each the only switch of their GPU nodes ({compact(nodes)}): one failure cuts these"
+            " off"
+        )
+    else:
+        message = (
+            f"{compact(alone)} is the only switch of its GPU nodes ({compact(nodes)}): its failure cuts"
+            f" {counted(len(nodes), 'node')} off"
+        )
     fix = "give the nodes NICs on several rails or planes, or accept that a failed leaf takes its nodes out"
-    # Where racks are aligned, a leaf a rack is what the shape means.
-    meant = several and all(fabric.switch_of[name].rail is None for name in alone)
-    yield Breach("nodes", message, fix, Severity.INFO if meant else Severity.WARNING, tuple(alone))
+    severity = Severity.WARNING
+    if len(alone) > 1 and all(fabric.switch_of[name].rail is None for name in alone):
+        # In a rack-aligned fabric one leaf a rack is intended.
+        severity = Severity.INFO
+    yield Breach("nodes", message, fix, severity, tuple(alone))

@@ -11,7 +11,9 @@ RULE = rule("W-1", "the PFC watchdog watches exactly the lossless queues", __doc
 @RULE.on_intent
 def enabled(intent: Intent) -> Breaches:
     """Look whether the watchdog is on."""
-    if not intent.policies.watchdog.enabled and any(one.lossless for one in intent.policies.classes):
+    if not intent.policies.watchdog.enabled and any(
+        traffic_class.lossless for traffic_class in intent.policies.classes
+    ):
         message = "the PFC watchdog is off: one NIC that pauses for ever stops every flow behind it"
         yield Breach("pfc_watchdog.enabled", message, "leave out pfc_watchdog.enabled", Severity.WARNING)
 
@@ -28,18 +30,16 @@ def watched(link: LinkEnds) -> LinkBreaches:
 def action(link: LinkEnds) -> LinkBreaches:
     """Compare what the watchdog does in a storm with the design."""
     for end in link.switches:
-        found, design = end.watch_times, link.design(end).watch_times
-        if found and design and found.action != design.action:
+        watch = end.watch_times
+        design = link.design(end).watch_times
+        if watch and design and watch.action != design.action:
+            actual = f"does {watch.action}" if watch.action else "has no action"
             message = (
                 f"the watchdog of {end} towards {link.far(end)} is to {design.action} what a storm holds up, and"
-                f" {f'does {found.action}' if found.action else 'has no action'}"
+                f" {actual}"
             )
-            yield LinkBreach(
-                end,
-                "action",
-                message,
-                f"set PFC_WD|{end.port}|action to {design.action}: delete the row and write it anew",
-            )
+            fix = f"set PFC_WD|{end.port}|action to {design.action}: delete the row and write it anew"
+            yield LinkBreach(end, "action", message, fix)
 
 
 @RULE.on_link

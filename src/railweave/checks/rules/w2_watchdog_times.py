@@ -44,20 +44,24 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def as_designed(link: LinkEnds) -> LinkBreaches:
-    """Compare the times of a port with the design: a longer detection lets a storm spread, a shorter one drops what is
-    merely congested."""
+    """Compare the times of a port with the design."""
     for end in link.switches:
-        found, design = end.watch_times, link.design(end).watch_times
-        for name, row, actual_ms, right_ms in _times(end.port, found, design) if found and design else ():
+        times = end.watch_times
+        design = link.design(end).watch_times
+        if not times or not design:
+            continue
+        # A longer detection lets a storm spread, a shorter one drops packets that are merely congested.
+        for name, row, actual_ms, right_ms in _times(end.port, times, design):
             if actual_ms != right_ms:
+                actual = "not set" if actual_ms is None else f"{actual_ms} ms"
                 message = (
-                    f"{name} of the watchdog of {end} towards {link.far(end)} is"
-                    f" {'not set' if actual_ms is None else f'{actual_ms} ms'}, by design {right_ms} ms"
+                    f"{name} of the watchdog of {end} towards {link.far(end)} is {actual}, by design {right_ms} ms"
                 )
                 yield LinkBreach(end, f"{name} {actual_ms}", message, f"set PFC_WD|{row}|{name} to {right_ms}")
 
 
-def _times(port: str, found: "WatchTimes", design: "WatchTimes") -> Iterator[tuple[str, str, int | None, int | None]]:
-    yield "detection_time", port, found.detection_ms, design.detection_ms
-    yield "restoration_time", port, found.restoration_ms, design.restoration_ms
-    yield "POLL_INTERVAL", "GLOBAL", found.poll_ms, design.poll_ms
+def _times(port: str, actual: "WatchTimes", design: "WatchTimes") -> Iterator[tuple[str, str, int | None, int | None]]:
+    """Yield name, row, actual and designed value of each time."""
+    yield "detection_time", port, actual.detection_ms, design.detection_ms
+    yield "restoration_time", port, actual.restoration_ms, design.restoration_ms
+    yield "POLL_INTERVAL", "GLOBAL", actual.poll_ms, design.poll_ms
