@@ -14,23 +14,28 @@ from railweave.wording import counted, percent_text
 
 
 class Alternative(NamedTuple):
-    """One of the designs: its ``intent`` by name, its sizes, its parts and its worst single failure; these two are None
-    where switches have no model of the catalog. ``worst`` is also None in a fabric without any link.
-    ``guidelines`` are the rules of thumb that it is measured by. ``gpu_gbps`` is what the NICs of a GPU node carry for
-    each of its GPUs, None without GPUs. A suggested design has ``reasons``, and what speaks against it."""
+    """One of the designs that are compared."""
 
+    # The name of its intent.
     intent: str
     sizing: Sizing
+    # None if switches have no model of the catalog.
     bill: Bill | None
+    # Its worst single failure; None without catalog models, and in a fabric without any link.
     worst: FailureClass | None
+    # The rules of thumb that it is measured by.
     guidelines: tuple[Guideline, ...] = ()
+    # What the NICs of a GPU node carry for each of its GPUs; None without GPUs.
     gpu_gbps: float | None = None
+    # Why a design is suggested, and its drawbacks.
     reasons: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal | None:
         """Return what the parts with a price cost, None without prices."""
-        return None if self.bill is None else self.bill.total
+        if self.bill is None:
+            return None
+        return self.bill.total
 
 
 class Comparison(NamedTuple):
@@ -54,19 +59,21 @@ def worst_single(fabric: Fabric) -> FailureClass | None:
 def figures(comparison: Comparison, *, by_part: bool = True) -> tuple[Figure, ...]:
     """Return the figures of all designs, row by row; rows that are empty for every design are left out. ``by_part``
     counts the pieces of each part below those of its kind."""
-    columns = [dict(_figures(one, by_part)) for one in comparison.alternatives]
-    rows = (
-        Figure(name, tuple(column.get(name, "") for column in columns))
-        for name in in_order([list(one) for one in columns])
-    )
-    return tuple(row for row in rows if any(row.values))
+    columns = [dict(_figures(design, by_part)) for design in comparison.alternatives]
+    rows = []
+    for name in in_order(list(map(list, columns))):
+        values = tuple(column.get(name, "") for column in columns)
+        if any(values):
+            rows.append(Figure(name, values))
+    return tuple(rows)
 
 
 def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
-    """Return every name once; what an earlier column has not stands before the next name that both have."""
+    """Return every name once; a name that only a later column has comes before the next name that both have."""
     names: list[str] = []
     for column in columns:
         place = len(names)
+        # Backwards, so that the place before the next common name is known.
         for name in reversed(column):
             if name in names:
                 place = names.index(name)
@@ -75,11 +82,14 @@ def in_order(columns: Iterable[Sequence[str]]) -> list[str]:
     return names
 
 
-def _figures(one: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
-    sizing, links = one.sizing, one.sizing.links
+def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each figure of a design."""
+    sizing = design.sizing
+    links = sizing.links
     yield "GPUs", f"{sizing.gpus:,}"
     yield "nodes", f"{sizing.nodes:,}"
-    yield "Gb/s of a GPU", "" if one.gpu_gbps is None else f"{one.gpu_gbps:,.4g}"
+    if design.gpu_gbps is not None:
+        yield "Gb/s of a GPU", f"{design.gpu_gbps:,.4g}"
     yield "tiers", f"{sizing.tiers}"
     yield "planes, rails", f"{sizing.planes}, {sizing.rails}"
     yield "leaves", f"{sizing.leaves:,}"
@@ -89,20 +99,30 @@ def _figures(one: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss) if sizing.spines else ""
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
-    yield from _parts(one.bill, by_part)
+    yield from _parts(design.bill, by_part)
     yield "most nodes without moving a cable", f"{sizing.limits.nodes:,} ({sizing.limits.first.replace('_', ' ')})"
-    yield from _worst(one.worst)
-    yield from _cost(one.bill)
-    for each in one.guidelines:
-        mark = "" if each.met is None else "✓ " if each.met else "✗ "
-        yield each.name, f"{mark}{each.value}"
+    yield from _worst(design.worst)
+    yield from _cost(design.bill)
+    for guideline in design.guidelines:
+        yield guideline.name, _mark(guideline) + guideline.value
+
+
+def _mark(guideline: Guideline) -> str:
+    if guideline.met is None:
+        return ""
+    return "✓ " if guideline.met else "✗ "
 
 
 def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
     if bill is None:
         return
-    kinds = ("switches", PartKind.SWITCH), ("NICs", PartKind.NIC), ("transceivers", PartKind.MODULE)
-    for name, kind in (*kinds, ("cables with fixed ends", PartKind.CABLE), ("fibers", PartKind.FIBER)):
+    for name, kind in (
+        ("switches", PartKind.SWITCH),
+        ("NICs", PartKind.NIC),
+        ("transceivers", PartKind.MODULE),
+        ("cables with fixed ends", PartKind.CABLE),
+        ("fibers", PartKind.FIBER),
+    ):
         yield name, f"{bill.quantity(kind):,}"
         if by_part and kind is not PartKind.FIBER:
             yield from ((f"  {part}", f"{count:,}") for part, count in pieces(bill, kind).items())
@@ -114,17 +134,21 @@ def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
 
 def pieces(bill: Bill, kind: PartKind) -> dict[str, int]:
     """Return how many pieces of each part of a kind there are, of all lengths and without spares."""
-    found: dict[str, int] = {}
+    quantities: dict[str, int] = {}
     for line in bill.lines:
         if line.kind is kind:
-            found[line.part] = found.get(line.part, 0) + line.quantity
-    return found
+            quantities[line.part] = quantities.get(line.part, 0) + line.quantity
+    return quantities
 
 
 def _stated(total: int | None, missing: tuple[str, ...]) -> str:
+    """Return a total, with the number of parts for which no source states the value."""
     if total is None:
         return ""
-    return f"{total:,}" + (f" without {counted(len(missing), 'part')}" if missing else "")
+    text = f"{total:,}"
+    if missing:
+        text += f" without {counted(len(missing), 'part')}"
+    return text
 
 
 def _worst(worst: FailureClass | None) -> Iterator[tuple[str, str]]:

@@ -18,13 +18,17 @@ MOST_LEFT_PERCENT = 5
 
 
 class Guideline(NamedTuple):
-    """A rule of thumb: its ``key`` for programs, what it asks for, what the design has, and whether that meets it, None
-    where it does not apply. ``source`` says who asks for it."""
+    """A rule of thumb."""
 
+    # For programs.
     key: str
+    # What it asks for.
     name: str
+    # What the design has.
     value: str
+    # None where it does not apply.
     met: bool | None
+    # Who asks for it.
     source: str
 
 
@@ -34,35 +38,12 @@ def guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> tuple[G
 
 
 def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterator[Guideline]:
-    most = RECOMMENDED_RATIO[intent.workload.kind]
-    ratio = sizing.oversubscription.leaf
-    yield Guideline(
-        "ratio",
-        "oversubscription for the workload",
-        f"{ratio_text(ratio)}, advised {ratio_text(most)}" if sizing.spines else "no spines",
-        ratio <= most if sizing.spines and intent.carries_collectives else None,
-        "what check RW209 recommends for the workload",
-    )
-    rails = 1 if intent.topology.shape is Shape.RACK_ALIGNED else sizing.rails
-    large = sizing.gpus > TWO_TIERS_HOLD_GPUS
-    yield Guideline(
-        "tiers",
-        f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
-        ", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
-        sizing.tiers > 2 or rails > 1 or sizing.planes > 1 if large else None,
-        "guides of engineers advise five stages, or rails and planes that keep two tiers enough; NVIDIA's Enterprise "
-        "Reference Architectures take super-spines for large numbers of endpoints (docs.nvidia.com/"
-        "enterprise-reference-architectures/nvl72-ai-factory, network logical architecture)",
-    )
-    a_plane = sizing.spines // sizing.planes if sizing.planes else 0
-    yield Guideline(
-        "spines",
-        f"{FEWEST_SPINES} spines or more a plane",
-        f"{a_plane:,}",
-        a_plane >= FEWEST_SPINES if sizing.spines else None,
-        "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)",
-    )
-    for tier, used in _used(fabric) if fabric else ():
+    yield _ratio(sizing, intent)
+    yield _tiers(sizing, intent)
+    yield _spines(sizing)
+    if fabric is None:
+        return
+    for tier, used in _used(fabric):
         yield Guideline(
             f"{tier.replace('-', '_')}_ports",
             f"95 % of the ports of a {tier} in use",
@@ -70,6 +51,47 @@ def _guidelines(sizing: Sizing, fabric: Fabric | None, intent: Intent) -> Iterat
             used >= 100 - MOST_LEFT_PERCENT,
             "ports that carry nothing are paid for; a reserve for growth is a reason to have them",
         )
+
+
+def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
+    most = RECOMMENDED_RATIO[intent.workload.kind]
+    ratio = sizing.oversubscription.leaf
+    value = "no spines"
+    met = None
+    if sizing.spines:
+        value = f"{ratio_text(ratio)}, advised {ratio_text(most)}"
+        # The ratio of a network that only stores or serves is the user's choice.
+        met = ratio <= most if intent.carries_collectives else None
+    return Guideline(
+        "ratio", "oversubscription for the workload", value, met, "what check RW209 recommends for the workload"
+    )
+
+
+def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
+    rails = 1 if intent.topology.shape is Shape.RACK_ALIGNED else sizing.rails
+    met = None
+    if sizing.gpus > TWO_TIERS_HOLD_GPUS:
+        met = sizing.tiers > 2 or rails > 1 or sizing.planes > 1
+    return Guideline(
+        "tiers",
+        f"3 tiers or rails above {TWO_TIERS_HOLD_GPUS:,} GPUs",
+        ", ".join((counted(sizing.tiers, "tier"), counted(rails, "rail"), counted(sizing.planes, "plane"))),
+        met,
+        "guides of engineers advise five stages, or rails and planes that keep two tiers enough; NVIDIA's Enterprise "
+        "Reference Architectures take super-spines for large numbers of endpoints (docs.nvidia.com/"
+        "enterprise-reference-architectures/nvl72-ai-factory, network logical architecture)",
+    )
+
+
+def _spines(sizing: Sizing) -> Guideline:
+    of_plane = sizing.spines // sizing.planes if sizing.planes else 0
+    return Guideline(
+        "spines",
+        f"{FEWEST_SPINES} spines or more a plane",
+        f"{of_plane:,}",
+        of_plane >= FEWEST_SPINES if sizing.spines else None,
+        "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)",
+    )
 
 
 def _used(fabric: Fabric) -> Iterator[tuple[str, float]]:

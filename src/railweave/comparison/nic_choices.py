@@ -32,8 +32,15 @@ class NicChoice(NamedTuple):
 
     def __str__(self) -> str:
         """Return it in a few words: ``8 × 2 × 400G``."""
-        ports = f"{self.ports} × " if self.ports > 1 else ""
-        return f"{self.per_node} × {ports}{format_speed(self.speed_gbps)}"
+        speed = format_speed(self.speed_gbps)
+        if self.ports > 1:
+            return f"{self.per_node} × {self.ports} × {speed}"
+        return f"{self.per_node} × {speed}"
+
+    @property
+    def total_gbps(self) -> int:
+        """Return the bandwidth of all NICs of a node."""
+        return self.per_node * self.ports * self.speed_gbps
 
 
 def nic_choices(intent: Intent, catalog: Catalog) -> tuple[NicChoice, ...]:
@@ -42,8 +49,8 @@ def nic_choices(intent: Intent, catalog: Catalog) -> tuple[NicChoice, ...]:
     nodes = intent.nodes[0]
     counts = dict.fromkeys(nodes.gpus // gpus for gpus in GPUS_OF_A_NIC[intent.workload.kind] if nodes.gpus >= gpus)
     modes = _modes(nodes.nics.model, catalog)
-    found = (NicChoice(count, mode.ports, mode.speed_gbps, model) for count in counts for model, mode in modes)
-    return tuple(sorted(found, key=lambda one: (-one.per_node * one.ports * one.speed_gbps, -one.per_node)))
+    choices = (NicChoice(count, mode.ports, mode.speed_gbps, model) for count in counts for model, mode in modes)
+    return tuple(sorted(choices, key=lambda choice: (-choice.total_gbps, -choice.per_node)))
 
 
 def gpu_gbps(intent: Intent) -> float | None:

@@ -33,38 +33,44 @@ _VIRTUAL = frozenset({"sonic-vs"})
 """Models that nobody can buy."""
 
 
-class Candidate(NamedTuple):
-    """A design by its switch models and planes: its intent as text, and its sizes. ``nics`` are the NICs of a node in a
-    few words where these are tried too, else empty."""
+class SuggestedDesign(NamedTuple):
+    """A design by its switch models and planes."""
 
     leaf: str
     spine: str
     planes: int
+    # Its intent.
     text: str
     sizing: Sizing
+    # The NICs of a node in a few words if these are tried too.
     nics: str = ""
 
     @property
     def name(self) -> str:
         """Return it in a few words."""
-        models = self.leaf if self.leaf == self.spine else f"{self.leaf} + {self.spine}"
-        planes = "" if self.planes == 1 else f", {self.planes} planes"
-        return f"{self.nics}: {models}{planes}" if self.nics else f"{models}{planes}"
+        name = self.leaf
+        if self.leaf != self.spine:
+            name += f" + {self.spine}"
+        if self.planes != 1:
+            name += f", {self.planes} planes"
+        if self.nics:
+            name = f"{self.nics}: {name}"
+        return name
 
     @property
     def cost(self) -> tuple[int, ...]:
-        """Return what candidates are sorted by, the least first: switches, tiers, links between switches, models."""
-        one = self.sizing
-        switches = one.leaves + one.spines + one.super_spines
-        links = one.links.leaf_spine + one.links.spine_super_spine
-        return switches, one.tiers, links, len({self.leaf, self.spine}), self.planes
+        """Return what designs are sorted by, the least first: switches, tiers, links between switches, models."""
+        sizing = self.sizing
+        switches = sizing.leaves + sizing.spines + sizing.super_spines
+        links = sizing.links.leaf_spine + sizing.links.spine_super_spine
+        return switches, sizing.tiers, links, len({self.leaf, self.spine}), self.planes
 
 
 class Tried(NamedTuple):
     """Every design that can be built, the one of the fewest switches first, of how many that were tried; ``nics`` are
     the choices of NICs, the most bandwidth first, none where the NICs stay."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[SuggestedDesign, ...]
     tried: int
     nics: tuple[str, ...] = ()
 
@@ -88,24 +94,26 @@ def candidates(
     What they configure is not checked here: `check` may refuse one of them. Raises UsageError where NICs are to be
     chosen for several kinds of nodes.
     """
-    lossless = any(one.lossless for one in intent.policies.classes)
-    found, tried = [], 0
-    variants = list((_nic_variants if nics else _variants)(intent, document, catalog))
+    lossless = any(traffic_class.lossless for traffic_class in intent.policies.classes)
+    variants = list(_nic_variants(intent, document, catalog) if nics else _variants(intent, document, catalog))
+    built = []
+    tried = 0
     for variant in variants:
         for leaf, spine in _pairs(variant.speeds_gbps, models, lossless=lossless):
             tried += 1
-            if (made := _made(variant, leaf, spine, catalog)) is not None:
-                found.append(made)
-    order = tuple(one.nics for one in variants if one.nics)
-    return Tried(tuple(sorted(found, key=lambda one: (one.cost, one.name))), tried, order)
+            design = _made(variant, leaf, spine, catalog)
+            if design is not None:
+                built.append(design)
+    order = tuple(variant.nics for variant in variants if variant.nics)
+    return Tried(tuple(sorted(built, key=lambda design: (design.cost, design.name))), tried, order)
 
 
-def _made(variant: _Variant, leaf: str, spine: str, catalog: Catalog) -> Candidate | None:
+def _made(variant: _Variant, leaf: str, spine: str, catalog: Catalog) -> SuggestedDesign | None:
     for tiers in (2, 3):
         text = _text(variant, leaf, spine, super_spine=tiers > 2)
         sizing = calculate(load_intent_text(text, "suggestion.yml"), catalog)
         if sizing is not None and sizing.tiers <= tiers:
-            return Candidate(leaf, spine, variant.planes, text, sizing, variant.nics)
+            return SuggestedDesign(leaf, spine, variant.planes, text, sizing, variant.nics)
     return None
 
 
@@ -126,11 +134,16 @@ def _nic_variants(intent: Intent, document: Mapping[str, Any], catalog: Catalog)
     """Yield the intent with every choice of NICs that suits its workload; rails and planes follow from them."""
     if len(intent.nodes) > 1:
         raise UsageError("--nics chooses the NICs of one kind of nodes, and this intent has several")
-    for one in nic_choices(intent, catalog):
-        changed = {"count": one.per_node, "ports": one.ports, "speed": f"{one.speed_gbps}G", "model": one.model}
-        made = _with_nics(document, changed, one.speed_gbps, one.ports)
-        topology = {key: value for key, value in made.document["topology"].items() if key != "rails"}
-        yield made._replace(document={**made.document, "topology": topology}, nics=str(one))
+    for choice in nic_choices(intent, catalog):
+        changed = {
+            "count": choice.per_node,
+            "ports": choice.ports,
+            "speed": f"{choice.speed_gbps}G",
+            "model": choice.model,
+        }
+        variant = _with_nics(document, changed, choice.speed_gbps, choice.ports)
+        topology = {key: value for key, value in variant.document["topology"].items() if key != "rails"}
+        yield variant._replace(document={**variant.document, "topology": topology}, nics=str(choice))
 
 
 def _with_nics(document: Mapping[str, Any], nics: Mapping[str, Any], speed_gbps: int, planes: int) -> _Variant:
@@ -145,10 +158,11 @@ def _with_nics(document: Mapping[str, Any], nics: Mapping[str, Any], speed_gbps:
 def _pairs(speeds_gbps: Collection[int], models: CatalogCapability, *, lossless: bool) -> Iterator[tuple[str, str]]:
     """Yield leaf and spine models: those that carry the nodes' ports, without loss where a class asks for it."""
     able: dict[str, int] = {}
-    for one in models.switches:
-        carried = {use.speed_gbps: use.ports for use in one.speeds if use.lossless_m is not None or not lossless}
-        if carried.keys() >= set(speeds_gbps) and one.model.id not in _VIRTUAL:
-            able[one.model.id] = max(carried.values())
+    for switch in models.switches:
+        carried = {use.speed_gbps: use.ports for use in switch.speeds if use.lossless_m is not None or not lossless}
+        if carried.keys() >= set(speeds_gbps) and switch.model.id not in _VIRTUAL:
+            able[switch.model.id] = max(carried.values())
+    # A spine with fewer ports than the leaf would need more of them than the leaf has uplinks.
     for leaf, least in able.items():
         yield from ((leaf, spine) for spine, ports in able.items() if ports >= least)
 
@@ -159,7 +173,9 @@ def _text(variant: _Variant, leaf: str, spine: str, *, super_spine: bool) -> str
     before = document["topology"]
     topology = {key: before[key] for key in _KEPT if key in before}
     speed = (before.get("leaf") or {}).get("downlink_speed")
-    topology["leaf"] = {"model": leaf} | ({"downlink_speed": speed} if speed else {})
+    topology["leaf"] = {"model": leaf}
+    if speed:
+        topology["leaf"]["downlink_speed"] = speed
     topology["spine"] = {"model": spine}
     if super_spine:
         topology["super_spine"] = {"model": spine}
@@ -167,13 +183,14 @@ def _text(variant: _Variant, leaf: str, spine: str, *, super_spine: bool) -> str
     return yaml.dump(changed, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def smallest(tried: Tried, accept: Callable[[Candidate], bool], most: int) -> tuple[Candidate, ...]:
-    """Return the first ``most`` candidates that ``accept`` accepts, one for each leaf model and number of planes; where
+def smallest(tried: Tried, accept: Callable[[SuggestedDesign], bool], most: int) -> tuple[SuggestedDesign, ...]:
+    """Return the first ``most`` designs that ``accept`` accepts, one for each leaf model and number of planes; where
     NICs are tried, one for each choice of them, in the order in which these were tried."""
-    found: dict[tuple[str, int], Candidate] = {}
+    chosen: dict[tuple[str, int], SuggestedDesign] = {}
     order = {name: place for place, name in enumerate(tried.nics)}
-    for one in sorted(tried.candidates, key=lambda one: order.get(one.nics, 0)):
-        key = (one.nics, 0) if one.nics else (one.leaf, one.planes)
-        if len(found) < most and key not in found and accept(one):
-            found[key] = one
-    return tuple(found.values())
+    for design in sorted(tried.candidates, key=lambda candidate: order.get(candidate.nics, 0)):
+        key = (design.nics, 0) if design.nics else (design.leaf, design.planes)
+        # `accept` checks a whole design, so it comes last.
+        if len(chosen) < most and key not in chosen and accept(design):
+            chosen[key] = design
+    return tuple(chosen.values())

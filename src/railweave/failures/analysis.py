@@ -32,7 +32,7 @@ class Failures:
 
     def of_order(self, order: int) -> tuple[FailureClass, ...]:
         """Return the classes of one component (1) or of two (2)."""
-        return tuple(one for one in self.classes if len(one.example) == order)
+        return tuple(failure for failure in self.classes if len(failure.example) == order)
 
 
 def failures(fabric: Fabric) -> Failures:
@@ -40,12 +40,12 @@ def failures(fabric: Fabric) -> Failures:
 
     The components are counted one by one, the cost of a class is that of its first member.
     """
-    found = components(fabric)
-    symmetry = Symmetry(found)
+    parts = components(fabric)
+    symmetry = Symmetry(parts)
     costs = Costs(fabric, symmetry)
     singles = _singles(symmetry, costs)
-    pairs = [FailureClass(one.count, one.example, one.shared, costs.of(one.example)) for one in symmetry.pairs()]
-    count = len(found)
+    pairs = [FailureClass(pair.count, pair.example, pair.shared, costs.of(pair.example)) for pair in symmetry.pairs()]
+    count = len(parts)
     return Failures(
         fabric.name,
         count,
@@ -57,7 +57,7 @@ def failures(fabric: Fabric) -> Failures:
 
 def lossless_classes(fabric: Fabric) -> tuple[str, ...]:
     """Return the names of the traffic classes that PFC protects."""
-    return tuple(one.name for one in fabric.policies.classes if one.lossless)
+    return tuple(traffic_class.name for traffic_class in fabric.policies.classes if traffic_class.lossless)
 
 
 def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
@@ -67,9 +67,11 @@ def single_failures(fabric: Fabric) -> tuple[FailureClass, ...]:
 
 
 def _singles(symmetry: Symmetry, costs: Costs) -> tuple[FailureClass, ...]:
-    found = [FailureClass(one.count, (one.example,), (), costs.of((one.example,))) for one in symmetry.singles()]
-    return tuple(sorted(found, key=_order))
+    classes = [
+        FailureClass(single.count, (single.example,), (), costs.of((single.example,))) for single in symmetry.singles()
+    ]
+    return tuple(sorted(classes, key=_order))
 
 
-def _order(one: FailureClass) -> tuple[float, ...]:
-    return one.cost.severity
+def _order(failure: FailureClass) -> tuple[float, ...]:
+    return failure.cost.severity

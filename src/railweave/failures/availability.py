@@ -34,22 +34,24 @@ class ClassOutage(NamedTuple):
 
 
 class Availability(NamedTuple):
-    """A fabric over a year. ``ports_percent`` is the expected part of the bandwidth of all node ports that is in
-    service; ``node_hours_out`` are the expected hours in which nodes have no link, summed over the nodes. ``kinds`` are
-    those with a rate, ``unrated`` those without, which never fail here. ``singles`` and ``pairs`` are the longest
-    first."""
+    """A fabric over a year."""
 
+    # The expected part of the bandwidth of all node ports that is in service.
     ports_percent: float
+    # The expected hours in which nodes have no link, summed over the nodes.
     node_hours_out: float
+    # Kinds of components with a rate.
     kinds: tuple[KindOutage, ...]
+    # Kinds without a rate, which never fail here.
     unrated: tuple[str, ...]
+    # The longest outages first.
     singles: tuple[ClassOutage, ...]
     pairs: tuple[ClassOutage, ...]
 
 
-def availability(fabric: Fabric, found: Failures, rates: Rates) -> Availability:
-    """Return what the failures ``found`` cost over a year by these rates."""
-    counts = Counter(one.kind for one in components(fabric))
+def availability(fabric: Fabric, analysis: Failures, rates: Rates) -> Availability:
+    """Return what the failures of ``analysis`` cost over a year by these rates."""
+    counts = Counter(component.kind for component in components(fabric))
     down = {kind: rates.rate(kind).unavailability for kind in counts}
     kinds = tuple(
         KindOutage(kind, count, count * rates.rate(kind).failures_per_year, count * down[kind])
@@ -61,26 +63,33 @@ def availability(fabric: Fabric, found: Failures, rates: Rates) -> Availability:
         node_hours_out=HOURS_A_YEAR * sum(_cut_off(fabric, host, down) for host in fabric.hosts),
         kinds=kinds,
         unrated=tuple(kind for kind in counts if not down[kind]),
-        singles=_outages(found.of_order(1), down),
-        pairs=_outages(found.of_order(2), down),
+        singles=_outages(analysis.of_order(1), down),
+        pairs=_outages(analysis.of_order(2), down),
     )
 
 
 def _outages(classes: tuple[FailureClass, ...], down: Mapping[str, float]) -> tuple[ClassOutage, ...]:
-    hours = [
-        ClassOutage(one, HOURS_A_YEAR * one.count * prod(down[each.kind] for each in one.example)) for one in classes
-    ]
-    return tuple(sorted((one for one in hours if one.hours_per_year), key=lambda one: -one.hours_per_year))
+    outages = []
+    for failure in classes:
+        # Components fail independently of each other, so the parts of the time multiply.
+        both_down = prod(down[component.kind] for component in failure.example)
+        hours = HOURS_A_YEAR * failure.count * both_down
+        if hours:
+            outages.append(ClassOutage(failure, hours))
+    return tuple(sorted(outages, key=lambda outage: outage.hours_per_year, reverse=True))
 
 
 def _shared(fabric: Fabric, link: Link, down: Mapping[str, float]) -> tuple[float, float]:
     """Return how much of the time the plane and the pod of a link are out of service."""
-    pod = fabric.switch_of[link.upper].pod
-    return down.get("plane", 0), down.get("pod", 0) if pod is not None else 0
+    plane = down.get("plane", 0)
+    if fabric.switch_of[link.upper].pod is None:
+        return plane, 0
+    return plane, down.get("pod", 0)
 
 
 def _ports_percent(fabric: Fabric, down: Mapping[str, float]) -> float:
-    whole = in_service = 0.0
+    whole = 0.0
+    in_service = 0.0
     for link in fabric.links:
         if link.is_access:
             plane, pod = _shared(fabric, link, down)
@@ -88,7 +97,9 @@ def _ports_percent(fabric: Fabric, down: Mapping[str, float]) -> float:
             up = (1 - down[link.kind]) * (1 - down[switch]) * (1 - plane) * (1 - pod)
             whole += link.speed_gbps
             in_service += link.speed_gbps * up
-    return 100 * in_service / whole if whole else 100
+    if not whole:
+        return 100
+    return 100 * in_service / whole
 
 
 def _cut_off(fabric: Fabric, host: Host, down: Mapping[str, float]) -> float:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from railweave.fabric.model import Fabric, Link
 
 Bundle = tuple[int, int]
-"""The links between two switches: their number and their bandwidth in Gb/s."""
+"""The links between two switches: their number and their bandwidth in Gb/s. Analyses make millions of them."""
 
 _NONE: Bundle = (0, 0)
 
@@ -50,19 +50,21 @@ class Paths:
             count, gbps = own[link.upper]
             own[link.upper] = count - 1, gbps - link.speed_gbps
 
-    def between(self, one: str, other: str) -> PairBandwidth:
-        """Return the bandwidth from leaf ``one`` to leaf ``other``, both in service."""
+    def between(self, leaf: str, other: str) -> PairBandwidth:
+        """Return the bandwidth from ``leaf`` to another leaf, both in service."""
         intact = self._wiring.uplinks
-        meet = not intact[one].keys().isdisjoint(intact[other])
+        have_common_spine = not intact[leaf].keys().isdisjoint(intact[other])
         ways = []
-        for upper, (links, gbps) in self._in_service(one):
-            flow, spread = self._straight(upper, other) if meet else self._over(upper, other)
+        for upper, (links, gbps) in self._in_service(leaf):
+            flow, spread = self._straight(upper, other) if have_common_spine else self._over(upper, other)
             if flow:
                 ways.append((links, min(gbps, flow), min(gbps, spread)))
+        if not ways:
+            return PairBandwidth(0, 0)
         links = sum(count for count, _, _ in ways)
-        return PairBandwidth(
-            sum(flow for _, flow, _ in ways), min((spread * links / count for count, _, spread in ways), default=0)
-        )
+        # The leaf sends each way as much a link, so the first way that is full ends the increase of all.
+        spread_gbps = min(spread * links / count for count, _, spread in ways)
+        return PairBandwidth(sum(flow for _, flow, _ in ways), spread_gbps)
 
     def _straight(self, upper: str, other: str) -> tuple[int, float]:
         """Return what reaches ``other`` from a switch that is linked with it: greatest flow and even spreading."""
@@ -74,19 +76,23 @@ class Paths:
 
         All that ``upper`` is linked with above joins one switch above ``other``: the one of its group.
         """
-        turns, last = [], ""
+        turns = []
+        last = ""
         above_other = self._wiring.uplinks[other].keys()
         for top, (links, gbps) in self._in_service(upper):
             for lower in self._wiring.lowers[top] & above_other:
-                join = 0 if lower in self._out else self._bundle(lower, top)[1]
-                if join:
-                    turns.append((links, min(gbps, join)))
+                if lower in self._out:
+                    continue
+                _, join_gbps = self._bundle(lower, top)
+                if join_gbps:
+                    turns.append((links, min(gbps, join_gbps)))
                     last = lower
         if not turns:
             return 0, 0
-        down, links = self._bundle(other, last)[1], sum(count for count, _ in turns)
-        flow = min(down, sum(gbps for _, gbps in turns))
-        return flow, min(down, *(gbps * links / count for count, gbps in turns))
+        _, down_gbps = self._bundle(other, last)
+        links = sum(count for count, _ in turns)
+        flow = min(down_gbps, sum(gbps for _, gbps in turns))
+        return flow, min(down_gbps, *(gbps * links / count for count, gbps in turns))
 
     def _in_service(self, switch: str) -> Iterator[tuple[str, Bundle]]:
         for upper, bundle in self._uplinks(switch).items():

@@ -8,46 +8,52 @@ from typing import NamedTuple
 from railweave.fabric.model import LINK_KINDS, Fabric, Link, Switch
 
 
-class Block(NamedTuple):
+class SharedPart(NamedTuple):
     """Something that components have in common: ``kind`` is a word for people, ``key`` tells it from its like."""
 
     kind: str
     key: tuple[str | int | None, ...]
 
 
-NO_COUNTS: Mapping[Block, int] = MappingProxyType({})
+NO_COUNTS: Mapping[SharedPart, int] = MappingProxyType({})
 """Of a component that belongs to each of its blocks once."""
 
 
 class Component(NamedTuple):
-    """What fails as a whole; the ``name`` of a link is its lower end, its ``title`` both ends.
-
-    ``device`` is the one to look at: the lower end of a link, the switch of a line card, empty of several.
-    ``out`` are the switches that it takes out of service, ``down`` the link, or the links of a line card.
-
-    ``blocks`` are what it belongs to: the devices that it touches, their rail, stripe, pod, group and plane;
-    ``counts`` says of a line card by how many of its links it belongs to each.
-    """
+    """What fails as a whole."""
 
     kind: str
+    # Of a link its lower end.
     name: str
+    # Of a link both ends.
     title: str
+    # The device to look at: the lower end of a link, the switch of a line card, empty of several.
     device: str
+    # The switches that it takes out of service.
     out: tuple[str, ...]
+    # The link, or the links of a line card.
     down: tuple[Link, ...]
-    blocks: frozenset[Block]
-    counts: Mapping[Block, int] = NO_COUNTS
+    # What it belongs to: the devices that it touches, their rail, stripe, pod, group and plane.
+    blocks: frozenset[SharedPart]
+    # Of a line card: by how many of its links it belongs to each block.
+    counts: Mapping[SharedPart, int] = NO_COUNTS
 
     @property
     def speed_gbps(self) -> int:
-        """Return the bandwidth of the links that it takes out of service by itself, 0 of one that is no link."""
+        """Return the bandwidth of the links that it takes out of service by itself, 0 of a switch."""
         return sum(link.speed_gbps for link in self.down)
 
 
-NODE, DEVICE, BUNDLE, CARD, STRIPE, POD, GROUP, RAIL, PLANE = (
-    *("node", "switch", "two switches", "line card", "stripe", "pod", "group", "rail", "plane"),
-)
-"""Kinds of blocks, the closest first; the kind of a component that is a line card has the same word."""
+NODE = "node"
+DEVICE = "switch"
+BUNDLE = "two switches"
+CARD = "line card"
+"""Also the kind of a component that is a line card."""
+STRIPE = "stripe"
+POD = "pod"
+GROUP = "group"
+RAIL = "rail"
+PLANE = "plane"
 
 
 def components(fabric: Fabric) -> tuple[Component, ...]:
@@ -64,26 +70,27 @@ def _links(fabric: Fabric) -> Iterator[Component]:
         yield Component(LINK_KINDS[link.level], name, title, link.lower, (), (link,), blocks)
 
 
-def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[Block]]) -> list[Block]:
+def _blocks_of_link(fabric: Fabric, link: Link, places: Mapping[str, list[SharedPart]]) -> list[SharedPart]:
     """Return what a link belongs to: its ends, their line cards, and the parts of the fabric that they are in."""
-    upper = link.upper
-    own = [Block(DEVICE, (upper,)), *places[upper]]
+    blocks = [SharedPart(DEVICE, (link.upper,)), *places[link.upper]]
     if link.is_access:
-        own += [Block(NODE, (link.lower,)), Block(RAIL, (link.rail,))]
+        blocks += [SharedPart(NODE, (link.lower,)), SharedPart(RAIL, (link.rail,))]
     else:
-        own += [Block(DEVICE, (link.lower,)), Block(BUNDLE, (link.lower, upper)), *places[link.lower]]
-    # Asked of every link: only a chassis has line cards.
-    below = 0 if link.is_access else fabric.switch_of[link.lower].panel.card_cages
-    if below or fabric.switch_of[upper].panel.card_cages:
-        own += [Block(CARD, card) for card in cards_of(fabric, link)]
-    return own
+        blocks += [SharedPart(DEVICE, (link.lower,)), SharedPart(BUNDLE, (link.lower, link.upper)), *places[link.lower]]
+    # Only a chassis has line cards, and a fabric has a quarter of a million links.
+    if any(fabric.switch_of[name].panel.card_cages for name in (link.lower, link.upper) if name in fabric.switch_of):
+        blocks += [SharedPart(CARD, card) for card in cards_of(fabric, link)]
+    return blocks
 
 
 def cards_of(fabric: Fabric, link: Link) -> Iterator[tuple[str, int]]:
     """Yield the line cards that a link ends on: the switch and the number of the card from 1."""
     for device, index in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
         switch = fabric.switch_of.get(device)
-        card = None if switch is None else switch.panel.card_of(switch.panel.ports[index])
+        # A node has none.
+        if switch is None:
+            continue
+        card = switch.panel.card_of(switch.panel.ports[index])
         if card is not None:
             yield device, card
 
@@ -108,28 +115,28 @@ def _port(fabric: Fabric, device: str, index: int) -> str:
 
 def _switches(fabric: Fabric) -> Iterator[Component]:
     for switch in fabric.switches:
-        nodes = (Block(NODE, (name,)) for name in fabric.nodes_on(switch.name))
-        blocks = frozenset((Block(DEVICE, (switch.name,)), *_places(switch), *nodes))
+        nodes = (SharedPart(NODE, (name,)) for name in fabric.nodes_on(switch.name))
+        blocks = frozenset((SharedPart(DEVICE, (switch.name,)), *_places(switch), *nodes))
         yield Component(switch.tier.name, switch.name, switch.name, switch.name, (switch.name,), (), blocks)
 
 
-def _places_by_switch(fabric: Fabric) -> Mapping[str, list[Block]]:
-    return {one.name: _places(one) for one in fabric.switches}
+def _places_by_switch(fabric: Fabric) -> Mapping[str, list[SharedPart]]:
+    return {switch.name: _places(switch) for switch in fabric.switches}
 
 
-def _places(switch: Switch) -> list[Block]:
+def _places(switch: Switch) -> list[SharedPart]:
     """Return the parts of a fabric that a switch belongs to."""
     plane = switch.plane
-    found = [Block(PLANE, (plane,))]
+    blocks = [SharedPart(PLANE, (plane,))]
     if switch.stripe is not None:
-        found.append(Block(STRIPE, (switch.stripe,)))
+        blocks.append(SharedPart(STRIPE, (switch.stripe,)))
     if switch.rail is not None:
-        found.append(Block(RAIL, (switch.rail,)))
+        blocks.append(SharedPart(RAIL, (switch.rail,)))
     if switch.pod is not None:
-        found.append(Block(POD, (switch.pod,)))
+        blocks.append(SharedPart(POD, (switch.pod,)))
     if switch.group is not None:
-        found.append(Block(GROUP, (plane, switch.group)))
-    return found
+        blocks.append(SharedPart(GROUP, (plane, switch.group)))
+    return blocks
 
 
 def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
@@ -143,4 +150,4 @@ def _parts(fabric: Fabric, kind: str) -> Iterator[Component]:
         return
     for number, names in sorted(members.items()):
         name = f"{kind} {number}"
-        yield Component(kind, name, name, "", tuple(names), (), frozenset({Block(kind, (number,))}))
+        yield Component(kind, name, name, "", tuple(names), (), frozenset({SharedPart(kind, (number,))}))

@@ -16,26 +16,27 @@ from railweave.plan.capacity import Service, lost_ports, rails_out
 
 
 class Cost(NamedTuple):
-    """What remains, in percent of the intact fabric, of the worst of its kind.
+    """What remains after a failure; percentages are of the intact fabric."""
 
-    ``injection_percent``: bandwidth of all ports of GPU nodes with a link in service; ``rail_percent``: the same of the
-    worst rail. ``nodes_cut_off``: GPU nodes without any link in service; ``rails_out``: the most rails that a node
-    lacks. ``uplink_percent``: the uplinks of the switch in service that has least of its own left, and
-    ``oversubscription`` the worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left, infinite
-    without one, None in a fabric of one tier. ``pair_percent`` and ``spread_percent``: the bandwidth between the worst
-    two leaves in service, as the links could carry it and as equal-cost routing spreads it; None where no network has
-    two leaves left. ``node_pair_percent``: the bandwidth between the worst two GPU nodes with a link in service, rail
-    by rail, as equal-cost routing spreads it while all nodes of their leaves send; None where no two have a path.
-    """
-
+    # Bandwidth of all ports of GPU nodes with a link in service.
     injection_percent: float
+    # The same of the worst rail.
     rail_percent: float
+    # GPU nodes without any link in service.
     nodes_cut_off: int
+    # The most rails that a node lacks.
     rails_out: int
+    # The uplinks of the switch in service that has the least of its own left.
     uplink_percent: float
+    # The worst ratio of a switch's bandwidth towards the nodes to that of the uplinks left: infinite without uplinks,
+    # None in a fabric of one tier.
     oversubscription: float | None
+    # The bandwidth that the links between the worst two leaves in service could carry; None without two leaves.
     pair_percent: float | None
+    # The part of it that equal-cost routing reaches.
     spread_percent: float | None
+    # The bandwidth between the worst two GPU nodes with a link in service, rail by rail, as equal-cost routing spreads
+    # it while all nodes of their leaves send; None where no two have a path.
     node_pair_percent: float | None
 
     @property
@@ -67,8 +68,8 @@ class Costs:
 
     def of(self, failed: Sequence[Component]) -> Cost:
         """Return the cost of components that fail together; linear in what they touch."""
-        out = dict.fromkeys(name for one in failed for name in one.out)
-        down = {link: None for one in failed for link in one.down}
+        out = dict.fromkeys(name for component in failed for name in component.out)
+        down = dict.fromkeys(link for component in failed for link in component.down)
         rails: Counter[int | None] = Counter()
         nodes: Counter[str] = Counter()
         lost = lost_ports(self._fabric, out, down)
@@ -76,14 +77,13 @@ class Costs:
             rails[link.rail] += link.speed_gbps
             nodes[link.lower] += 1
         total = sum(self._rail_gbps.values())
+        rail_percents = [_percent(whole - rails[rail], whole) for rail, whole in self._rail_gbps.items()]
         pairs_left = self._pairs.after(out, [link for link in down if not link.is_access])
         worst_pair = pairs_left.worst()
         uplinks = self._service.uplinks_left(out, down)
         return Cost(
             injection_percent=_percent(total - sum(rails.values()), total),
-            rail_percent=min(
-                (_percent(whole - rails[rail], whole) for rail, whole in self._rail_gbps.items()), default=100
-            ),
+            rail_percent=min(rail_percents, default=100),
             nodes_cut_off=sum(ports == self._ports[host] for host, ports in nodes.items()),
             rails_out=rails_out(self._fabric, out, down=down),
             uplink_percent=min(uplinks.values(), default=100),
@@ -102,13 +102,18 @@ class Costs:
 
 def _ratio(fabric: Fabric, switch: str) -> float:
     """Return a switch's bandwidth towards the nodes over that of its uplinks."""
-    down, up = (sum(link.speed_gbps for link in links[switch]) for links in (fabric.downlinks_of, fabric.uplinks_of))
-    return down / up
+    down_gbps = sum(link.speed_gbps for link in fabric.downlinks_of[switch])
+    up_gbps = sum(link.speed_gbps for link in fabric.uplinks_of[switch])
+    return down_gbps / up_gbps
 
 
 def _scaled(ratio: float, percent_left: float) -> float:
-    return ratio * 100 / percent_left if percent_left else inf
+    if not percent_left:
+        return inf
+    return ratio * 100 / percent_left
 
 
 def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 100
+    if not whole:
+        return 100
+    return 100 * part / whole

@@ -28,8 +28,8 @@ class _Attached(NamedTuple):
     ends: Mapping[PortKey, tuple[PortKey, ...]]
 
 
-class _Node(NamedTuple):
-    """A node that stands for its like: where it is attached, its ports out of service, whether another is like it."""
+class _SampleNode(NamedTuple):
+    """A node that represents those like it: where it is attached, its ports out of service, and if there is another."""
 
     at: _Attached
     lost: frozenset[PortKey]
@@ -51,7 +51,7 @@ class NodePairs:
         self._pairs = pairs
         self._pod_of = {leaf.name: leaf.pod for leaf in pairs.lowest}
         self._key_of: dict[Link, PortKey] = {}
-        found: dict[tuple[tuple[PortKey, str, int, PortKey], ...], list[str]] = {}
+        nodes_at: dict[tuple[tuple[PortKey, str, int, PortKey], ...], list[str]] = {}
         for host in fabric.hosts:
             numbers: Counter[tuple[int, int | None]] = Counter()
             place = []
@@ -63,8 +63,8 @@ class NodePairs:
                 nic = fabric.nic_address(link)
                 end = key if nic is None else first.setdefault(nic, key)
                 place.append((key, link.upper, link.speed_gbps, end))
-            found.setdefault(tuple(place), []).append(host.name)
-        self._attached = [_attached(place, nodes) for place, nodes in found.items()]
+            nodes_at.setdefault(tuple(place), []).append(host.name)
+        self._attached = [_attached(place, nodes) for place, nodes in nodes_at.items()]
         self._place_of = {name: place for place, at in enumerate(self._attached) for name in at.nodes}
 
     def worst(self, left: PairsLeft, lost: Collection[Link]) -> float | None:
@@ -78,12 +78,13 @@ class NodePairs:
         for name, ports in lost_of.items():
             affected.setdefault(self._place_of[name], []).append(frozenset(ports))
         nodes = list(self._representatives(left, affected))
-        values = (self._left(left, one, other) for one, other in product(nodes, nodes) if one != other or one.has_twin)
+        pairs = (pair for pair in product(nodes, nodes) if pair[0] != pair[1] or pair[0].has_twin)
+        values = (self._left(left, node, other) for node, other in pairs)
         return min((value for value in values if value is not None), default=None)
 
     def _representatives(
         self, left: PairsLeft, affected: Mapping[int, Sequence[frozenset[PortKey]]]
-    ) -> Iterator[_Node]:
+    ) -> Iterator[_SampleNode]:
         """Yield the nodes to ask: of nodes that are alike those of two places in one pod, and of one in another."""
         near = {leaf for pod in left.near_pods(left.in_service) for leaf in left.names(pod)}
         seen: dict[tuple[object, ...], list[int | None]] = {}
@@ -100,7 +101,7 @@ class NodePairs:
                 pods = seen.setdefault((*alike, ports), [])
                 if len(pods) < 2 or (len(set(pods)) < 2 and pod not in pods):
                     pods.append(pod)
-                    yield _Node(at, ports, count > 1)
+                    yield _SampleNode(at, ports, count > 1)
 
     def _states(self, at: _Attached, affected: Sequence[frozenset[PortKey]]) -> Mapping[frozenset[PortKey], int]:
         """Return the ports that nodes on the same leaves have lost, and of how many; none of a node that is cut off."""
@@ -109,34 +110,38 @@ class NodePairs:
             states[frozenset()] = len(at.nodes) - len(affected)
         return states
 
-    def _left(self, left: PairsLeft, one: _Node, other: _Node) -> float | None:
-        usual = carried = 0.0
-        for end, own in one.at.ends.items():
+    def _left(self, left: PairsLeft, node: _SampleNode, other: _SampleNode) -> float | None:
+        """Return what two nodes have left of their bandwidth to each other, in percent; None without a path."""
+        usual = 0.0
+        carried = 0.0
+        for end, own in node.at.ends.items():
             far = other.at.ends.get(end, ())
-            if not any(self._joined(one.at.switches[near], other.at.switches[key]) for near in own for key in far):
-                continue
-            usual += min(one.gbps(own), other.gbps(far))
-            carried += self._carried(left, one, other, end)
-        return carried / usual if usual else None
+            pairs = product((node.at.switches[key] for key in own), [other.at.switches[key] for key in far])
+            if any(self._joined(leaf, far_leaf) for leaf, far_leaf in pairs):
+                usual += min(node.gbps(own), other.gbps(far))
+                carried += self._carried(left, node, other, end)
+        if not usual:
+            return None
+        return carried / usual
 
     def _joined(self, leaf: str, far: str) -> bool:
         return far == leaf or bool(self._pairs.usual_gbps(leaf, far))
 
-    def _carried(self, left: PairsLeft, one: _Node, other: _Node, end: PortKey) -> float:
-        """Return what the ports of two ends that are in service carry, in Gb/s × percent.
-
-        A leaf that has a link to the far end uses it; any other spreads over all leaves that announce it."""
-        own, far = one.in_service(end), other.in_service(end)
+    def _carried(self, left: PairsLeft, node: _SampleNode, other: _SampleNode, end: PortKey) -> float:
+        """Return what the ports of two ends that are in service carry, in Gb/s × percent."""
+        own = node.in_service(end)
+        far = other.in_service(end)
         if not own or not far:
             return 0
         leaves = [other.at.switches[key] for key in far]
         whole = 0.0
         for key in own:
-            leaf = one.at.switches[key]
+            leaf = node.at.switches[key]
+            # A leaf that has a link to the far end uses it; any other spreads over all leaves that announce it.
             to = [leaf] if leaf in leaves else leaves
             percent = sum(left.between(leaf, name).spread_percent for name in to) / len(to)
-            whole += one.at.gbps[key] * percent
-        return min(one.gbps(own), other.gbps(far)) * whole / one.gbps(own)
+            whole += node.at.gbps[key] * percent
+        return min(node.gbps(own), other.gbps(far)) * whole / node.gbps(own)
 
 
 def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterable[str]) -> _Attached:
@@ -144,6 +149,7 @@ def _attached(place: Iterable[tuple[PortKey, str, int, PortKey]], nodes: Iterabl
     gbps: dict[PortKey, int] = {}
     ends: dict[PortKey, tuple[PortKey, ...]] = {}
     for key, leaf, speed_gbps, end in place:
-        switches[key], gbps[key] = leaf, speed_gbps
+        switches[key] = leaf
+        gbps[key] = speed_gbps
         ends[end] = (*ends.get(end, ()), key)
     return _Attached(switches, gbps, tuple(nodes), ends)

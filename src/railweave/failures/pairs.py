@@ -5,6 +5,7 @@ the same failures touch, in pods that are alike, have the same bandwidth: two of
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from railweave.fabric.model import Fabric, Link
@@ -45,17 +46,18 @@ class LeafPairs:
         touched = [leaves & ~lost for leaves in failed if leaves & ~lost]
         return PairsLeft(self, Paths(self._wiring, out, down), lost, touched)
 
-    def usual_gbps(self, one: str, other: str) -> float:
+    def usual_gbps(self, leaf: str, other: str) -> float:
         """Return the greatest flow from a leaf to another in the intact fabric, 0 where no path joins them."""
-        usual = self._usual.get((one, other))
+        usual = self._usual.get((leaf, other))
         if usual is None:
-            usual = self._usual[one, other] = self._intact.between(one, other).flow_gbps
+            usual = self._usual[leaf, other] = self._intact.between(leaf, other).flow_gbps
         return usual
 
     def _used_by(self) -> Mapping[str, int]:
         """Return the leaves whose ways up lead over each switch; a leaf's own are its own."""
         users: dict[str, int] = dict.fromkeys(self._wiring.uplinks, 0) | self.bit_of
-        for lower, above in self._wiring.uplinks.items():  # tier by tier, as switches of a fabric are
+        # Switches of a fabric are in the order of tiers, so a lower switch has all its leaves by then.
+        for lower, above in self._wiring.uplinks.items():
             for upper in above:
                 users[upper] |= users[lower]
         return users
@@ -85,35 +87,34 @@ class PairsLeft:
 
     def worst(self) -> WorstPair | None:
         """Return the worst pair of leaves in service, None where no network has two."""
-        found = []
+        pairs = []
         for network in self._pairs.networks:
             leaves = network & ~self._lost
             if leaves.bit_count() > 1:
-                found.append(_WHOLE)
-                found += (self.between(*pair) for pair in self._asked(leaves))
-        if not found:
+                # Pairs that the failure does not touch have all of their bandwidth.
+                pairs.append(_WHOLE)
+                pairs += (self.between(leaf, other) for leaf, other in self._asked(leaves))
+        if not pairs:
             return None
-        return WorstPair(min(one.flow_percent for one in found), min(one.spread_percent for one in found))
+        return WorstPair(min(pair.flow_percent for pair in pairs), min(pair.spread_percent for pair in pairs))
 
-    def between(self, one: str, other: str) -> WorstPair:
+    def between(self, leaf: str, other: str) -> WorstPair:
         """Return what is left from a leaf to another, both in service."""
         bits = self._pairs.bit_of
-        if one == other or not (bits[one] | bits[other]) & self._reached:
+        if leaf == other or not (bits[leaf] | bits[other]) & self._reached:
             return _WHOLE
-        alike = self._cell(one), self._cell(other)
-        found = self._left.get(alike)
-        if found is None:
-            found = self._left[alike] = self._walked(one, other)
-        return found
+        alike = (self._cell(leaf), self._cell(other))
+        if alike not in self._left:
+            self._left[alike] = self._walked(leaf, other)
+        return self._left[alike]
 
     def _cell(self, leaf: str) -> tuple[object, ...]:
         """Return what a leaf has in common with those of its pod that the failure touches alike."""
-        found = self._cells.get(leaf)
-        if found is None:
+        if leaf not in self._cells:
             bit = self._pairs.bit_of[leaf]
             pod = next(number for number, leaves in enumerate(self._pairs.pods) if leaves & bit)
-            found = self._cells[leaf] = (pod, self.kind_of(leaf))
-        return found
+            self._cells[leaf] = (pod, self.kind_of(leaf))
+        return self._cells[leaf]
 
     def kind_of(self, leaf: str) -> tuple[int, ...]:
         """Return what a leaf has in common with those that the failure touches alike: its color and the failed parts
@@ -134,28 +135,32 @@ class PairsLeft:
                 near |= dict.fromkeys(reached)
         return list(near)
 
-    def _walked(self, one: str, other: str) -> WorstPair:
-        usual = self._pairs.usual_gbps(one, other)
+    def _walked(self, leaf: str, other: str) -> WorstPair:
+        usual = self._pairs.usual_gbps(leaf, other)
         if not usual:
             return _WHOLE
-        left = self._paths.between(one, other)
+        left = self._paths.between(leaf, other)
         return WorstPair(100 * left.flow_gbps / usual, 100 * left.spread_gbps / usual)
 
     def _asked(self, leaves: int) -> Iterator[tuple[str, str]]:
         """Yield the ordered pairs to ask, of which at least one leaf is touched."""
         if not leaves & self._reached:
             return
+        names = [name for cell in self._cells_of(leaves) for name in self._two(cell)]
+        touched = {name for name in names if self._pairs.bit_of[name] & self._reached}
+        for leaf, other in product(names, names):
+            if leaf != other and (leaf in touched or other in touched):
+                yield leaf, other
+
+    def _cells_of(self, leaves: int) -> list[int]:
+        """Return the sets of leaves that are alike: of one color and pod, and touched by the same failures."""
         cells = [leaves & color for color in self._pairs.colors]
         for mask in self._touched:
             cells = [part for cell in cells for part in (cell & mask, cell & ~mask) if part]
         near = self.near_pods(leaves)
         others = [pod for pod in self._pairs.pods if pod & leaves and pod not in near]
-        cells = [cell & pod for cell in cells for pod in (*near, *others[:2])]
-        names = [(name, bool(self._pairs.bit_of[name] & self._reached)) for cell in cells for name in self._two(cell)]
-        for one, is_touched in names:
-            for other, other_is_touched in names:
-                if one != other and (is_touched or other_is_touched):
-                    yield one, other
+        # Pods that no failure touches are alike: two of them represent all pairs within one and between two.
+        return [cell & pod for cell in cells for pod in (*near, *others[:2])]
 
     def _two(self, cell: int) -> Iterator[str]:
         """Yield the first two leaves of a set."""
@@ -168,15 +173,15 @@ class PairsLeft:
 
 def any_of(sets: Iterable[int]) -> int:
     """Return the union of sets that are bits."""
-    found = 0
-    for one in sets:
-        found |= one
-    return found
+    union = 0
+    for leaves in sets:
+        union |= leaves
+    return union
 
 
 def _sets(members: Iterable[tuple[object, int]]) -> Iterable[int]:
     """Return the union of the bits of each key."""
-    found: dict[object, int] = {}
+    union: dict[object, int] = {}
     for key, bit in members:
-        found[key] = found.get(key, 0) | bit
-    return found.values()
+        union[key] = union.get(key, 0) | bit
+    return union.values()

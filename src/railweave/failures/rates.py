@@ -20,7 +20,8 @@ CODE = "RW019"
 HOURS_A_YEAR = 8766
 """Of 365.25 days."""
 
-_LINK, _SWITCH = "link", "switch"
+_LINK = "link"
+_SWITCH = "switch"
 KINDS = (_LINK, *LINK_KINDS, CARD, _SWITCH, *TIER_NAMES, PLANE, POD)
 _NUMBERS = ("failures_per_year", "repair_hours")
 _NUMBER = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,9})?")
@@ -49,7 +50,11 @@ class Rates(NamedTuple):
 
     def rate(self, kind: str) -> Rate:
         """Return the rate of a kind, that of all links or switches where it has none of its own, `NEVER` without."""
-        general = _LINK if kind in LINK_KINDS else _SWITCH if kind in TIER_NAMES else kind
+        general = kind
+        if kind in LINK_KINDS:
+            general = _LINK
+        elif kind in TIER_NAMES:
+            general = _SWITCH
         return self.of.get(kind, self.of.get(general, NEVER))
 
 
@@ -58,7 +63,7 @@ def read_rates(path: Path) -> Rates:
     document = read_checked(path, _faults, "file of rates", "rates:")
     listed = document.value["rates"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
-    return Rates({str(kind): _rate(one) for kind, one in listed.items()})
+    return Rates({str(kind): _rate(rate) for kind, rate in listed.items()})
 
 
 def _rate(listed: object) -> Rate:
@@ -67,12 +72,12 @@ def _rate(listed: object) -> Rate:
 
 
 def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
-    value, start = document.value, Where(file, 1, 1)
+    value = document.value
     for key in [key for key in value if key != "rates"]:
         yield error(CODE, f"unknown key `{key}`", document.keys[key], fix="the key here is rates")
     listed = value.get("rates")
     if not isinstance(listed, dict) or not listed:
-        where = document.places.get("rates", start)
+        where = document.places.get("rates", Where(file, 1, 1))
         fix = "list them below `rates:`, as `leaf: {failures_per_year: 0.02, repair_hours: 12}`"
         yield error(CODE, "there are no rates", where, fix=fix)
         return

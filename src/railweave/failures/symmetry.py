@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from railweave.failures.components import Block, Component
+from railweave.failures.components import Component, SharedPart
 
 Colors = tuple[int, ...]
 """The color of each component, by its place in the sequence of components."""
@@ -31,7 +31,7 @@ class Singles:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairClass:
     """A class of pairs: how many there are, the first of them, and the kinds of the blocks that its two share."""
 
     count: int
@@ -49,15 +49,16 @@ class Symmetry:
     @cached_property
     def color_of_switch(self) -> Mapping[str, int]:
         """Return the colors of the switches by name."""
-        alone = zip(self.colors, self._components, strict=True)
-        return {one.out[0]: color for color, one in alone if len(one.out) == 1}
+        colored = zip(self.colors, self._components, strict=True)
+        # Planes and pods take several switches out.
+        return {component.out[0]: color for color, component in colored if len(component.out) == 1}
 
     def singles(self) -> list[Singles]:
         """Return the classes of components in the order of their first ones."""
         counts = Counter(self.colors)
         return [Singles(counts[self.colors[place]], self._components[place]) for place in self._first()]
 
-    def pairs(self) -> Iterator[Pairs]:
+    def pairs(self) -> Iterator[PairClass]:
         """Yield the classes of unordered pairs; one component of each class is held against all others.
 
         Every component of a class has as many partners of a kind as any other: their number times that of the class
@@ -67,9 +68,11 @@ class Symmetry:
         for place in self._first():
             own = self.colors[place]
             for partners, first, shared in self._partners(place):
-                alike = self.colors[first] == own
-                pair = self._components[place], self._components[first]
-                yield Pairs(counts[own] * partners // (2 if alike else 1), pair, shared)
+                pairs = counts[own] * partners
+                if self.colors[first] == own:
+                    # Both ends are of this class, so each pair was counted twice.
+                    pairs //= 2
+                yield PairClass(pairs, (self._components[place], self._components[first]), shared)
 
     def _first(self) -> list[int]:
         """Return the place of the first component of each color."""
@@ -80,51 +83,63 @@ class Symmetry:
 
     def _partners(self, place: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Yield number, first and shared kinds of the alike partners of a component, of its own or a later color."""
-        own, component = self.colors[place], self._components[place]
-        found: dict[tuple[int, Relation], list[int]] = {}
+        own = self.colors[place]
+        component = self._components[place]
+        counts: Counter[tuple[int, Relation]] = Counter()
+        first: dict[tuple[int, Relation], int] = {}
         for other, color in enumerate(self.colors):
             if color < own or other == place:
                 continue
-            entry = found.setdefault((color, self._relation(component, self._components[other])), [0, other])
-            entry[0] += 1
-        for (_, relation), (count, first) in found.items():
-            yield count, first, tuple(sorted({kind for kind, *_ in relation}))
+            kind = (color, self._relation(component, self._components[other]))
+            counts[kind] += 1
+            first.setdefault(kind, other)
+        for kind, count in counts.items():
+            _, relation = kind
+            yield count, first[kind], tuple(sorted({block_kind for block_kind, *_ in relation}))
 
-    def _relation(self, one: Component, other: Component) -> Relation:
+    def _relation(self, component: Component, other: Component) -> Relation:
         """Return what two components have in common, the same from either of them."""
-        shared = one.blocks & other.blocks
-        if not one.counts and not other.counts:
+        shared = component.blocks & other.blocks
+        if not component.counts and not other.counts:
             return tuple(sorted((block.kind, self.block_colors[block], 1, 1) for block in shared))
         counted = [
-            (block.kind, self.block_colors[block], one.counts.get(block, 1), other.counts.get(block, 1))
+            (block.kind, self.block_colors[block], component.counts.get(block, 1), other.counts.get(block, 1))
             for block in shared
         ]
         turned = ((kind, color, last, first) for kind, color, first, last in counted)
         return min(tuple(sorted(counted)), tuple(sorted(turned)))
 
 
-def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[Block, int]]:
+def _refine(components: Sequence[Component]) -> tuple[Colors, Mapping[SharedPart, int]]:
     """Return the colors of components, numbered in the order of their first ones, and of blocks."""
-    members: dict[Block, list[int]] = {}
-    # Of the blocks of line cards: by how many links each member belongs to them.
-    weights: dict[Block, list[int]] = {}
-    for place, one in enumerate(components):
-        for block in one.blocks:
+    members: dict[SharedPart, list[int]] = {}
+    for place, component in enumerate(components):
+        for block in component.blocks:
             members.setdefault(block, []).append(place)
-    for block in {block for one in components for block in one.counts}:
-        weights[block] = [components[place].counts.get(block, 1) for place in members[block]]
-    colors = _numbered([(one.kind, one.speed_gbps) for one in components])
-    of_block = dict(zip(members, _numbered([one.kind for one in members]), strict=True))
+    weights = _weights(components, members)
+    colors = _numbered([(component.kind, component.speed_gbps) for component in components])
+    of_block = dict(zip(members, _numbered([block.kind for block in members]), strict=True))
     while True:
-        held = [_members_of(own, colors, weights.get(block)) for block, own in members.items()]
+        held = [_members_of(places, colors, weights.get(block)) for block, places in members.items()]
         finer_blocks = dict(zip(members, _numbered(list(zip(of_block.values(), held, strict=True))), strict=True))
-        belongs = [(color, _blocks_of(one, finer_blocks)) for color, one in zip(colors, components, strict=True)]
-        finer = _numbered(belongs)
-        if max(finer, default=0) == max(colors, default=0) and len(set(finer_blocks.values())) == len(
-            set(of_block.values())
-        ):
+        colored = zip(colors, components, strict=True)
+        finer = _numbered([(color, _blocks_of(component, finer_blocks)) for color, component in colored])
+        # Colors only ever divide, so as many as before means the same.
+        is_stable = len(set(finer)) == len(set(colors))
+        if is_stable and len(set(finer_blocks.values())) == len(set(of_block.values())):
             return tuple(finer), finer_blocks
-        colors, of_block = finer, finer_blocks
+        colors = finer
+        of_block = finer_blocks
+
+
+def _weights(
+    components: Sequence[Component], members: Mapping[SharedPart, Sequence[int]]
+) -> dict[SharedPart, list[int]]:
+    """Return for the blocks of line cards by how many links each of their members belongs to them."""
+    weights = {}
+    for block in {block for component in components for block in component.counts}:
+        weights[block] = [components[place].counts.get(block, 1) for place in members[block]]
+    return weights
 
 
 def _members_of(own: Sequence[int], colors: Sequence[int], weights: Sequence[int] | None) -> tuple[object, ...]:
@@ -136,11 +151,11 @@ def _members_of(own: Sequence[int], colors: Sequence[int], weights: Sequence[int
     return tuple(sorted(Counter(zip(of_members, weights, strict=True)).items()))
 
 
-def _blocks_of(one: Component, colors: Mapping[Block, int]) -> tuple[object, ...]:
+def _blocks_of(component: Component, colors: Mapping[SharedPart, int]) -> tuple[object, ...]:
     """Return the colors of the blocks of a component; those of a line card with the number of its links to each."""
-    if one.counts:
-        return tuple(sorted((colors[block], count) for block, count in one.counts.items()))
-    return tuple(sorted(map(colors.__getitem__, one.blocks)))
+    if component.counts:
+        return tuple(sorted((colors[block], count) for block, count in component.counts.items()))
+    return tuple(sorted(map(colors.__getitem__, component.blocks)))
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:

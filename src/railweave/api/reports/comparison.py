@@ -15,7 +15,7 @@ from railweave.comparison.alternative import Alternative, Comparison, worst_sing
 from railweave.comparison.guidelines import guidelines
 from railweave.comparison.nic_choices import gpu_gbps
 from railweave.comparison.reasons import reasons
-from railweave.comparison.suggestion import Candidate, candidates, smallest
+from railweave.comparison.suggestion import SuggestedDesign, candidates, smallest
 from railweave.diagnostics import error, has_errors
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.files import write_private
@@ -75,7 +75,7 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     tried = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
     accepted: dict[str, Alternative] = {}
 
-    def accept(candidate: Candidate) -> bool:
+    def accept(candidate: SuggestedDesign) -> bool:
         gathered = gather_text(candidate.text, f"{candidate.name}.yml")
         if has_errors(gathered.diagnostics):
             return False

@@ -77,9 +77,9 @@ def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClas
     """Yield where notifications lead to another queue or group than designed."""
     design = link.design(end)
     priority = traffic_class.priority
-    for table, what, actual, intended in (
-        ("TC_TO_QUEUE_MAP", "queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
-        ("TC_TO_PRIORITY_GROUP_MAP", "priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
+    for what, actual, intended in (
+        ("queue (TC_TO_QUEUE_MAP)", end.queues, design.queues),
+        ("priority group (TC_TO_PRIORITY_GROUP_MAP)", end.groups, design.groups),
     ):
         if actual is None or intended is None:
             continue
@@ -87,6 +87,7 @@ def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClas
         right = intended.get(priority)
         if number != right:
             message = f"{what} of {traffic_class.name} is {number} on {end} towards {link.far(end)}, not {right}"
+            table = what.partition("(")[2].rstrip(")")
             yield LinkBreach(end, what, message, map_fix(end, table, actual, str(priority), right))
 
 
