@@ -38,8 +38,10 @@ class BufferSlices(NamedTuple):
         return -(-ports * self.of_port // self.total)
 
     def __str__(self) -> str:
-        """Return what stands after a size of the chip: nothing, or `` in 2 slices``."""
-        return f" in {self.total} slices" if self.total > 1 else ""
+        """Return the words after a size of the chip: none, or `` in 2 slices``."""
+        if self.total == 1:
+            return ""
+        return f" in {self.total} slices"
 
 
 class BufferProfile(NamedTuple):
@@ -58,11 +60,16 @@ class BufferProfile(NamedTuple):
         return self.kind == "dynamic"
 
     def limit_bytes(self, pool_bytes: int | None) -> int | None:
-        """Return the most that its only user may hold of a pool of ``pool_bytes``; None where that is not known."""
-        if not self.is_dynamic:
-            return self.threshold if pool_bytes is None else min(self.threshold, pool_bytes)
-        alpha = 2.0**self.threshold
-        return None if pool_bytes is None else int(alpha * pool_bytes / (1 + alpha))
+        """Return the most that its only user may hold of a pool of ``pool_bytes``; None if that is unknown."""
+        if self.is_dynamic:
+            if pool_bytes is None:
+                return None
+            # A user that takes alpha times what is left over fills alpha / (1 + alpha) of the pool.
+            alpha = 2.0**self.threshold
+            return int(alpha * pool_bytes / (1 + alpha))
+        if pool_bytes is None:
+            return self.threshold
+        return min(self.threshold, pool_bytes)
 
 
 class PgProfile(NamedTuple):
@@ -128,21 +135,23 @@ class Buffers(ShippedBuffers):
 
 
 class Division(NamedTuple):
-    """The buffer of a switch in bytes, as it is on the chip with given ports in use.
+    """The buffer of a switch in bytes, as it is on the chip with given ports in use."""
 
-    ``pools`` have their sizes; ``reserved`` is what is set aside beside them, by what takes it. ``headroom_bytes`` is
-    what the lossless groups take, ``budget_bytes`` what there is for them; ``is_pooled`` where ports share it.
-    ``shared_bytes`` is left to share for lossless groups, ``shared`` says what it is made of. ``chip_bytes`` is the
-    whole, None where pools and headroom are not beside each other.
-    """
-
+    # With their sizes.
     pools: tuple[BufferPool, ...]
+    # Set aside beside the pools, by what takes it.
     reserved: Mapping[str, int]
+    # What the lossless groups take.
     headroom_bytes: int
+    # What there is for them.
     budget_bytes: int
+    # Ports share the headroom.
     is_pooled: bool
+    # Left to share for lossless groups.
     shared_bytes: int
+    # What that is made of, in words.
     shared: str
+    # The whole buffer; None where pools and headroom are not beside each other.
     chip_bytes: int | None = None
 
     @property

@@ -30,10 +30,14 @@ def spread(ports: int, queue_pairs: int, links: int) -> Spread:
     flows = ports * queue_pairs
     if links == 1:
         return Spread(flows, links, flows)
-    ratio, busiest, below = 1 / links, 0.0, 0.0
+    ratio = 1 / links
+    busiest = 0.0
+    below = 0.0
     for count in range(flows + 1):
+        # The binomial probability of `count` flows on a link, by logarithms: factorials of hundreds overflow.
         ways = lgamma(flows + 1) - lgamma(count + 1) - lgamma(flows - count + 1)
         below += exp(ways + count * log(ratio) + (flows - count) * log(1 - ratio))
+        # The mean of a maximum is the sum of the probabilities that it exceeds each count.
         busiest += 1 - min(1.0, below) ** links
         if count > flows * ratio and below >= 1 - 1e-12:
             break

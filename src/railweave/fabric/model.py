@@ -64,7 +64,9 @@ class Panel(NamedTuple):
 
     def card_of(self, port: SwitchPort) -> int | None:
         """Return the line card of a port, from 1; None of a switch without."""
-        return (port.panel - 1) // self.card_cages + 1 if self.card_cages else None
+        if not self.card_cages:
+            return None
+        return (port.panel - 1) // self.card_cages + 1
 
 
 IPV6_BLOCK_LENGTH = 64
@@ -79,30 +81,37 @@ TIER_NAMES = ("leaf", "spine", "super-spine")
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """The switches that are equally far from the GPU nodes; ``level`` counts from 0 at the tier that attaches them.
+    """The switches that are equally far from the GPU nodes.
 
-    ``name`` is the role of its switches, for people, for names and for SONiC's ``type``. ``count`` and ``reserve``
-    (what ports, addresses and AS numbers are laid out for) are of one plane, and everything below is of one switch:
-    its ports in use towards the tier below and above with their speeds, and the parallel links to each switch above.
-    A top tier has none above. The reserve is of ``groups`` (pods, and above them groups of super-spines) of
-    ``group_reserve`` switches; ``ports_above`` of a switch are no downlinks, whether cabled or not. A tier is the same
-    in two designs of a fabric, whatever its size; so is that of leaves whose uplinks differ from those of all, which an
-    entry of nodes has for itself: ``entry`` is its name and ``path`` what states them in the intent.
+    A tier is the same in two designs of a fabric, whatever its size. Leaves whose uplinks differ from those of all are
+    a tier of their own, with the ``entry`` of nodes that has them.
     """
 
+    # The role of its switches, for people, for names and for SONiC's ``type``.
     name: str
+    # Counted from 0 at the tier that attaches GPU nodes.
     level: int
+    # Switches of one plane.
     count: int = field(compare=False)
+    # Switches of one plane that ports, addresses and AS numbers are laid out for.
     reserve: int = field(compare=False)
+    # Of one switch: ports in use towards the tier below.
     ports_down: int = field(compare=False)
     down_gbps: int = field(compare=False)
+    # Of one switch: ports in use towards the tier above; 0 at the top.
     ports_up: int = field(default=0, compare=False)
     up_gbps: int = field(default=0, compare=False)
+    # Parallel links to each switch above.
     links_per_pair: int = field(default=0, compare=False)
+    # Pods, and above them groups of super-spines, that the reserve is of.
     groups: int = field(default=1, compare=False)
+    # Switches of the reserve in one group.
     group_reserve: int = field(default=0, compare=False)
+    # Ports of a switch that are not downlinks, whether cabled or not.
     ports_above: int = field(default=0, compare=False)
+    # The name of the entry of nodes that has these leaves for itself.
     entry: str = field(default="", compare=False)
+    # Where the intent states them.
     path: str = field(default="", compare=False)
 
     @property
@@ -122,26 +131,32 @@ class Tier:
     @property
     def titled(self) -> str:
         """Return the name for several with the entry of nodes that has them for itself: ``leaves of 'old'``."""
-        return f"{self.plural} of {self.entry!r}" if self.entry else self.plural
+        if self.entry:
+            return f"{self.plural} of {self.entry!r}"
+        return self.plural
 
 
 class Switch(NamedTuple):
-    """A switch of a tier. ``number`` is its identity within the tier (design.md section 3), from which name, AS number
-    and addresses follow; ``place`` is its index within its plane. ``stripe`` is None above the lowest tier, ``rail``
-    also where racks are aligned; spines have one where rails are apart. ``pod`` is None in two tiers and of
-    super-spines. ``group`` is that of a super-spine and of the spines that join it, one of every pod."""
+    """A switch of a tier."""
 
     name: str
     tier: Tier
+    # Its identity within the tier, from which name, AS number and addresses follow (design.md section 3).
     number: int
+    # Its index within its plane.
     place: int
     plane: int
+    # None above the lowest tier.
     stripe: int | None
+    # None in a rack-aligned fabric; spines have one where rails are apart.
     rail: int | None
     asn: int
+    # An IPv4 address as an integer.
     loopback: int
     panel: Panel
+    # None in two tiers and of super-spines.
     pod: int | None = None
+    # Of a super-spine, and of the spines that join it, one of every pod.
     group: int | None = None
 
 
@@ -150,21 +165,24 @@ RAIL = "rail"
 
 
 class HostPort(NamedTuple):
-    """A fabric port of a GPU node. ``name`` is the persistent interface name (``rail0``, with several ports a NIC
-    ``rail0p1``; ``storage0`` in one of several fabrics); ``nic`` and ``port`` count from 0. ``pci`` is the PCI address
-    that pins the name and ``rdma`` the kernel's name of the RDMA device, both empty where the intent does not state
-    them. ``cage`` counts the NIC's cages from 0; ports that share one have the same. ``leaf`` is which of the leaves
-    that share the NIC it goes to, from 0."""
+    """A fabric port of a GPU node; all numbers count from 0."""
 
+    # The persistent interface name: ``rail0``, with several ports a NIC ``rail0p1``, ``storage0`` in one of several
+    # fabrics.
     name: str
     nic: int
+    # Of its NIC.
     port: int
     rail: int
     plane: int
     speed_gbps: int
+    # The PCI address that pins the name; empty if the intent does not state it.
     pci: str = ""
+    # The kernel's name of the RDMA device; empty if the intent does not state it.
     rdma: str = ""
+    # The NIC's cage, which several ports may share.
     cage: int = 0
+    # Which of the leaves that share the NIC it goes to.
     leaf: int = 0
 
 
@@ -178,20 +196,24 @@ class NodeRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A GPU node, or a storage or CPU node by its ``role``: ``kind`` is its entry's name, ``number`` counts within the
-    entry from 0, ``stripe`` is the group of nodes that share leaves, ``place`` its index in the stripe. ``ports`` is
-    shared by all nodes of an entry. In one of several fabrics ``first_port`` counts the node's NIC ports in the groups
-    before, and ``collectives`` tells whether its GPUs meet here."""
+    """A GPU node, or a storage or CPU node by its ``role``."""
 
     name: str
+    # The name of its entry in the intent.
     kind: str
+    # Within the entry, from 0.
     number: int
+    # The nodes that share leaves.
     stripe: int
+    # Its index in the stripe.
     place: int
     nic_model: str
+    # One tuple for all nodes of an entry.
     ports: tuple[HostPort, ...]
     role: NodeRole = NodeRole.GPU
+    # In one of several fabrics: the number of the node's NIC ports in the groups before.
     first_port: int = 0
+    # Its GPUs meet in this fabric.
     collectives: bool = True
 
     @property
@@ -234,15 +256,22 @@ class Link(NamedTuple):
 
     def far(self, device: str) -> str:
         """Return the device at the other end."""
-        return self.upper if device == self.lower else self.lower
+        if device == self.lower:
+            return self.upper
+        return self.lower
 
     def port_of(self, device: str) -> int:
         """Return the index of the port at ``device``'s end."""
-        return self.lower_port if device == self.lower else self.upper_port
+        if device == self.lower:
+            return self.lower_port
+        return self.upper_port
 
     def address_of(self, device: str) -> int:
         """Return the address of ``device``'s end."""
-        return self.network + 1 if device == self.lower else self.network
+        # The upper end has the even address of the /31, the lower end the odd one.
+        if device == self.lower:
+            return self.network + 1
+        return self.network
 
 
 Links = Mapping[str, tuple[Link, ...]]
@@ -353,16 +382,19 @@ class Fabric:
     @cached_property
     def ports_of(self) -> Mapping[str, tuple[SwitchPort, ...] | tuple[HostPort, ...]]:
         """Return the ports of every switch and GPU node by its name."""
-        return {one.name: one.panel.ports for one in self.switches} | {one.name: one.ports for one in self.hosts}
+        of_switches = {switch.name: switch.panel.ports for switch in self.switches}
+        return of_switches | {host.name: host.ports for host in self.hosts}
 
     @cached_property
     def cable_lengths_m(self) -> tuple[tuple[int, ...], ...]:
         """Return the lengths of the cables that the switches of each tier meet, ascending."""
-        met = {(link.length_m, link.level) for link in self.links}
-        return tuple(
-            tuple(sorted({length_m for length_m, level in met if level in (tier.level, tier.level + 1)}))
-            for tier in self.tiers
-        )
+        # Cables have a few lengths, and a fabric has a quarter of a million links.
+        lengths = {(link.length_m, link.level) for link in self.links}
+        by_tier = []
+        for tier in self.tiers:
+            own = {length_m for length_m, level in lengths if level in (tier.level, tier.level + 1)}
+            by_tier.append(tuple(sorted(own)))
+        return tuple(by_tier)
 
     @cached_property
     def fabric_links(self) -> tuple[Link, ...]:
@@ -372,7 +404,10 @@ class Fabric:
     @cached_property
     def tier_switches(self) -> tuple[tuple[Switch, ...], ...]:
         """Return the switches of each tier."""
-        return tuple(tuple(one for one in self.switches if one.tier.level == tier.level) for tier in self.tiers)
+        by_level: dict[int, list[Switch]] = {tier.level: [] for tier in self.tiers}
+        for switch in self.switches:
+            by_level[switch.tier.level].append(switch)
+        return tuple(map(tuple, by_level.values()))
 
     @cached_property
     def uplink_kinds(self) -> tuple[Tier, ...]:
@@ -382,7 +417,7 @@ class Fabric:
 
     def switches_of(self, kind: Tier) -> tuple[Switch, ...]:
         """Return the switches of one of `uplink_kinds`."""
-        return tuple(one for one in self.tier_switches[kind.level] if one.tier.entry == kind.entry)
+        return tuple(switch for switch in self.tier_switches[kind.level] if switch.tier.entry == kind.entry)
 
     @cached_property
     def host_block_lengths(self) -> tuple[int, ...]:
@@ -406,7 +441,9 @@ class Fabric:
 
     def network_of(self, switch: Switch) -> tuple[int, int | None]:
         """Return which of the networks that no cable joins a switch is of: its plane, and its rail where rails are."""
-        return switch.plane, switch.rail if self.rail_only else None
+        if self.rail_only:
+            return switch.plane, switch.rail
+        return switch.plane, None
 
     def pod_of(self, host: Host) -> int | None:
         """Return the pod of a GPU node, None in two tiers."""
@@ -414,8 +451,8 @@ class Fabric:
 
     def lengths_m_of(self, device: str) -> tuple[int, ...]:
         """Return the lengths of the cables that a device meets, ascending."""
-        links = self.downlinks_of[device], self.uplinks_of[device]
-        return tuple(sorted({*map(_LENGTH_M, links[0]), *map(_LENGTH_M, links[1])}))
+        links = (*self.downlinks_of[device], *self.uplinks_of[device])
+        return tuple(sorted({*map(_LENGTH_M, links)}))
 
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
         """Return a switch's links to other switches; none for a device that is not there."""
@@ -440,30 +477,33 @@ class Fabric:
     def is_numbered(self, link: Link) -> bool:
         """Tell whether the ends of a link have addresses of its own /31."""
         addressing = self.policies.addressing
-        return not addressing.unnumbered if link.level else addressing.hosts is not None
+        if link.is_access:
+            return addressing.hosts is not None
+        return not addressing.unnumbered
 
     def ipv6_network(self, link: Link) -> int | None:
         """Return the even address of the /127 of a link to a node, the switch's own; the node has the next one. None
-        where there is no IPv6.
-
-        The first /127 of a block is left out: its even address is the Subnet-Router anycast address of the /64 (RFC
-        6164 section 5.2).
-        """
-        block = self.ipv6_blocks.get(link.upper) if link.is_access else None
-        return None if block is None else block + 2 * (link.upper_port + 1)
+        if there is no IPv6."""
+        if not link.is_access or link.upper not in self.ipv6_blocks:
+            return None
+        # The first /127 of a block is left out: its even address is the Subnet-Router anycast address of the /64 (RFC
+        # 6164 section 5.2).
+        return self.ipv6_blocks[link.upper] + 2 * (link.upper_port + 1)
 
     def nic_address(self, link: Link) -> int | None:
-        """Return the address of the NIC whose port a link attaches, which all leaves of the NIC in the plane announce:
-        it lies in their common block as far as the NIC's first port on each of them. None where a NIC has one leaf."""
-        block = self.nic_blocks.get(link.upper) if link.is_access else None
-        if block is None:
+        """Return the address of the NIC whose port a link attaches, which all leaves of the NIC in the plane announce.
+        None if a NIC has one leaf."""
+        if not link.is_access or link.upper not in self.nic_blocks:
             return None
+        block = self.nic_blocks[link.upper]
+        # Its position in the common block of the leaves is the port of the NIC's first port on each of them.
         port = self.host_of[link.lower].ports[link.lower_port].port
         return block.first + link.upper_port - port // (self.planes * self.leaves_per_nic)
 
     def _by_device(self, end: str, port: str) -> Links:
-        found: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}
-        device, own_port = attrgetter(end), attrgetter(port)
+        links_of: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}
+        device = attrgetter(end)
+        own_port = attrgetter(port)
         for link in self.links:
-            found[device(link)].append(link)
-        return {name: tuple(sorted(own, key=own_port)) for name, own in found.items()}
+            links_of[device(link)].append(link)
+        return {name: tuple(sorted(links, key=own_port)) for name, links in links_of.items()}

@@ -38,22 +38,27 @@ _STAYS: tuple[Callable[[Ends], Hashable], ...] = (
 def moves(before: Iterable[Ends], after: Iterable[Ends]) -> Mapping[Ends, Ends]:
     """Return the cables of ``before`` that move, each with what it becomes in ``after``, in the order of ``before``.
 
-    A cable is one at most in either; those that stay as they are, that come alone and that go alone are none of them.
+    A cable is at most once in either; cables that stay, and those that are only added or removed, are left out.
     """
-    had, has = dict.fromkeys(before), dict.fromkeys(after)
-    gone = [ends for ends in had if ends not in has]
-    come = [ends for ends in has if ends not in had] if gone else []
-    found: dict[Ends, Ends] = {}
+    # Dictionaries as ordered sets.
+    cables_before = dict.fromkeys(before)
+    cables_after = dict.fromkeys(after)
+    removed = [ends for ends in cables_before if ends not in cables_after]
+    if not removed:
+        return {}
+    added = [ends for ends in cables_after if ends not in cables_before]
+    moved: dict[Ends, Ends] = {}
     for kept in _STAYS:
         waiting: defaultdict[Hashable, deque[Ends]] = defaultdict(deque)
-        for ends in come:
+        for ends in added:
             waiting[kept(ends)].append(ends)
-        for ends in gone:
-            if candidates := waiting.get(kept(ends)):
-                found[ends] = candidates.popleft()
-        taken = set(found.values())
-        gone = [ends for ends in gone if ends not in found]
-        come = [ends for ends in come if ends not in taken]
-        if not (gone and come):
+        for ends in removed:
+            candidates = waiting.get(kept(ends))
+            if candidates:
+                moved[ends] = candidates.popleft()
+        taken = set(moved.values())
+        removed = [ends for ends in removed if ends not in moved]
+        added = [ends for ends in added if ends not in taken]
+        if not (removed and added):
             break
-    return {ends: found[ends] for ends in had if ends in found}
+    return {ends: moved[ends] for ends in cables_before if ends in moved}

@@ -29,21 +29,21 @@ class Marking(NamedTuple):
 
 
 class TrafficClass(NamedTuple):
-    """A traffic class. ``priority`` is its traffic class, queue and PFC priority (0-7).
-
-    ``dscp`` lists its code points; the class with ``is_default`` takes every code point that no class names.
-    ``share_percent`` is its part of what strict classes leave; 0 for a strict class. ``ecn`` is what the intent states
-    for its queue, None where thresholds follow from the port.
-    """
+    """A traffic class."""
 
     name: str
     role: ClassRole
+    # Its code points.
     dscp: tuple[int, ...]
+    # It takes every code point that no class names.
     is_default: bool
     lossless: bool
+    # Its traffic class, queue and PFC priority, 0 to 7.
     priority: int
     strict: bool
+    # Its part of what strict classes leave; 0 for a strict class.
     share_percent: int
+    # The thresholds that the intent states for its queue; None if they follow from the port.
     ecn: Marking | None = None
 
 
@@ -77,7 +77,9 @@ class Pool(NamedTuple):
     @property
     def version(self) -> int:
         """Return the IP version of its addresses."""
-        return 4 if self.bits == 32 else 6
+        if self.bits == 32:
+            return 4
+        return 6
 
     @property
     def size(self) -> int:
@@ -121,14 +123,16 @@ class Ipv6Pool(Pool):
 
 
 def parse_pool(text: str) -> Pool:
-    """Return the addresses of a prefix of either family, or of one address; ValueError where it is none."""
+    """Return the addresses of a prefix of either family, or of one address; raises ValueError for other text."""
     address, _, written = text.partition("/")
     is_ipv6 = ":" in address
     bits = 128 if is_ipv6 else 32
     length = int(written or bits)
     if not 0 <= length <= bits:
         raise ValueError(f"{text!r} is longer than an address")
-    return Ipv6Pool(parse_ipv6(address), length) if is_ipv6 else Pool(parse_ipv4(address), length)
+    if is_ipv6:
+        return Ipv6Pool(parse_ipv6(address), length)
+    return Pool(parse_ipv4(address), length)
 
 
 class Addressing(NamedTuple):
@@ -244,7 +248,7 @@ class MarkingPreset(NamedTuple):
 
     def at(self, speed_gbps: int) -> Marking:
         """Return the thresholds for ports of that speed."""
-        return next(one for least, one in reversed(self.by_speed) if least <= speed_gbps or least == 0)
+        return next(marking for least, marking in reversed(self.by_speed) if least <= speed_gbps or least == 0)
 
 
 class FailureFloor(NamedTuple):

@@ -60,13 +60,16 @@ class Racks:
 
     def run_mm(self, device: str, other: str) -> int:
         """Return how long a cable between two devices has to be, slack included."""
-        a, b = self.places[device], self.places[other]
-        if a.rack == b.rack:
-            way = abs(a.middle_mm - b.middle_mm)
+        near = self.places[device]
+        far = self.places[other]
+        if near.rack == far.rack:
+            way = abs(near.middle_mm - far.middle_mm)
         else:
-            rack, far = self.racks[a.rack], self.racks[b.rack]
-            rises = abs(self.tray_mm - a.middle_mm) + abs(self.tray_mm - b.middle_mm)
-            way = rises + abs(rack.along_mm - far.along_mm) + abs(rack.across_mm - far.across_mm)
+            # Up to the tray, along the row and across to the other one, and down: trays meet at right angles.
+            near_rack = self.racks[near.rack]
+            far_rack = self.racks[far.rack]
+            way = abs(self.tray_mm - near.middle_mm) + abs(self.tray_mm - far.middle_mm)
+            way += abs(near_rack.along_mm - far_rack.along_mm) + abs(near_rack.across_mm - far_rack.across_mm)
         return round(way) + 2 * self.slack_mm
 
 

@@ -12,27 +12,28 @@ from railweave.wording import compact
 
 
 class SonicRelease(NamedTuple):
-    """One release: Debian and Python of the host, and FRR.
+    """One release."""
 
-    ``fpm``: docker_init.sh appends the fpm lines where a file lacks them. ``kernel_nexthops``: zebra may install
-    nexthop objects in the kernel; before 202511 the start-up turns that off. ``suppress_fib``: SONiC's own BGP
-    template announces a route only once it is in the ASIC. ``prints_tracking``: ``show running-config`` holds the
-    nexthop tracking lines although they are defaults (the patch "write ip nht resolve-via-default").
-    ``small_packet_percent``: the share of 64-byte packets that headroom is computed for. ``hash_fields``: orchagent
-    follows SWITCH_HASH, where the ASIC's SAI does. ``port_gbps``: the fastest port that sonic-port.yang takes. ``bfd``:
-    bgpcfgd starts FRR's bfdd where SYSTEM_DEFAULTS says ``software_bfd``.
-    """
-
+    # Versions of Debian and Python of the host, and of FRR in the bgp container.
     debian: int
     python: str
     frr: str
+    # docker_init.sh appends the fpm lines if a file lacks them.
     fpm: bool = True
+    # zebra may install nexthop objects in the kernel; before 202511 the start-up turns that off.
     kernel_nexthops: bool = False
+    # SONiC's own BGP template announces a route only once it is in the ASIC.
     suppress_fib: bool = False
+    # ``show running-config`` has the nexthop tracking lines although they are defaults (the patch "write ip nht
+    # resolve-via-default").
     prints_tracking: bool = False
+    # The share of 64-byte packets that headroom is computed for.
     small_packet_percent: int = 50
+    # orchagent follows SWITCH_HASH, if the ASIC's SAI does.
     hash_fields: bool = True
+    # The fastest port that sonic-port.yang takes.
     port_gbps: int = 800
+    # bgpcfgd starts FRR's bfdd if SYSTEM_DEFAULTS says ``software_bfd``.
     bfd: bool = False
 
 
@@ -57,24 +58,29 @@ NAME = r"20\d\d(0[1-9]|1[0-2])|master"
 
 
 def nearest(name: str) -> str:
-    """Return the release that ``name`` is treated as: itself, else the last one before it, else the first.
-
-    What is no year and month (``master``, a vendor's name) is treated as the newest.
-    """
+    """Return the release that ``name`` is treated as: itself, else the last one before it, else the first."""
+    # What is no year and month, such as ``master`` or a vendor's name, is treated as the newest.
     if not name.isdecimal():
         return max(RELEASES)
-    return max((one for one in RELEASES if one <= name), default=min(RELEASES))
+    return max((release for release in RELEASES if release <= name), default=min(RELEASES))
 
 
-def running_release(told: Mapping[str, str]) -> str:
-    """Return the release that a switch runs, by what its ``/etc/sonic/sonic_version.yml`` says; empty for nothing.
+def running_release(version_file: Mapping[str, str]) -> str:
+    """Return the release that a switch runs, from its ``/etc/sonic/sonic_version.yml``; empty if it names none.
 
     ``release`` is written by branches that were released, ``branch`` by every build, and ``build_version`` begins with
     one of them unless the build was tagged (sonic-buildimage build_debian.sh, functions.sh).
     """
-    texts = [told[name] for name in ("release", "branch", "build_version") if told.get(name, "none") != "none"]
-    named = (found[0] for text in texts if (found := re.search(rf"(?<!\d)({NAME})(?!\d)", text)))
-    return next(named, re.sub(r"[^\w.+-]", "?", texts[-1])[:40] if texts else "")
+    keys = ("release", "branch", "build_version")
+    texts = [version_file[key] for key in keys if version_file.get(key, "none") != "none"]
+    if not texts:
+        return ""
+    for text in texts:
+        match = re.search(rf"(?<!\d)({NAME})(?!\d)", text)
+        if match is not None:
+            return match[0]
+    # The text is shown to people, and whoever builds an image writes it.
+    return re.sub(r"[^\w.+-]", "?", texts[-1])[:40]
 
 
 class OtherRelease(NamedTuple):
@@ -84,8 +90,10 @@ class OtherRelease(NamedTuple):
     intended: str
 
     def __str__(self) -> str:
-        """Return what is the matter and what to do."""
-        unknown = "" if self.running in RELEASES else f", which is not known (the nearest is {nearest(self.running)})"
+        """Return the difference and the fix."""
+        unknown = ""
+        if self.running not in RELEASES:
+            unknown = f", which is not known (the nearest is {nearest(self.running)})"
         return (
             f"SONiC {self.running} runs{unknown}, and sonic.release of the intent is {self.intended}:"
             " state the release that runs, or upgrade the switch"
@@ -93,11 +101,14 @@ class OtherRelease(NamedTuple):
 
 
 def other_release(running: str, intended: str) -> OtherRelease | None:
-    """Return how the running release differs from the intended one; None where it does not, or is not known."""
-    return OtherRelease(running, intended) if running and running != intended else None
+    """Return how the running release differs from the intended one; None if it does not, or is unknown."""
+    if not running or running == intended:
+        return None
+    return OtherRelease(running, intended)
 
 
-def release_warnings(found: Mapping[str, OtherRelease | None]) -> Iterator[str]:
+def release_warnings(releases: Mapping[str, OtherRelease | None]) -> Iterator[str]:
     """Yield a sentence for each difference, with the switches that have it."""
-    for other in dict.fromkeys(one for one in found.values() if one is not None):
-        yield f"{compact(name for name, one in found.items() if one == other)}: {other}"
+    for difference in dict.fromkeys(releases.values()):
+        if difference is not None:
+            yield f"{compact(name for name, other in releases.items() if other == difference)}: {difference}"

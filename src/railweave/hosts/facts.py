@@ -25,28 +25,29 @@ def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
     return facts | {key: dict(read[key]) for key in ("nccl", "sysctl") if key in read}
 
 
-def _nic(one: Read, vendor: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "mtu": one.get("mtu"),
-        "addresses": one.get("addresses"),
-        "tables": _tables(one.get("rules")),
-        "rule_priorities": _priorities_of_rules(one.get("rules")),
-        "ipv6_addresses": one.get("ipv6_addresses"),
-        "ipv6_tables": _tables(one.get("ipv6_rules")),
-        "ipv6_rule_priorities": _priorities_of_rules(one.get("ipv6_rules")),
-        "speed_gbps": _speed(one.get("speed_mbps")),
-        "autoneg": one.get("autoneg"),
-        "state": one.get("state"),
-        "routes": one.get("routes"),
-        "ipv6_routes": one.get("ipv6_routes"),
-        "fec": _FEC.get(str(one.get("fec", "")).lower()),
-        "pcie": _slot(one.get("pcie_speed"), one.get("pcie_width")),
+def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "mtu": interface.get("mtu"),
+        "addresses": interface.get("addresses"),
+        "tables": _tables(interface.get("rules")),
+        "rule_priorities": _priorities_of_rules(interface.get("rules")),
+        "ipv6_addresses": interface.get("ipv6_addresses"),
+        "ipv6_tables": _tables(interface.get("ipv6_rules")),
+        "ipv6_rule_priorities": _priorities_of_rules(interface.get("ipv6_rules")),
+        "speed_gbps": _speed(interface.get("speed_mbps")),
+        "autoneg": interface.get("autoneg"),
+        "state": interface.get("state"),
+        "routes": interface.get("routes"),
+        "ipv6_routes": interface.get("ipv6_routes"),
+        "fec": _FEC.get(str(interface.get("fec", "")).lower()),
+        "pcie": _slot(interface.get("pcie_speed"), interface.get("pcie_width")),
     }
     if vendor is not None:
-        settings = one.get("settings", {})
-        found |= _settings(settings, vendor)
-        found["settings"] = _other_settings(settings, vendor) or None
-    return {key: value for key, value in found.items() if value is not None}
+        settings = interface.get("settings", {})
+        facts |= _settings(settings, vendor)
+        facts["settings"] = _other_settings(settings, vendor) or None
+    # What was not read is left out: null would say that it is not set.
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _tables(rules: Iterable[Read] | None) -> list[int] | None:
@@ -62,17 +63,22 @@ def _priorities_of_rules(rules: Iterable[Read] | None) -> list[int] | None:
 
 
 def _speed(mbps: object) -> int | None:
-    return int(mbps) // 1000 if isinstance(mbps, str) and mbps.isdigit() else None
+    # The kernel shows -1 for a port without a link.
+    if not isinstance(mbps, str) or not mbps.isdigit():
+        return None
+    return int(mbps) // 1000
 
 
 def _slot(speed: object, width: object) -> str | None:
     """Return the slot as the catalog names it (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
     generation = _GENERATIONS.get(str(speed or "").partition(" ")[0])
-    return f"gen{generation}x{width}" if generation and str(width or "").isdigit() else None
+    if generation is None or not str(width or "").isdigit():
+        return None
+    return f"gen{generation}x{width}"
 
 
 def _settings(settings: Read, vendor: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for fact, source in load_catalog().vendor_pack(vendor).facts.items():
         value = settings.get(source["what"])
         if value in (None, "", {}):
@@ -80,8 +86,8 @@ def _settings(settings: Read, vendor: str) -> dict[str, Any]:
         if isinstance(value, str):
             value = source.get("values", {}).get(value, value)
         name, meant = _KINDS.get(fact, (fact, str))
-        found[name] = meant(value)
-    return {key: value for key, value in found.items() if value is not None}
+        facts[name] = meant(value)
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _other_settings(settings: Read, vendor: str) -> dict[str, Any]:
@@ -91,12 +97,16 @@ def _other_settings(settings: Read, vendor: str) -> dict[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    return int(value) if isinstance(value, str) and value.isdigit() else None
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    return None
 
 
 def _tos(value: object) -> int | None:
     dscp = _number(value)
-    return None if dscp is None else tos_of(dscp)
+    if dscp is None:
+        return None
+    return tos_of(dscp)
 
 
 def _priorities(value: object) -> list[int] | None:
@@ -108,7 +118,7 @@ def _priorities(value: object) -> list[int] | None:
 def _map(value: object) -> dict[str, int] | None:
     if not isinstance(value, Mapping):
         return None
-    return {str(key): int(one) for key, one in value.items() if str(key).isdigit() and str(one).isdigit()}
+    return {str(key): int(number) for key, number in value.items() if str(key).isdigit() and str(number).isdigit()}
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
@@ -123,6 +133,8 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
 
 
 def readable_facts(vendor: str | None) -> frozenset[str]:
-    """Return the facts of RDMA settings that the tools of a vendor tell, by their names in the document."""
-    facts = load_catalog().vendor_pack(vendor).facts if vendor else ()
-    return frozenset(_KINDS[fact][0] if fact in _KINDS else fact for fact in facts)
+    """Return the facts of RDMA settings that the tools of a vendor report, by their names in the document."""
+    if not vendor:
+        return frozenset()
+    facts = load_catalog().vendor_pack(vendor).facts
+    return frozenset(_KINDS.get(fact, (fact, None))[0] for fact in facts)

@@ -49,13 +49,17 @@ class Places:
 
     @property
     def command(self) -> str:
-        """Return what the unit runs: the program, with its document where that is not the one by default."""
-        return f"{self.program} apply" + (f" --document {self.document}" if self.part else "")
+        """Return what the unit runs: the program, with its document if that is not the default."""
+        if not self.part:
+            return f"{self.program} apply"
+        return f"{self.program} apply --document {self.document}"
 
     @property
     def document(self) -> str:
-        """Return the path of what the node is held to."""
-        return f"/etc/railweave/{self.part}.json" if self.part else f"/etc/railweave/{DOCUMENT}"
+        """Return the path of the node's intended state."""
+        if not self.part:
+            return f"/etc/railweave/{DOCUMENT}"
+        return f"/etc/railweave/{self.part}.json"
 
     @property
     def snapshot(self) -> str:
@@ -71,8 +75,11 @@ class Places:
     def owned(self) -> tuple[str, ...]:
         """Return patterns of files that are removed where they are not wanted: of a rail that is gone, of the other
         backend. A fabric alone owns what several had, but not the other way round."""
-        names = f"{self.part}[0-9]*" if self.part else "*"
-        netplan = f"90-railweave{self._suffix}" if self.part else "90-railweave*"
+        names = "*"
+        netplan = "90-railweave*"
+        if self.part:
+            names = f"{self.part}[0-9]*"
+            netplan = f"90-railweave{self._suffix}"
         return (
             f"/etc/systemd/network/10-railweave-{names}",
             f"/etc/netplan/{netplan}.yaml",
@@ -95,7 +102,9 @@ class Places:
 
     @property
     def _suffix(self) -> str:
-        return f"-{self.part}" if self.part else ""
+        if not self.part:
+            return ""
+        return f"-{self.part}"
 
     @property
     def _by_name(self) -> Mapping[str, str]:

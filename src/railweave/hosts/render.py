@@ -34,7 +34,7 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _NodeKind:
     """What nodes with the same ports have in common."""
 
     shared: Mapping[str, bytes]
@@ -54,7 +54,7 @@ class HostRenderer:
         self._before = before
         self._sends = sends or fabric
         self._templates = templates
-        self._kinds: dict[tuple[str, str], _Kind] = {}
+        self._kinds: dict[tuple[str, str], _NodeKind] = {}
 
     def files(self, host: Host) -> Mapping[str, bytes]:
         """Return the files of ``host`` by their names below its folder, in natural order."""
@@ -69,17 +69,15 @@ class HostRenderer:
         node = self._node(host)
         kind = self._kind(host, node)
         texts = [rail_texts(node, rail) for rail in node.rails]
-        files = {
-            f"networkd/10-railweave-{each['name']}.network": self._fill("rail.network.j2", each).encode()
-            for each in texts
-        }
-        rails = "".join(self._fill("netplan_rail.yaml.j2", each) for each in texts).rstrip("\n")
+        files: dict[str, bytes] = {}
+        for rail in texts:
+            files[f"networkd/10-railweave-{rail['name']}.network"] = self._fill("rail.network.j2", rail).encode()
+        rails = "".join(self._fill("netplan_rail.yaml.j2", rail) for rail in texts).rstrip("\n")
         files["netplan.yaml"] = self._fill("netplan.yaml.j2", {"host": node.name, "rails": rails}).encode()
         if self.fabric.policies.hosts.network is NetworkBackend.NETWORKMANAGER:
-            files |= {
-                f"railweave-{each['name']}.nmconnection": self._fill("rail.nmconnection.j2", each).encode()
-                for each in texts
-            }
+            for rail in texts:
+                connection = self._fill("rail.nmconnection.j2", rail)
+                files[f"railweave-{rail['name']}.nmconnection"] = connection.encode()
         files[DOCUMENT] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
@@ -90,27 +88,25 @@ class HostRenderer:
     def _node(self, host: Host) -> Node:
         return node_in_transition(self.fabric, self._sends, host)
 
-    def _kind(self, host: Host, node: Node) -> _Kind:
+    def _kind(self, host: Host, node: Node) -> _NodeKind:
         key = (host.kind, host.nic_model)
-        found = self._kinds.get(key)
-        if found is None:
-            found = self._kinds[key] = self._new_kind(node, host.runs_nccl)
-        return found
+        if key not in self._kinds:
+            self._kinds[key] = self._new_kind(node, host.runs_nccl)
+        return self._kinds[key]
 
-    def _new_kind(self, node: Node, runs_nccl: bool) -> _Kind:
-        nccl = nccl_settings(self.fabric, node) if runs_nccl else {}
-        environment = "".join(f"{key}={value}\n" for key, value in nccl.items())
-        shared = {
-            f"networkd/10-railweave-{rail.name}.link": self._fill(
-                "rail.link.j2", {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}
-            ).encode()
-            for rail in node.rails
-            if rail.pci
-        }
+    def _new_kind(self, node: Node, runs_nccl: bool) -> _NodeKind:
+        shared: dict[str, bytes] = {}
+        for rail in node.rails:
+            # Without a PCI address something else pins the name.
+            if rail.pci:
+                of_link = {"name": rail.name, "pci": rail.pci, "mtu": node.mtu_bytes}
+                shared[f"networkd/10-railweave-{rail.name}.link"] = self._fill("rail.link.j2", of_link).encode()
         shared["sysctl.conf"] = self._fill("sysctl.conf.j2", {"sysctl": kernel_settings(node.rails)}).encode()
+        nccl: Mapping[str, str] = {}
         if runs_nccl:
+            nccl = nccl_settings(self.fabric, node)
             shared["nccl.conf"] = self._fill("nccl.conf.j2", {"nccl": nccl}).encode()
-            shared["nccl.env"] = environment.encode()
+            shared["nccl.env"] = "".join(f"{key}={value}\n" for key, value in nccl.items()).encode()
         of_unit = {
             "before": " ".join(self._before),
             "document": self.places.document,
@@ -120,7 +116,7 @@ class HostRenderer:
         of_rules = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
         shared[RULES] = self._fill(f"{RULES}.j2", of_rules).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
-        return _Kind(shared, _nic_values(node), nccl)
+        return _NodeKind(shared, _nic_values(node), nccl)
 
     def _fill(self, template: str, values: Mapping[str, object]) -> str:
         return self._templates.fill(f"hosts/{template}", values)
@@ -131,11 +127,14 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
     if node.vendor is None or mark is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}
     pack = load_catalog().vendor_pack(node.vendor)
+    cnp = None
+    if mark.cnp_dscp is not None:
+        cnp = {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority}
     return {
         "vendor": node.vendor,
         "trust": "dscp",
         "rdma": {"dscp": mark.dscp, "priority": mark.priority, "tos": mark.tos},
-        "cnp": None if mark.cnp_dscp is None else {"dscp": mark.cnp_dscp, "priority": mark.cnp_priority},
+        "cnp": cnp,
         "pfc": [priority for priority, on in enumerate(mark.pfc) if on],
         "firmware": filled_firmware(pack, mark),
         "firmware_query": list(pack.firmware_query),
@@ -166,7 +165,8 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
     settings["NCCL_CROSS_NIC"] = "0" if by_rail else "1"
     if by_rail:
         settings["NCCL_PXN_DISABLE"] = "0"
-    if (pairs := fabric.policies.hosts.queue_pairs) is not None:
+    pairs = fabric.policies.hosts.queue_pairs
+    if pairs is not None:
         settings["NCCL_IB_QPS_PER_CONNECTION"] = str(pairs)
     settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _bootstrap(fabric)
     return settings
@@ -181,11 +181,15 @@ def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
     addressing = fabric.policies.addressing
     if addressing.hosts_ipv6 is None and not fabric.nic_blocks:
         return {}
-    by_ipv6 = fabric.policies.hosts.rdma_family is AddressFamily.IPV6
+    family = "AF_INET"
+    pool = addressing.hosts
+    if fabric.policies.hosts.rdma_family is AddressFamily.IPV6:
+        family = "AF_INET6"
+        pool = addressing.hosts_ipv6 or pool
     return {
         "NCCL_IB_ROCE_VERSION_NUM": "2",
-        "NCCL_IB_ADDR_FAMILY": "AF_INET6" if by_ipv6 else "AF_INET",
-        "NCCL_IB_ADDR_RANGE": str((addressing.hosts_ipv6 if by_ipv6 else None) or addressing.hosts),
+        "NCCL_IB_ADDR_FAMILY": family,
+        "NCCL_IB_ADDR_RANGE": str(pool),
     }
 
 
@@ -195,11 +199,10 @@ def meets_rails(fabric: Fabric) -> bool:
 
 
 VERSION = 1
-
+"""Of the document, which the node's program compares with its own."""
 
 MAIN_TABLE = 254
-
-
+"""The number of Linux's main routing table (RT_TABLE_MAIN)."""
 IPV6_METRIC = 1024
 """Metric of the default route of IPv6 in a rail's own table: what Linux takes where none is named, written out because
 NetworkManager would take another."""
@@ -239,7 +242,7 @@ def _ipv4_texts(own: RailAddress | None) -> dict[str, Any]:
         "address": f"{source}/{LINK_PREFIX_LENGTH}",
         "source": source,
         "gateway": ipv4_text(own.gateway),
-        "reached": [str(one) for one in own.reached],
+        "reached": list(map(str, own.reached)),
     }
 
 
@@ -250,32 +253,29 @@ def _ipv6_texts(own: RailAddress) -> dict[str, Any]:
         "source": source,
         "gateway": ipv6_text(own.gateway),
         "default_metric": IPV6_METRIC,
-        "reached": [str(one) for one in own.reached],
+        "reached": list(map(str, own.reached)),
     }
 
 
 def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
+    interface = {"name": rail.name, "pci": rail.pci, "rdma": rail.rdma, "leaf": rail.switch}
+    if rail.ipv4:
+        interface["address"] = texts["address"]
+    interface |= {"mtu": texts["mtu"], "table": rail.table, "rule_priority": rail.rule_priority}
+    if rail.ipv4:
+        interface["routes"] = _routes(rail, texts, texts)
     ipv6 = texts["ipv6"]
-    of_ipv6 = {} if ipv6 is None else {"ipv6": {"address": ipv6["address"], "routes": _routes(rail, texts, ipv6)}}
-    of_nic = {} if rail.nic is None else _of_nic(rail, texts)
-    return {
-        "name": rail.name,
-        "pci": rail.pci,
-        "rdma": rail.rdma,
-        "leaf": rail.switch,
-        **({"address": texts["address"]} if rail.ipv4 else {}),
-        "mtu": texts["mtu"],
-        "table": rail.table,
-        "rule_priority": rail.rule_priority,
-        **({"routes": _routes(rail, texts, texts)} if rail.ipv4 else {}),
-        **of_ipv6,
-        **of_nic,
-    }
+    if ipv6 is not None:
+        interface["ipv6"] = {"address": ipv6["address"], "routes": _routes(rail, texts, ipv6)}
+    if rail.nic is not None:
+        interface |= _of_nic(rail, texts)
+    return interface
 
 
 def _of_nic(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
     """Return all addresses and rules of a port whose NIC has an address of its own; the rules by priority."""
-    nic, table = texts["nic"], str(rail.table)
+    nic = texts["nic"]
+    table = str(rail.table)
     return {
         "addresses": [texts["address"], nic["address"]],
         "rules": [[rail.rule_priority, texts["source"], table], [nic["rule_priority"], nic["source"], table]],
@@ -288,12 +288,13 @@ def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> 
     via = {"via": family["gateway"]}
     if texts["route_mtu"] is not None:
         via["mtu"] = texts["route_mtu"]
-    metric = {"metric": family["default_metric"]} if "default_metric" in family else {}
-    source = {"src": family["nic"]["source"]} if family.get("nic") else {}
-    return [
-        {"to": "default", **via, "table": rail.table, **metric},
-        *({"to": to, **via, "table": MAIN_TABLE, "metric": texts["metric"], **source} for to in family["reached"]),
-    ]
+    default = {"to": "default", **via, "table": rail.table}
+    if "default_metric" in family:
+        default["metric"] = family["default_metric"]
+    in_main_table = {**via, "table": MAIN_TABLE, "metric": texts["metric"]}
+    if family.get("nic"):
+        in_main_table["src"] = family["nic"]["source"]
+    return [default, *({"to": to, **in_main_table} for to in family["reached"])]
 
 
 def intended_routes(node: Node, rail: Rail) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -60,7 +60,9 @@ def unread_settings(node: Node, settings: Mapping[str, Setting]) -> Iterator[str
 
 
 def _effect(node: Node, what: str) -> str:
-    effects = load_catalog().vendor_pack(node.vendor).effects if node.vendor else {}
+    if node.vendor is None:
+        return ""
+    effects = load_catalog().vendor_pack(node.vendor).effects
     return next((effect for start, effect in effects.items() if what.startswith(start)), "")
 
 

@@ -35,7 +35,9 @@ def _sending(accepted: NicMarking | None, sent: NicMarking | None) -> NicMarking
 
 def route_mtu(node: Node) -> int | None:
     """Return the MTU of a node's routes in bytes, None where the interfaces' MTU holds."""
-    return node.sent_mtu_bytes if node.sent_mtu_bytes < node.mtu_bytes else None
+    if node.sent_mtu_bytes >= node.mtu_bytes:
+        return None
+    return node.sent_mtu_bytes
 
 
 _SHARED_FACTS = ("pfc", "dscp_to_priority", "roce_tos", "roce_dscp", "cnp_dscp")
@@ -47,12 +49,22 @@ def changed_values(run: HostsRun, document: str = Places().document) -> dict[str
     ``document`` is where nodes have theirs. A node whose document is already as it would be written only gets its
     settings again; one without any is new.
     """
-    packs = [load_catalog().vendor_pack(one) for one in load_catalog().vendor_ids()]
-    shared = {"mtu", *(pack.facts[fact]["what"] for pack in packs for fact in _SHARED_FACTS if fact in pack.facts)}
-    found: dict[str, tuple[str, ...]] = {}
+    shared = _shared_settings()
+    changed: dict[str, tuple[str, ...]] = {}
     for host in run.hosts:
-        differs = any(one.subject == document and one.before == "differs" for one in host.changes)
-        of_others = [one.what for one in host.changes if one.kind is ChangeKind.SETTING and one.what in shared]
+        differs = any(change.subject == document and change.before == "differs" for change in host.changes)
+        settings = [change.what for change in host.changes if change.kind is ChangeKind.SETTING]
+        of_others = [what for what in settings if what in shared]
         if differs and of_others:
-            found[host.name] = tuple(dict.fromkeys(of_others))
-    return found
+            changed[host.name] = tuple(dict.fromkeys(of_others))
+    return changed
+
+
+def _shared_settings() -> set[str]:
+    """Return the names of settings that other nodes and switches rely on, with the tools of any vendor."""
+    catalog = load_catalog()
+    settings = {"mtu"}
+    for vendor in catalog.vendor_ids():
+        facts = catalog.vendor_pack(vendor).facts
+        settings.update(facts[fact]["what"] for fact in _SHARED_FACTS if fact in facts)
+    return settings

@@ -72,22 +72,34 @@ class NicMarking(NamedTuple):
 
 def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
     """Return the marking of ``classes``; None where no class with a DSCP of its own carries RDMA."""
-    rdma = next((one for one in classes if one.role is ClassRole.RDMA and one.dscp), None)
+    rdma = _first_of_role(classes, ClassRole.RDMA)
     if rdma is None:
         return None
-    cnp = next((one for one in classes if one.role is ClassRole.CNP and one.dscp), None)
+    cnp = _first_of_role(classes, ClassRole.CNP)
     chain = map_chain(classes)
+    default = next((traffic_class for traffic_class in classes if traffic_class.is_default), None)
     return NicMarking(
         dscp=rdma.dscp[0],
         priority=rdma.priority,
         cnp_dscp=cnp.dscp[0] if cnp else None,
         cnp_priority=cnp.priority if cnp else 0,
         lossless=chain.lossless,
-        class_dscp=tuple((dscp, one.priority) for one in classes for dscp in one.dscp),
-        rest_priority=next((one.priority for one in classes if one.is_default), 0),
+        class_dscp=tuple((dscp, traffic_class.priority) for traffic_class in classes for dscp in traffic_class.dscp),
+        rest_priority=default.priority if default else 0,
         share_percent=rdma.share_percent,
-        shares=tuple((one.priority, None if one.strict else one.share_percent) for one in classes),
+        shares=tuple(map(_share, classes)),
     )
+
+
+def _first_of_role(classes: Sequence[TrafficClass], role: ClassRole) -> TrafficClass | None:
+    """Return the first class of a role that names a code point: NICs mark packets with one."""
+    return next((traffic_class for traffic_class in classes if traffic_class.role is role and traffic_class.dscp), None)
+
+
+def _share(traffic_class: TrafficClass) -> tuple[int, int | None]:
+    if traffic_class.strict:
+        return traffic_class.priority, None
+    return traffic_class.priority, traffic_class.share_percent
 
 
 FIRST_TABLE = 100
@@ -122,28 +134,36 @@ class NicAddress(NamedTuple):
 
 
 class Rail(NamedTuple):
-    """A fabric interface of a node. ``rdma`` is its RDMA device, empty without a vendor pack; ``pci`` the address that
-    pins its name, empty where the name is pinned otherwise. ``switch`` is the far end. ``metric`` orders the rails for
-    sockets that bind no address. ``ipv4`` and ``ipv6`` are None where nodes have no addresses of that family, ``nic``
-    where a NIC has one leaf."""
+    """A fabric interface of a node."""
 
     name: str
+    # The PCI address that pins its name; empty if something else does.
     pci: str
+    # Its RDMA device; empty without a vendor pack.
     rdma: str
+    # Its own routing table.
     table: int
     rule_priority: int
+    # The far end.
     switch: str
     plane: int
+    # Orders the rails for sockets that bind no address.
     metric: int
+    # None if nodes have no addresses of the family.
     ipv4: RailAddress | None = None
     ipv6: RailAddress | None = None
+    # None if a NIC has one leaf.
     nic: NicAddress | None = None
 
     @property
     def ipv4_addresses(self) -> tuple[tuple[int, int], ...]:
         """Return its addresses of IPv4 with the lengths of their prefixes."""
-        own = ((self.ipv4.address, LINK_PREFIX_LENGTH),) if self.ipv4 else ()
-        return own if self.nic is None else (*own, (self.nic.address, NIC_PREFIX_LENGTH))
+        addresses = []
+        if self.ipv4 is not None:
+            addresses.append((self.ipv4.address, LINK_PREFIX_LENGTH))
+        if self.nic is not None:
+            addresses.append((self.nic.address, NIC_PREFIX_LENGTH))
+        return tuple(addresses)
 
 
 class NicReceive(NamedTuple):
@@ -179,11 +199,15 @@ def node_of(fabric: Fabric, host: Host) -> Node:
         index = link.lower_port
         port = host.ports[index]
         order = _order(fabric, host, index)
+        rdma = port.rdma
+        if not rdma and prefix:
+            # A driver names its devices in the order of ports, such as mlx5_0.
+            rdma = f"{prefix}{host.first_port + index}"
         rails.append(
             Rail(
                 name=port.name,
                 pci=port.pci,
-                rdma=port.rdma or (f"{prefix}{host.first_port + index}" if prefix else ""),
+                rdma=rdma,
                 table=FIRST_TABLE + host.first_port + index,
                 rule_priority=FIRST_PRIORITY + host.first_port + index,
                 switch=link.upper,
@@ -211,7 +235,9 @@ def _order(fabric: Fabric, host: Host, index: int) -> int:
     turns at being the first one of their plane, node by node and NIC by NIC."""
     if fabric.leaves_per_nic == 1:
         return host.first_port + index
-    port, planes, per_nic = host.ports[index], fabric.planes, max(one.port for one in host.ports) + 1
+    port = host.ports[index]
+    planes = fabric.planes
+    per_nic = max(other.port for other in host.ports) + 1
     turn = (port.port // planes - host.place - port.nic) % (per_nic // planes)
     return host.first_port + port.nic * per_nic + turn * planes + port.plane
 
@@ -221,7 +247,7 @@ def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddre
     if address is None:
         return None
     own = host.ports[link.lower_port]
-    alike = [index for index, one in enumerate(host.ports) if (one.nic, one.plane) == (own.nic, own.plane)]
+    alike = [index for index, port in enumerate(host.ports) if (port.nic, port.plane) == (own.nic, own.plane)]
     alike.sort(key=lambda index: _order(fabric, host, index))
     tables = tuple(FIRST_TABLE + host.first_port + index for index in alike)
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
@@ -236,7 +262,8 @@ def _ipv4_address(fabric: Fabric, link: Link) -> RailAddress | None:
 
 
 def _ipv6_address(fabric: Fabric, link: Link) -> RailAddress | None:
-    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
+    network = fabric.ipv6_network(link)
+    pool = fabric.policies.addressing.hosts_ipv6
     if network is None or pool is None:
         return None
     return RailAddress(network + 1, network, _reached(fabric, link, pool, IPV6_BLOCK_LENGTH))
@@ -247,18 +274,21 @@ def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool,
     a node stays as it is when its rail grows."""
     if not fabric.rail_only:
         return (pool,)
-    block, numbers = 1 << (pool.bits - length), _numbers_of_rail(fabric, fabric.switch_of[link.upper])
+    block = 1 << (pool.bits - length)
+    numbers = _numbers_of_rail(fabric, fabric.switch_of[link.upper])
     return tuple(type(pool)(pool.first + number * block, length) for number in numbers)
 
 
 def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
     """Return the same of the addresses of NICs that several leaves share; these leaves share a block."""
-    own, pool = fabric.nic_blocks.get(link.upper), fabric.policies.addressing.nics
+    own = fabric.nic_blocks.get(link.upper)
+    pool = fabric.policies.addressing.nics
     if own is None:
         return ()
     if not fabric.rail_only:
         return (pool,)
-    of_stripe, first = fabric.rails * fabric.planes, fabric.switch_of[link.upper].number
+    of_stripe = fabric.rails * fabric.planes
+    first = fabric.switch_of[link.upper].number
     stripes = -(-fabric.lowest.reserve // (fabric.rails * fabric.leaves_per_nic))
     numbers = range(first % of_stripe, stripes * of_stripe, of_stripe)
     return tuple(Pool(pool.first + number * own.size, own.length) for number in numbers)
@@ -272,8 +302,11 @@ def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
 
 def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
     """Return the buffers for the longest of a node's cables."""
+    if not links:
+        return None
     cables = [(link.length_m, nic_headroom_bytes(link.speed_gbps, link.length_m, mtu_bytes)) for link in links]
-    return NicReceive(max(cables)[0], max(cables)[1] + mtu_bytes) if cables else None
+    length_m, headroom_bytes = max(cables)
+    return NicReceive(length_m, headroom_bytes + mtu_bytes)
 
 
 def host_vendor(fabric: Fabric, host: Host) -> str | None:

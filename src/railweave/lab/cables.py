@@ -74,7 +74,9 @@ def read_record(text: bytes) -> Topology:
 
 def container_name(lab: str, node: str, definition: Node) -> str:
     """Return the container of a node; one that something else starts is called as in the topology."""
-    return node if definition["kind"] == EXTERNAL_KIND else f"clab-{lab}-{node}"
+    if definition["kind"] == EXTERNAL_KIND:
+        return node
+    return f"clab-{lab}-{node}"
 
 
 def waiting_end(lab: str, end: End) -> str:
