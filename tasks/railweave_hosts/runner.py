@@ -212,9 +212,8 @@ def _wait_ended(pid: int) -> None:
 
 def _playbook_program() -> Path:
     """Return ``ansible-playbook`` of this environment, or from PATH."""
-    program: str | None = str(Path(sys.executable).with_name("ansible-playbook"))
-    if not Path(program).is_file():
-        program = shutil.which("ansible-playbook")
+    own = Path(sys.executable).with_name("ansible-playbook")
+    program = str(own) if own.is_file() else shutil.which("ansible-playbook")
     with suppress(ImportError):
         import ansible_runner  # noqa: F401  only whether it is installed
 

@@ -1,8 +1,8 @@
-"""The BGP speaker of one switch as plain values: identity, timers, announcements and what its policy lets through.
+"""The BGP speaker of one switch as plain values: identity, timers, announcements and prefix filters.
 
 RFC 7938: eBGP on every link, an AS number for each leaf, one for all spines of a pod and plane, and one for all
-super-spines of a plane. What a switch says depends
-on its own links, the pools and the reserve alone, so that a fabric grows without touching it.
+super-spines of a plane. The values depend only on the switch's own links, the address pools and the reserve, so the
+growth of a fabric does not change its other switches.
 """
 
 from operator import attrgetter
@@ -13,9 +13,9 @@ from railweave.fabric.policy import Addressing, Ipv6Pool, Pool
 from railweave.qos.mapping import control_dscp
 
 
-class Session(NamedTuple):
-    """One BGP session; ``address`` is the neighbor's, None where the session runs over the interface ``port``;
-    ``group`` is the peer group of the neighbor's tier."""
+class BgpSession(NamedTuple):
+    """A BGP session over ``port``; ``address`` is the neighbor's, None for an unnumbered session; ``group`` is the peer
+    group of the neighbor's tier."""
 
     port: str
     address: int | None
@@ -25,27 +25,39 @@ class Session(NamedTuple):
 
 
 def group_name(tier: Tier) -> str:
-    """Return the name of the peer group of a tier's switches, which its route maps carry too: ``SPINES``."""
+    """Return the name of the peer group of a tier's switches, also used in their route maps: ``SPINES``."""
     return tier.plural.upper()
 
 
-def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[Session, ...]:
-    """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes carry none."""
-    name, own, switches = switch.name, switch.panel.ports, graph.switch_of
-    groups, numbered = [group_name(tier) for tier in graph.tiers], not addressing.unnumbered
-    found = []
-    # A fabric has a quarter of a million sessions, and a link is unpacked in the time of two of its names.
-    for _, _, _, lower, lower_port, upper, upper_port, network, _, _, _ in graph.fabric_links_of(name):
-        if lower == name:
-            far, port, far_port, address = switches[upper], lower_port, upper_port, network
+def sessions(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[BgpSession, ...]:
+    """Return the sessions of ``switch`` by ascending neighbor address or port; links to GPU nodes have none."""
+    name = switch.name
+    ports = switch.panel.ports
+    switches = graph.switch_of
+    # Once a tier, not once a session: a fabric has a quarter of a million sessions.
+    groups = [group_name(tier) for tier in graph.tiers]
+    result = []
+    for link in graph.fabric_links_of(name):
+        if link.lower == name:
+            neighbor = switches[link.upper]
+            port = ports[link.lower_port]
+            neighbor_port = neighbor.panel.ports[link.upper_port]
+            address = link.network
         else:
-            far, port, far_port, address = switches[lower], upper_port, lower_port, network + 1
-        description = f"{far.name}:{far.panel.ports[far_port].name}"
-        group = groups[far.tier.level]
-        found.append(Session(own[port].name, address if numbered else None, far.asn, description, group))
-    if numbered:
-        found.sort(key=_neighbor_address)
-    return tuple(found)
+            neighbor = switches[link.lower]
+            port = ports[link.upper_port]
+            neighbor_port = neighbor.panel.ports[link.lower_port]
+            # The lower end of a link has the odd address of its /31.
+            address = link.network + 1
+        description = f"{neighbor.name}:{neighbor_port.name}"
+        group = groups[neighbor.tier.level]
+        if addressing.unnumbered:
+            result.append(BgpSession(port.name, None, neighbor.asn, description, group))
+        else:
+            result.append(BgpSession(port.name, address, neighbor.asn, description, group))
+    if not addressing.unnumbered:
+        result.sort(key=_neighbor_address)
+    return tuple(result)
 
 
 _neighbor_address = attrgetter("address")
@@ -57,16 +69,16 @@ CONNECT_RETRY_S = 10
 """Seconds between connection attempts; FRR's data-center profile and SONiC's own templates use the same."""
 
 MAXIMUM_PATHS = 128
-"""Equal-cost paths that FRR may install. Fixed, so that a leaf does not change when spines are added; above the
-uplinks of every leaf that can be built (check B-6), and unlike 64, 256 and 514 the built-in limit of no FRR that SONiC
-or Debian ship: at that limit FRR would leave the line out of its running configuration."""
+"""Equal-cost paths that FRR may install. Fixed, so that a leaf does not change when spines are added. It is above the
+uplinks of every leaf that can be built (check B-6). FRR omits the line from its running configuration at its built-in
+limit, which is 64, 256 or 514 in the builds of SONiC and Debian, so those values are avoided."""
 
 RESTART_MINUTES = 5
-"""Minutes after which a session that was closed for too many prefixes tries again."""
+"""Minutes until a session that was closed for too many prefixes restarts."""
 
 LEARNED_COMMUNITY = "64512:1"
-"""The mark of a route that came from the tier above; a switch never sends such a route up again. The first half is a
-private AS number that the fabric does not use (its own need four bytes)."""
+"""The community of routes learned from the tier above; a switch never sends such a route up again. The first half is a
+private AS number that the fabric does not use: its own numbers need four bytes."""
 
 
 class PoolRule(NamedTuple):
@@ -77,8 +89,8 @@ class PoolRule(NamedTuple):
 
 
 class PeerGroup(NamedTuple):
-    """The neighbors of one adjacent tier, which share timers and policy: ``name`` is its (SPINES, LEAVES).
-    ``maximum_ipv6_prefixes`` is 0 where sessions carry IPv4 routes alone."""
+    """The neighbors of one adjacent tier, which share timers and policy; ``name`` is the tier's (SPINES, LEAVES).
+    ``maximum_ipv6_prefixes`` is 0 if sessions carry only IPv4 routes."""
 
     name: str
     upwards: bool
@@ -87,15 +99,16 @@ class PeerGroup(NamedTuple):
 
 
 class Ipv6Routes(NamedTuple):
-    """The IPv6 routes of a switch: its ``host_block``, which it announces, None above the lowest tier; ``accepted``
-    bounds what any neighbor may send."""
+    """The IPv6 routes of a switch: the ``host_block`` that it announces, None above the lowest tier, and the prefixes
+    ``accepted`` from neighbors."""
 
     host_block: Pool | None
     accepted: PoolRule
 
 
 class NicRoute(NamedTuple):
-    """The way to a NIC that several leaves share: its ``address``, over ``port`` to the NIC's port with ``gateway``."""
+    """The route to a NIC that several leaves share: ``address`` over ``port``, with the address of the NIC's port as
+    ``gateway``."""
 
     address: Pool
     gateway: int
@@ -103,8 +116,8 @@ class NicRoute(NamedTuple):
 
 
 class NicRoutes(NamedTuple):
-    """The routes of a leaf to the NICs that it shares with other leaves, by ascending address and port; ``block`` holds
-    all of their addresses."""
+    """The routes of a leaf to the NICs that it shares with other leaves, by ascending address and port; all of their
+    addresses are in ``block``."""
 
     block: Pool
     routes: tuple[NicRoute, ...]
@@ -116,35 +129,45 @@ class NicRoutes(NamedTuple):
 
 
 class BgpSpeaker(NamedTuple):
-    """Everything that the FRR file of one switch says. ``groups`` are by name, one for each adjacent tier;
-    ``announced`` ascends; ``accepted`` bounds what any neighbor may send; times are in seconds. A switch that
-    ``attaches_nodes`` sends up its own prefixes only, any other all but what it has from above. ``release`` is the
-    SONiC branch that runs it. ``ipv6`` is None where the fabric has IPv4 routes alone, ``nics`` where it
-    shares no NIC with other leaves. What it announces of these is not in ``announced``: each only while a link to the
-    NIC is up."""
+    """The content of the FRR file of one switch."""
 
     device: str
+    # Leaves send up only their own prefixes, other switches all but what they learned from above.
     attaches_nodes: bool
     asn: int
+    # Also the IPv4 address of Loopback0.
     router_id: int
     keepalive_s: int
     hold_s: int
+    # Whether BFD watches the sessions.
     bfd: bool
+    # Code point of BGP's own packets.
     dscp: int
+    # By name, one for each adjacent tier.
     groups: tuple[PeerGroup, ...]
-    sessions: tuple[Session, ...]
+    # By neighbor address, or by port if unnumbered.
+    sessions: tuple[BgpSession, ...]
+    # IPv4 prefixes announced always, ascending; addresses of shared NICs are announced only while a link to them is up.
     announced: tuple[Pool, ...]
+    # IPv4 addresses of the leaf's nodes, None on other switches and if nodes have no IPv4.
     host_block: Pool | None
+    # IPv4 prefixes that any neighbor may send.
     accepted: tuple[PoolRule, ...]
+    # SONiC branch that the switch runs.
     release: str
+    # None if the fabric has only IPv4 routes.
     ipv6: Ipv6Routes | None = None
+    # None if the switch shares no NIC with other leaves.
     nics: NicRoutes | None = None
 
 
-def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None = None) -> BgpSpeaker:
-    """Return the BGP speaker of ``switch``, with ``own`` sessions in place of all that it has."""
+def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[BgpSession, ...] | None = None) -> BgpSpeaker:
+    """Return the BGP speaker of ``switch``, with ``own`` sessions in place of all sessions."""
     policies = fabric.policies
     announced = own_prefixes(fabric, switch)
+    if own is None:
+        own = sessions(fabric, policies.addressing, switch)
+    block = fabric.host_blocks.get(switch.name)
     return BgpSpeaker(
         device=switch.name,
         attaches_nodes=switch.tier.attaches_nodes,
@@ -155,9 +178,9 @@ def bgp_speaker(fabric: Fabric, switch: Switch, own: tuple[Session, ...] | None 
         bfd=policies.bgp.bfd,
         dscp=control_dscp(policies.classes),
         groups=peer_groups(fabric, switch.tier),
-        sessions=sessions(fabric, policies.addressing, switch) if own is None else own,
-        announced=tuple(sorted(announced, key=lambda one: one.first)),
-        host_block=announced[1] if len(announced) > 1 else None,
+        sessions=own,
+        announced=tuple(sorted(announced, key=attrgetter("first"))),
+        host_block=Pool(*block) if block else None,
         accepted=accepted_prefixes(fabric),
         release=policies.sonic.release,
         ipv6=_ipv6_routes(fabric, switch),
@@ -169,98 +192,106 @@ def _ipv6_routes(fabric: Fabric, switch: Switch) -> Ipv6Routes | None:
     pool = fabric.policies.addressing.hosts_ipv6
     if pool is None:
         return None
-    return Ipv6Routes(next(iter(own_ipv6_prefixes(fabric, switch)), None), PoolRule(pool, IPV6_BLOCK_LENGTH))
+    host_block = next(iter(own_ipv6_prefixes(fabric, switch)), None)
+    return Ipv6Routes(host_block, PoolRule(pool, IPV6_BLOCK_LENGTH))
 
 
 def nic_routes(fabric: Fabric, switch: Switch) -> NicRoutes | None:
-    """Return the routes of a leaf to NICs that it shares with other leaves, None where there is no such NIC."""
+    """Return the routes of a leaf to NICs that it shares with other leaves, None if there are no such NICs."""
     block = fabric.nic_blocks.get(switch.name)
     if block is None:
         return None
-    found = [
-        NicRoute(Pool(address, HOST_LENGTH), link.network + 1, switch.panel.ports[link.upper_port].name)
-        for link in fabric.downlinks_of.get(switch.name, ())
-        if (address := fabric.nic_address(link)) is not None
-    ]
-    return NicRoutes(block, tuple(found))
+    routes = []
+    for link in fabric.downlinks_of.get(switch.name, ()):
+        address = fabric.nic_address(link)
+        if address is not None:
+            port = switch.panel.ports[link.upper_port]
+            # The NIC's port is the lower end of the link and has the odd address of its /31.
+            routes.append(NicRoute(Pool(address, HOST_LENGTH), link.network + 1, port.name))
+    return NicRoutes(block, tuple(routes))
 
 
 def peer_groups(fabric: Fabric, tier: Tier) -> tuple[PeerGroup, ...]:
-    """Return the peer groups of the switches of a tier."""
-    adjacent = [one for one in fabric.tiers if abs(one.level - tier.level) == 1]
-    has_ipv6 = fabric.policies.addressing.hosts_ipv6 is not None
-    groups = (
-        PeerGroup(
-            group_name(one),
-            one.level > tier.level,
-            maximum_prefixes(fabric, tier, one),
-            maximum_ipv6_prefixes(fabric, tier, one) if has_ipv6 else 0,
-        )
-        for one in adjacent
-    )
-    return tuple(sorted(groups, key=lambda one: one.name))
+    """Return the peer groups of the switches of a tier, by name."""
+    groups = []
+    for neighbor in fabric.tiers:
+        if abs(neighbor.level - tier.level) != 1:
+            continue
+        ipv6_prefixes = 0
+        if fabric.policies.addressing.hosts_ipv6 is not None:
+            ipv6_prefixes = maximum_ipv6_prefixes(fabric, tier, neighbor)
+        prefixes = maximum_prefixes(fabric, tier, neighbor)
+        groups.append(PeerGroup(group_name(neighbor), neighbor.level > tier.level, prefixes, ipv6_prefixes))
+    return tuple(sorted(groups, key=attrgetter("name")))
 
 
 def accepted_prefixes(fabric: Fabric) -> tuple[PoolRule, ...]:
-    """Return what may travel through the fabric: loopbacks, whole host blocks, and the addresses of NICs that several
-    leaves share; no link, no default route."""
+    """Return the IPv4 prefixes that switches accept: loopbacks, whole host blocks, and the addresses of NICs that
+    several leaves share; neither links nor a default route."""
     addressing = fabric.policies.addressing
-    return (
-        PoolRule(addressing.loopbacks, HOST_LENGTH),
-        *(PoolRule(pool, length) for pool in (addressing.hosts,) if pool for length in fabric.host_block_lengths),
-        *((PoolRule(addressing.nics, HOST_LENGTH),) if fabric.nic_blocks else ()),
-    )
+    rules = [PoolRule(addressing.loopbacks, HOST_LENGTH)]
+    if addressing.hosts:
+        rules += [PoolRule(addressing.hosts, length) for length in fabric.host_block_lengths]
+    if fabric.nic_blocks:
+        rules.append(PoolRule(addressing.nics, HOST_LENGTH))
+    return tuple(rules)
 
 
 def maximum_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
-    """Return the most prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
+    """Return the prefix limit for a neighbor: one and a half times what it announces when the reserve is built.
 
-    A leaf announces two prefixes, its loopback and its host block, its loopback alone where nodes have no IPv4; and the
-    addresses of the NICs that it shares with other leaves, which are the same from all of these. A spine passes up
-    those of its pod and its own loopback. Down come those of all leaves of the plane, of the spine with the same index
-    in every pod, and of the super-spines that these join: as many as a spine has ports for. Rails that are apart hear
-    nothing of each other.
+    A leaf announces its loopback, its host block if nodes have IPv4, and the addresses of the NICs that it shares with
+    other leaves, which announce the same ones. A spine announces upwards the prefixes of its pod and its own loopback.
+    Downwards it announces those of all leaves of the plane, of the spine with the same index in every pod, and of the
+    super-spines that these join: at most one for each of its upper ports. Rails without a common switch have no routes
+    to each other.
     """
     leaves, spines = fabric.tiers[:2]
     rails = fabric.rails if fabric.rail_only else 1
-    own_of_leaf = 1 if fabric.policies.addressing.hosts is None else 2
+    prefixes_of_leaf = 1 if fabric.policies.addressing.hosts is None else 2
     nics = max((block.size for block in fabric.nic_blocks.values()), default=0)
-    of_leaf = own_of_leaf + -(-nics // fabric.leaves_per_nic)
     if neighbor.attaches_nodes:
-        expected = own_of_leaf + nics
-    elif neighbor.level < own.level:
-        expected = of_leaf * leaves.group_reserve + 1
-    else:
-        expected = (of_leaf * leaves.reserve + spines.groups) // rails + spines.ports_above
-    return _half_as_many_again(expected)
+        return _half_as_many_again(prefixes_of_leaf + nics)
+    # A NIC's address arrives from several leaves, and counts once among the prefixes of all leaves.
+    prefixes_of_leaf += -(-nics // fabric.leaves_per_nic)
+    if neighbor.level < own.level:
+        return _half_as_many_again(prefixes_of_leaf * leaves.group_reserve + 1)
+    from_below = prefixes_of_leaf * leaves.reserve + spines.groups
+    return _half_as_many_again(from_below // rails + spines.ports_above)
 
 
 def maximum_ipv6_prefixes(fabric: Fabric, own: Tier, neighbor: Tier) -> int:
-    """Return the most IPv6 prefixes taken from one neighbor of a tier: half as many again as the reserve can bring.
+    """Return the IPv6 prefix limit for a neighbor: one and a half times what it announces when the reserve is built.
 
-    Leaves alone announce one, the /64 of their hosts.
+    Only leaves have an IPv6 prefix, the /64 of their hosts.
     """
     leaves = fabric.lowest
     if neighbor.attaches_nodes:
-        expected = 1
-    elif neighbor.level < own.level:
-        expected = leaves.group_reserve
-    else:
-        expected = leaves.reserve // (fabric.rails if fabric.rail_only else 1)
-    return _half_as_many_again(expected)
+        return _half_as_many_again(1)
+    if neighbor.level < own.level:
+        return _half_as_many_again(leaves.group_reserve)
+    if fabric.rail_only:
+        return _half_as_many_again(leaves.reserve // fabric.rails)
+    return _half_as_many_again(leaves.reserve)
 
 
 def _half_as_many_again(expected: int) -> int:
+    """Return one and a half times a number, rounded up."""
     return -(-expected * 3 // 2)
 
 
 def own_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
-    """Return what a switch announces of IPv4 as its own: its loopback and, of a leaf, its hosts."""
+    """Return the IPv4 prefixes of a switch itself: its loopback and, on a leaf, the block of its hosts."""
+    loopback = Pool(switch.loopback, HOST_LENGTH)
     block = fabric.host_blocks.get(switch.name)
-    return (Pool(switch.loopback, HOST_LENGTH), *((Pool(*block),) if block else ()))
+    if block:
+        return (loopback, Pool(*block))
+    return (loopback,)
 
 
 def own_ipv6_prefixes(fabric: Fabric, switch: Switch) -> tuple[Pool, ...]:
-    """Return what a switch announces of IPv6 as its own: the /64 of its hosts, of a leaf where they have IPv6."""
+    """Return the IPv6 prefixes of a switch itself: on a leaf the /64 of its hosts, if they have IPv6."""
     first = fabric.ipv6_blocks.get(switch.name)
-    return () if first is None else (Ipv6Pool(first, IPV6_BLOCK_LENGTH),)
+    if first is None:
+        return ()
+    return (Ipv6Pool(first, IPV6_BLOCK_LENGTH),)

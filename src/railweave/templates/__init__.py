@@ -1,8 +1,8 @@
-"""Finding and filling in Jinja templates: the text that is really text, such as an FRR file.
+"""Find and fill in Jinja templates, for files that are text without a structure, such as FRR's.
 
-A template is looked for in the project's ``templates/`` first, then among those that come with railweave, so a project
-overrides single files. Those of a project come with the intent, from whoever may open a pull request: they run in
-Jinja's sandbox, and in a process whose time and memory are bounded.
+Templates in the project's ``templates/`` override those of railweave, file by file. Project templates are untrusted,
+like the intent: anyone who may open a pull request can write them. They run in Jinja's sandbox, in a process with
+bounded time and memory.
 """
 
 from functools import cache
@@ -13,29 +13,31 @@ from railweave.templates.filling import Templates as Templates
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = (_PACKAGE / "_templates", _PACKAGE.parents[1] / "templates")
-"""Where a wheel and where a source checkout keep the templates."""
+"""The folders of the templates in a wheel and in a source checkout."""
 
 
 def find_templates(project: Path | None = None) -> Templates:
     """Return the templates of the project folder ``project``, backed by those that come with railweave."""
-    return _templates_of(project.resolve() if project else None)
+    if project is None:
+        return _templates_of(None)
+    return _templates_of(project.resolve())
 
 
 def files_of(templates: Templates) -> dict[str, bytes]:
-    """Return what templates consist of: every file that may be filled in, by its name, as the first folder has it."""
-    found: dict[str, bytes] = {}
+    """Return the content of every template by its name; the first folder that has a file wins."""
+    files: dict[str, bytes] = {}
     for folder in templates.folders:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            found.setdefault(path.relative_to(folder).as_posix(), path.read_bytes())
-    return found
+            files.setdefault(path.relative_to(folder).as_posix(), path.read_bytes())
+    return files
 
 
 @cache
 def _templates_of(project: Path | None) -> Templates:
     shipped = [folder for folder in _SHIPPED if folder.is_dir()]
-    own = project / "templates" if project else None
-    if own is None:
+    if project is None:
         return Templates(shipped)
+    own = project / "templates"
     if own in shipped or not own.is_dir():
         return _templates_of(None)  # compiled once for all projects without templates
     if own.is_symlink():

@@ -1,4 +1,4 @@
-"""Jinja's sandbox, which looks at an attribute of a type once instead of in every line of every file."""
+"""Jinja's sandbox, with the answers of ``is_safe_attribute`` cached."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ _ANSWERS_KEPT = 1024
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """What templates run in: it lets them read what they are given, and neither change it nor reach Python through it.
+    """The environment of templates: they can read their values, but neither change them nor reach Python internals.
 
-    Whether an attribute is safe follows from its name and from the type of what has it, so the answer is kept: a fabric
-    asks for the same twenty on each of its switches, and an answer costs more than the line that is written.
+    Whether an attribute is safe depends only on its name and the type of the object, so answers are cached: a fabric
+    asks for the same twenty on each switch, and an answer takes longer than to write the line.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -22,10 +22,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         """Tell whether a template may read ``attr`` of ``obj``."""
-        place = type(obj), attr
-        known = self._answers.get(place)
-        if known is None:
+        key = type(obj), attr
+        is_safe = self._answers.get(key)
+        if is_safe is None:
             if len(self._answers) >= _ANSWERS_KEPT:
                 self._answers.clear()
-            known = self._answers[place] = super().is_safe_attribute(obj, attr, value)
-        return known
+            is_safe = super().is_safe_attribute(obj, attr, value)
+            self._answers[key] = is_safe
+        return is_safe

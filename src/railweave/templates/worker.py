@@ -1,8 +1,8 @@
-"""A process that fills in the templates of a project: with bounded time, memory and output, and without an environment.
+"""A process that fills in the templates of a project, with bounded time, memory and output and no environment.
 
-Jinja's sandbox keeps a template from Python, but not from a loop without end or a text of many gigabytes, and whoever
-opens a pull request writes templates. The process starts with the first template, serves all of them, and ends with
-its standard input. A request is a pickle of ours; an answer is JSON, because what made it is not.
+Jinja's sandbox keeps a template away from Python, but not from an endless loop or a text of many gigabytes, and anyone
+who opens a pull request can write templates. The process starts with the first template, serves all of them, and ends
+with its standard input. Requests are pickled, as they come from us; answers are JSON, as they come from untrusted code.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _START = (
 
 
 class Bounds(NamedTuple):
-    """What one template may take: seconds of CPU time, bytes of memory of the process, bytes of text."""
+    """Limits for one template: seconds of CPU time, bytes of memory of the process, bytes of text."""
 
     cpu_s: float = 10
     memory_bytes: int = 1 << 30
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
 
 class TemplateWorker:
-    """Fills in the templates of some folders in another process, which is started when it is needed and missing."""
+    """Fills in the templates of a list of folders in another process, which starts when it is first needed."""
 
     def __init__(self, folders: Sequence[Path], bounds: Bounds | None = None) -> None:
         self._folders = [str(folder) for folder in folders]
@@ -47,7 +47,7 @@ class TemplateWorker:
         self._lock = threading.Lock()
 
     def fill(self, name: str, values: Mapping[str, object]) -> str:
-        """Return the text of template ``name`` with ``values``; raises TemplateFaultError, also beyond a bound."""
+        """Return the text of template ``name`` with ``values``; raises TemplateFaultError, also at a limit."""
         with self._lock:
             process = self._started()
             try:
@@ -55,7 +55,7 @@ class TemplateWorker:
                 answer = json.loads(_receive(cast("IO[bytes]", process.stdout)))
             except (OSError, EOFError):
                 raise TemplateFaultError(f"template {name}: {self._ended(process)}") from None
-            except BaseException:  # interrupted: the answer to this request must not be read as that to another
+            except BaseException:  # interrupted: the next request must not read the answer to this one
                 self._process = None
                 _end(process, self._owner)
                 raise
@@ -64,6 +64,7 @@ class TemplateWorker:
         return str(answer["text"])
 
     def _started(self) -> "subprocess.Popen[bytes]":
+        """Return the process, started if necessary."""
         # A process that was forked off, as `render` does, must not share the pipes of its parent.
         if self._process is None or self._owner != os.getpid():
             bounds = (self._bounds.cpu_s, self._bounds.memory_bytes, self._bounds.text_bytes)
@@ -76,34 +77,39 @@ class TemplateWorker:
         return self._process
 
     def _ended(self, process: "subprocess.Popen[bytes]") -> str:
+        """Return why the process ended."""
         self._process = None
-        process.wait()  # whoever closes its pipes ends
+        process.wait()  # it closes its pipes only when it ends
         _end(process, self._owner)
+        # The interval timer counts CPU time and sends SIGPROF, which ends a process that does not handle it.
         if process.returncode == -signal.SIGPROF:
             return f"not done after {self._bounds.cpu_s} s of computing; bound its loops"
         return "its process ended; it may need too much memory"
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
-    if owner == os.getpid():
-        process.kill()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        process.wait()
+    """End the process; a fork of its owner leaves it alone."""
+    if owner != os.getpid():
+        return
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    process.wait()
 
 
 def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
-    """Answer requests on standard input until it ends: the worker's own side."""
+    """Run the worker process: answer requests on standard input until it ends."""
     limits = Bounds(*bounds)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which then closes the pipe
-    for kind, most in (
+    # Ctrl-C reaches the parent too, which then closes the pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for kind, limit in (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
     ):
-        resource.setrlimit(kind, (most, most))
+        resource.setrlimit(kind, (limit, limit))
     templates = Templates([Path(folder) for folder in folders])
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
@@ -113,6 +119,7 @@ def serve(folders: Sequence[str], bounds: tuple[float, int, int]) -> None:
 
 
 def _filled(templates: Templates, name: str, values: Mapping[str, object], limits: Bounds) -> dict[str, str]:
+    """Return the answer to a request: ``text``, or a ``fault`` in words."""
     parts: list[str] = []
     size_bytes = 0
     try:
@@ -123,9 +130,9 @@ def _filled(templates: Templates, name: str, values: Mapping[str, object], limit
             parts.append(piece)
         return {"text": "".join(parts)}
     except TemplateFaultError as fault:
-        memory = isinstance(fault.__cause__, MemoryError)
-        more = f"needs more than {limits.memory_bytes:,} bytes of memory" if memory else ""
-        return {"fault": f"{fault}: {more}" if more else str(fault)}
+        if isinstance(fault.__cause__, MemoryError):
+            return {"fault": f"{fault}: needs more than {limits.memory_bytes:,} bytes of memory"}
+        return {"fault": str(fault)}
     except UnicodeEncodeError as fault:
         return {"fault": f"template {name}: its text is no Unicode: {fault.reason}"}
 
@@ -137,6 +144,7 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
 
 def _receive(pipe: IO[bytes]) -> bytes:
     """Return a message; raises EOFError at the end."""
+    # A message is its length in 8 bytes, and that many bytes.
     data = b""
     for size in (_LENGTH.size, None):
         asked = _LENGTH.unpack(data)[0] if size is None else size

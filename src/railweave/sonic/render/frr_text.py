@@ -9,11 +9,11 @@ from railweave.routing.instance import (
     LEARNED_COMMUNITY,
     MAXIMUM_PATHS,
     RESTART_MINUTES,
+    BgpSession,
     BgpSpeaker,
     Ipv6Routes,
     NicRoutes,
     PoolRule,
-    Session,
 )
 from railweave.templates import Templates, find_templates
 from railweave.units import ipv4_text
@@ -85,7 +85,7 @@ def own_frr_template(templates: Templates) -> Path | None:
     return used
 
 
-def peer_text(session: Session) -> str:
+def peer_text(session: BgpSession) -> str:
     """Return the neighbor as FRR names it: its address, or our interface of an unnumbered link."""
     return session.port if session.address is None else ipv4_text(session.address)
 
