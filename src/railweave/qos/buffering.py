@@ -21,23 +21,25 @@ _QUEUES_IN_USE = 7
 
 
 class BufferPlan(NamedTuple):
-    """The buffer of the switches of one panel and tier whose longest cables are alike.
-
-    ``headroom`` is by (speed in Gb/s, cable in meters), ``lanes`` by speed. ``groups`` are the lossless priority
-    groups, ``lossy_queues`` the queues that no lossless class uses. ``full`` is the division with all ports in use over
-    cables as long as the longest (``uses``), from which the ``limits`` follow.
-    """
+    """The buffer of the switches with one panel, tier and length of the longest cable."""
 
     buffers: Buffers
     model: BufferModel
     pools: tuple[BufferPool, ...]
+    # By (speed in Gb/s, cable in meters).
     headroom: Mapping[tuple[int, int], Headroom | NoHeadroom]
+    # Lanes of a port by its speed in Gb/s.
     lanes: Mapping[int, int]
+    # Lossless priority groups.
     groups: tuple[int, ...]
+    # Queues that no lossless class uses.
     lossy_queues: tuple[int, ...]
     queues: Queues
+    # All ports, each with a cable of the greatest length.
     uses: tuple[PortUse, ...]
+    # The buffer divided for `uses`.
     full: Division
+    # Derived from `full`.
     limits: PauseLimits
 
     def divided(self, cables: Mapping[tuple[int, int], int]) -> Division:
@@ -48,52 +50,51 @@ class BufferPlan(NamedTuple):
     def limits_with(
         self, pools: Mapping[str, BufferPool], model: BufferModel, dynamic_th: int, queue: BufferProfile | None
     ) -> PauseLimits | None:
-        """Return the limits of a switch that was found with these pools, buffer model, alpha of the lossless groups and
-        profile of the lossless queues; None where the pools are not those that SONiC needs."""
+        """Return the limits of a switch with the given pools, buffer model, alpha of the lossless groups and profile of
+        the lossless queues; None if it lacks a pool or size that SONiC needs."""
         if not {INGRESS_LOSSLESS, EGRESS_LOSSLESS} <= pools.keys():
             return None
+        if model is BufferModel.DYNAMIC and self.buffers.chip is None:
+            return None
         size = pools[INGRESS_LOSSLESS].size_bytes
-        if (model is BufferModel.DYNAMIC and self.buffers.chip is None) or (
-            model is BufferModel.TRADITIONAL and size is None
-        ):
+        if model is BufferModel.TRADITIONAL and size is None:
             return None
         full = divide(self.buffers, model, tuple(pools.values()), self.queues, self.uses)
-        # A pool with a size keeps it in the dynamic model too (buffer_pool_mellanox.lua).
-        shared = full.shared_bytes if size is None or model is BufferModel.TRADITIONAL else size
+        shared_bytes = full.shared_bytes
+        if model is BufferModel.DYNAMIC and size is not None:
+            # A pool with a size keeps it in the dynamic model too (buffer_pool_mellanox.lua).
+            shared_bytes = size
+        queue_bytes = None
+        if queue:
+            queue_bytes = _single_user_bytes(self.buffers, queue, pools.values())
         return self.limits._replace(
-            shared_bytes=max(0, shared),
+            shared_bytes=max(0, shared_bytes),
             dynamic_th=dynamic_th,
-            queue_bytes=_alone(self.buffers, queue, pools.values()) if queue else None,
+            queue_bytes=queue_bytes,
             lossy_bytes=_lossy_bytes(self.buffers, full),
             shared=full.shared,
         )
 
 
 def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> BufferPlan | None:
-    """Return how the switches of a panel and tier with cables of ``lengths_m`` divide their buffer.
+    """Return the buffer of the switches of a panel and tier with cables of ``lengths_m``.
 
-    None where no class is lossless, or the HWSKU ships no buffers to start from.
+    None if no class is lossless, or if the HWSKU ships no buffers to start from.
     """
-    lossless = sorted({one.priority for one in policies.classes if one.lossless})
+    lossless = sorted({traffic_class.priority for traffic_class in policies.classes if traffic_class.lossless})
     if panel.buffers is None or not lossless:
         return None
-    buffers, model = panel.buffers, buffer_model(panel.buffers, policies.sonic)
-    lanes = {speed: lane_count(port) for speed, port in {port.speed_gbps: port for port in panel.ports}.items()}
-    rooms = {
-        (speed, length): headroom(
-            buffers, policies.sonic, PortMedium(speed, length, policies.mtu.fabric_bytes, lanes[speed])
-        )
-        for speed in sorted(lanes)
-        for length in sorted(set(lengths_m))
-    }
+    buffers = panel.buffers
+    model = buffer_model(buffers, policies.sonic)
+    lanes = {port.speed_gbps: lane_count(port) for port in panel.ports}
+    rooms = _headroom_by_cable(buffers, policies, lanes, lengths_m)
     # SONiC's template of a tier (buffers_config.j2: ToRRouter and LeafRouter).
-    pools = buffers.pools["t0" if tier.attaches_nodes else "t1"]
-    used = max(_QUEUES_IN_USE, 1 + max(one.priority for one in policies.classes))
-    queues = Queues(len(lossless), used - len(lossless))
-    longest = max(lengths_m, default=0)
-    speeds = Counter(port.speed_gbps for port in panel.ports if longest)
-    each = tuple(PortUse(ports, lanes[speed], rooms[speed, longest]) for speed, ports in speeds.items())
-    full = divide(buffers, model, pools, queues, each)
+    template = "t0" if tier.attaches_nodes else "t1"
+    pools = buffers.pools[template]
+    queue_count = max(_QUEUES_IN_USE, 1 + max(traffic_class.priority for traffic_class in policies.classes))
+    queues = Queues(len(lossless), queue_count - len(lossless))
+    uses = _used_ports(panel, lanes, rooms, max(lengths_m, default=0))
+    full = divide(buffers, model, pools, queues, uses)
     return BufferPlan(
         buffers=buffers,
         model=model,
@@ -101,16 +102,16 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
         headroom=rooms,
         lanes=lanes,
         groups=tuple(lossless),
-        lossy_queues=tuple(queue for queue in range(used) if queue not in lossless),
+        lossy_queues=tuple(queue for queue in range(queue_count) if queue not in lossless),
         queues=queues,
-        uses=each,
+        uses=uses,
         full=full,
         limits=PauseLimits(
             shared_bytes=full.shared_bytes,
-            dynamic_th=min((one.room.dynamic_th for one in each if isinstance(one.room, Headroom)), default=0),
+            dynamic_th=_smallest_alpha(uses),
             ports=len(panel.ports),
             lossless_classes=len(lossless),
-            queue_bytes=_alone(buffers, _profile(buffers, buffers.lossless_queue), pools),
+            queue_bytes=_single_user_bytes(buffers, _profile(buffers, buffers.lossless_queue), pools),
             lossy_bytes=_lossy_bytes(buffers, full),
             shared=full.shared,
             slices=buffers.slices,
@@ -118,25 +119,56 @@ def plan_buffers(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collec
     )
 
 
-def _alone(buffers: Buffers, profile: BufferProfile, pools: Iterable[BufferPool]) -> int | None:
-    """Return the most bytes that one user of a profile may hold in a slice; None where its pool's size is not known."""
-    size = next((pool.size_bytes for pool in pools if pool.name == profile.pool), None)
-    return profile.limit_bytes(None if size is None else buffers.slices.share(size))
+def _smallest_alpha(uses: Iterable[PortUse]) -> int:
+    """Return the smallest exponent of alpha: of all speeds, these groups pause first."""
+    return min((use.room.dynamic_th for use in uses if isinstance(use.room, Headroom)), default=0)
+
+
+def _used_ports(
+    panel: Panel, lanes: Mapping[int, int], rooms: Mapping[tuple[int, int], Headroom | NoHeadroom], length_m: int
+) -> tuple[PortUse, ...]:
+    """Return all ports of a panel with cables of one length, none if no cable is planned (0 m)."""
+    if not length_m:
+        return ()
+    ports_by_speed = Counter(port.speed_gbps for port in panel.ports)
+    return tuple(PortUse(ports, lanes[speed], rooms[speed, length_m]) for speed, ports in ports_by_speed.items())
+
+
+def _headroom_by_cable(
+    buffers: Buffers, policies: Policies, lanes: Mapping[int, int], lengths_m: Collection[int]
+) -> dict[tuple[int, int], Headroom | NoHeadroom]:
+    """Return the headroom for every combination of a speed of ``lanes`` and a cable length."""
+    rooms = {}
+    for speed in sorted(lanes):
+        for length in sorted(set(lengths_m)):
+            medium = PortMedium(speed, length, policies.mtu.fabric_bytes, lanes[speed])
+            rooms[speed, length] = headroom(buffers, policies.sonic, medium)
+    return rooms
+
+
+def _single_user_bytes(buffers: Buffers, profile: BufferProfile, pools: Iterable[BufferPool]) -> int | None:
+    """Return how many bytes a single user of a profile may hold in a slice; None if its pool's size is unknown."""
+    for pool in pools:
+        if pool.name == profile.pool and pool.size_bytes is not None:
+            return profile.limit_bytes(buffers.slices.share(pool.size_bytes))
+    return profile.limit_bytes(None)
 
 
 def _lossy_bytes(buffers: Buffers, full: Division) -> int:
-    """Return what one full lossy queue takes of the buffer that lossless groups share, in one slice; 0 where it has its
-    own pool."""
+    """Return the bytes of the lossless groups' shared buffer that one full lossy queue takes, in one slice; 0 if lossy
+    traffic has a pool of its own."""
     group = _profile(buffers, buffers.lossy_group)
     if group.pool != INGRESS_LOSSLESS:
         return 0
     shared = buffers.slices.share(full.shared_bytes)
-    held = [shared, group.limit_bytes(shared), _alone(buffers, _profile(buffers, buffers.lossy_queue), full.pools)]
-    return min(one for one in held if one is not None)
+    queue_bytes = _single_user_bytes(buffers, _profile(buffers, buffers.lossy_queue), full.pools)
+    # A packet counts for its group at ingress and for its queue at egress, so the smallest limit counts.
+    limits = [shared, group.limit_bytes(shared), queue_bytes]
+    return min(limit for limit in limits if limit is not None)
 
 
 def _profile(buffers: Buffers, name: str) -> BufferProfile:
-    return next(one for one in buffers.profiles if one.name == name)
+    return next(profile for profile in buffers.profiles if profile.name == name)
 
 
 def lane_count(port: SwitchPort) -> int:
@@ -145,11 +177,17 @@ def lane_count(port: SwitchPort) -> int:
 
 
 def ranges(numbers: Iterable[int]) -> tuple[str, ...]:
-    """Return numbers as SONiC writes ranges of groups and queues: ``3-4`` for neighbors, else ``3``."""
+    """Return numbers in SONiC's notation for groups and queues: ``3-4`` for consecutive ones, ``3`` for a single."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return tuple(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return tuple(_range_text(run[0], run[-1]) for run in runs)
+
+
+def _range_text(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first}-{last}"

@@ -1,8 +1,8 @@
 """Deadlock by PFC: a cycle of buffers of which each waits for the next to be emptied (check D-1).
 
-A switch that receives pause frames keeps the packets for that neighbor, which fill the buffer of the port on which it
-came. So the buffer of a channel (from a device to the next one) waits for every channel into which its packets go on.
-A ring of such waits may stop for ever (Hu et al., Deadlocks in Datacenter Networks, HotNets 2016).
+A switch that receives pause frames keeps the packets for that neighbor, which fill the buffers of the ports on which
+they arrived. So the buffer of a channel (from a device to the next one) waits for every channel that its packets take
+next. A ring of such waits may stop forever (Hu et al., Deadlocks in Datacenter Networks, HotNets 2016).
 
 In a Clos whose routes go up and then down, no ring exists: number the channels by their tier on the way up and, beyond
 that, by the reverse on the way down, and every turn leads to a higher number. That holds for all routes that such
@@ -14,39 +14,42 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from railweave.fabric.model import Fabric
 
 Channel = tuple[str, str]
-"""A way from one device to a neighbor: the packets that stand in the neighbor's buffer of that port."""
+"""The link from a device to a neighbor, which stores its packets in the buffer of the port."""
 
 Transits = Mapping[str, frozenset[str]]
-"""Switches that send upwards what came from above, each with the upper neighbors that get it."""
+"""Switches that send packets from above up again, with the upper neighbors that get them."""
 
 
 def waits_for(fabric: Fabric, channel: Channel, transits: Transits) -> Iterator[Channel]:
-    """Yield the channels into which packets of ``channel`` may go on, by the routes of every failure.
+    """Yield the channels that packets of ``channel`` may take next, after any failure.
 
-    A switch sends what comes from below up or down again, what comes from above down, and up only in transit; nothing
-    goes back where it came from.
+    A switch sends packets from below up or down, and packets from above down; in transit also up. It never sends them
+    back to the neighbor that they came from.
     """
-    origin, here = channel
-    above, below = fabric.above(here), fabric.below(here)
-    ways = below if origin in above else (*above, *below)
-    upwards = transits.get(here, frozenset()) if origin in above else frozenset()
-    yield from ((here, there) for there in (*ways, *sorted(upwards)) if there != origin)
+    origin, switch = channel
+    above = fabric.above(switch)
+    below = fabric.below(switch)
+    if origin in above:
+        neighbors = (*below, *sorted(transits.get(switch, ())))
+    else:
+        neighbors = (*above, *below)
+    for neighbor in neighbors:
+        if neighbor != origin:
+            yield switch, neighbor
 
 
 def find_deadlock(fabric: Fabric, transits: Transits) -> tuple[str, ...]:
-    """Return the devices of a cycle of buffers that may wait for each other, empty where there is none.
-
-    Without a switch in transit every turn leads to a channel of a higher number, so nothing is searched.
-    """
-    starts = ((here, there) for here in transits for there in sorted(transits[here]))
+    """Return the devices of a cycle of buffers that may wait for each other, empty if there is no cycle."""
+    # Every cycle has a turn from down to up, so the search starts with the channels after such turns.
+    starts = ((switch, neighbor) for switch, neighbors in transits.items() for neighbor in sorted(neighbors))
     ring = find_ring(starts, lambda channel: waits_for(fabric, channel, transits))
-    return tuple(here for here, _ in ring)
+    return tuple(device for device, _ in ring)
 
 
 def find_ring(starts: Iterable[Channel], after: Callable[[Channel], Iterable[Channel]]) -> tuple[Channel, ...]:
-    """Return the first ring of channels that can be reached from ``starts``, empty where there is none.
+    """Return the first ring of channels that can be reached from ``starts``, empty if there is no ring.
 
-    Every channel is entered once; ``after`` gives those for which one waits.
+    ``after`` returns the channels that a channel waits for. Depth-first, each channel once.
     """
     done: set[Channel] = set()
     for start in starts:
@@ -54,17 +57,18 @@ def find_ring(starts: Iterable[Channel], after: Callable[[Channel], Iterable[Cha
             continue
         path: list[Channel] = [start]
         on_path = {start}
-        open_ways = [iter(after(start))]
+        # An explicit stack: a path can be longer than Python's recursion limit.
+        unvisited = [iter(after(start))]
         while path:
-            following = next(open_ways[-1], None)
+            following = next(unvisited[-1], None)
             if following is None:
                 done.add(path[-1])
                 on_path.discard(path.pop())
-                open_ways.pop()
+                unvisited.pop()
             elif following in on_path:
                 return tuple(path[path.index(following) :])
             elif following not in done:
                 path.append(following)
                 on_path.add(following)
-                open_ways.append(iter(after(following)))
+                unvisited.append(iter(after(following)))
     return ()

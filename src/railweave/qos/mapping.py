@@ -18,7 +18,7 @@ PRIORITY_COUNT = 8
 """Traffic classes, queues, priority groups and PFC priorities of a port."""
 
 CONTROL_DSCP = 48
-"""CS6 (RFC 4594): what FRR marks BGP with unless told otherwise."""
+"""CS6 (RFC 4594), with which FRR marks BGP by default."""
 
 
 class MapChain(NamedTuple):
@@ -32,28 +32,38 @@ class MapChain(NamedTuple):
 
 
 def map_chain(classes: Sequence[TrafficClass]) -> MapChain:
-    """Return the maps of ``classes``: code points that no class names go to the default class."""
-    rest = next((one.priority for one in classes if one.is_default), 0)
-    dscp_to_tc = [rest] * DSCP_COUNT
-    for one in classes:
-        for dscp in one.dscp:
-            dscp_to_tc[dscp] = one.priority
-    lossless = tuple(sorted({one.priority for one in classes if one.lossless}))
-    every = tuple(range(PRIORITY_COUNT))
+    """Return the maps of ``classes``; code points of no class go to the default class."""
+    default = next((traffic_class.priority for traffic_class in classes if traffic_class.is_default), 0)
+    dscp_to_tc = [default] * DSCP_COUNT
+    # Priority group 0 is the one that lossy classes share.
+    tc_to_group = [0] * PRIORITY_COUNT
+    for traffic_class in classes:
+        for dscp in traffic_class.dscp:
+            dscp_to_tc[dscp] = traffic_class.priority
+        if traffic_class.lossless:
+            tc_to_group[traffic_class.priority] = traffic_class.priority
+    priorities = tuple(range(PRIORITY_COUNT))
     return MapChain(
         dscp_to_tc=tuple(dscp_to_tc),
-        tc_to_queue=every,
-        tc_to_group=tuple(priority if priority in lossless else 0 for priority in every),
-        pfc_to_queue=every,
-        lossless=lossless,
+        tc_to_queue=priorities,
+        tc_to_group=tuple(tc_to_group),
+        pfc_to_queue=priorities,
+        lossless=tuple(sorted({traffic_class.priority for traffic_class in classes if traffic_class.lossless})),
     )
 
 
 def control_dscp(classes: Iterable[TrafficClass]) -> int:
-    """Return the code point that BGP is marked with: the control class's first, else CS6."""
-    return next((one.dscp[0] for one in classes if one.role is ClassRole.CONTROL and one.dscp), CONTROL_DSCP)
+    """Return the code point of BGP's packets: the first of the control class, or CS6 if there is none."""
+    for traffic_class in classes:
+        if traffic_class.role is ClassRole.CONTROL and traffic_class.dscp:
+            return traffic_class.dscp[0]
+    return CONTROL_DSCP
 
 
 def notification_dscp(classes: Iterable[TrafficClass]) -> tuple[int, ...]:
     """Return the code points of congestion notifications."""
-    return tuple(dscp for one in classes if one.role is ClassRole.CNP for dscp in one.dscp)
+    code_points: list[int] = []
+    for traffic_class in classes:
+        if traffic_class.role is ClassRole.CNP:
+            code_points += traffic_class.dscp
+    return tuple(code_points)

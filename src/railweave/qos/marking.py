@@ -26,14 +26,14 @@ _KB = 1000
 
 
 class ChosenMarking(NamedTuple):
-    """The thresholds of one queue, and where they come from in words."""
+    """The thresholds of one queue, and their origin in words."""
 
     thresholds: Marking
     reason: str
 
 
 def bandwidth_delay_bytes(speed_gbps: int, round_trip_us: int = ROUND_TRIP_US) -> int:
-    """Return what one flow at line rate has on its way (400G over 8 us: 400 KB)."""
+    """Return the bytes in flight of one flow at line rate (400G over 8 us: 400 KB)."""
     return speed_gbps * 1000 * round_trip_us // 8
 
 
@@ -41,20 +41,27 @@ def ecn_thresholds(speed_gbps: int, limits: PauseLimits | None = None) -> Markin
     """Return the rule's thresholds for a port of ``speed_gbps`` (100G: 400 KB and 1.6 MB) on a chip with ``limits``."""
     start_bytes = speed_gbps * _START_BYTES_PER_GBPS
     if limits is not None:
-        bounds = [limits.all_bytes // 2, limits.lossy_all_bytes // 2, limits.single_bytes // (2 * _FULL_TO_START)]
-        bounds.append(limits.conservative_bytes - 1)
-        # A lossy queue that may take the whole buffer leaves nothing to mark in (check E-6).
-        start_bytes = max(_KB, min([start_bytes, *(one for one in bounds if one >= _KB)]) // _KB * _KB)
+        bounds = (
+            limits.all_bytes // 2,
+            limits.lossy_all_bytes // 2,
+            limits.single_bytes // (2 * _FULL_TO_START),
+            limits.conservative_bytes - 1,
+        )
+        for bound in bounds:
+            # A lossy queue that may take the whole buffer leaves no room for marking (check E-6): a bound near 0.
+            if bound >= _KB:
+                start_bytes = min(start_bytes, bound)
+        start_bytes = max(_KB, start_bytes // _KB * _KB)
     return Marking(start_bytes, start_bytes * _FULL_TO_START, _PROBABILITY_PERCENT)
 
 
 def choose_marking(
-    one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None
+    traffic_class: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None
 ) -> ChosenMarking:
-    """Return the thresholds of class ``one`` on ports of a speed: the intent's, the preset's, the HWSKU's own, or the
-    rule's."""
-    if one.ecn is not None:
-        return ChosenMarking(_filled(one.ecn), f"thresholds as the intent states (traffic_classes[{one.name}].ecn)")
+    """Return the thresholds of a class on ports of a speed: from the intent, the preset, the HWSKU, or the rule."""
+    if traffic_class.ecn is not None:
+        path = f"traffic_classes[{traffic_class.name}].ecn"
+        return ChosenMarking(_filled(traffic_class.ecn), f"thresholds as the intent states ({path})")
     if preset is not None:
         return ChosenMarking(_filled(preset.at(speed_gbps)), f"preset {preset.name} ({preset.source})")
     if plan is not None and (shipped := plan.buffers.marking.get(speed_gbps)):
@@ -63,26 +70,35 @@ def choose_marking(
             f"from {shipped.minimum_bytes} to {shipped.maximum_bytes} bytes as {plan.buffers.hwsku} ships it for"
             f" {speed_gbps}G ({plan.buffers.source}, qos.json.j2)",
         )
-    limits = plan.limits if plan else None
-    found = ecn_thresholds(speed_gbps, limits)
+    limits = None
+    if plan is not None:
+        limits = plan.limits
+    thresholds = ecn_thresholds(speed_gbps, limits)
     rule = f"100 KB for each 25 Gb/s of a {speed_gbps}G port, four times that for full marking (HPCC scaling of DCQCN)"
-    if limits is not None and found != ecn_thresholds(speed_gbps):
-        start_kb, bound = found.minimum_bytes // _KB, limits.conservative_bytes
-        below = f"below {bound} bytes, at which PFC may pause one ingress port that feeds all egress ports"
-        half = (
+    if limits is not None and thresholds != ecn_thresholds(speed_gbps):
+        rule += f", {_lowered(thresholds, limits)}"
+    return ChosenMarking(thresholds, rule)
+
+
+def _lowered(thresholds: Marking, limits: PauseLimits) -> str:
+    """Return in words why the chip needs lower thresholds than the port's speed alone gives."""
+    start_kb = thresholds.minimum_bytes // _KB
+    bound = limits.conservative_bytes
+    if start_kb == (bound - 1) // _KB:
+        start = f"below {bound} bytes, at which PFC may pause one ingress port that feeds all egress ports"
+    else:
+        start = (
             f"at no more than half of the {limits.all_bytes} bytes at which {limits.groups} congested priority groups"
+            " pause"
         )
-        rule += (
-            f", lowered to {start_kb} KB so that marking starts"
-            f" {below if start_kb == (bound - 1) // _KB else f'{half} pause'} (alpha {limits.alpha:g}, shared buffer"
-            f" {limits.shared_bytes} bytes{limits.slices}: {limits.shared})"
-        )
-    return ChosenMarking(found, rule)
+    return (
+        f"lowered to {start_kb} KB so that marking starts {start} (alpha {limits.alpha:g}, shared buffer"
+        f" {limits.shared_bytes} bytes{limits.slices}: {limits.shared})"
+    )
 
 
 def _filled(marking: Marking) -> Marking:
-    return (
-        marking
-        if marking.probability_percent is not None
-        else marking._replace(probability_percent=_PROBABILITY_PERCENT)
-    )
+    """Return thresholds with the rule's probability if they have none."""
+    if marking.probability_percent is None:
+        return marking._replace(probability_percent=_PROBABILITY_PERCENT)
+    return marking

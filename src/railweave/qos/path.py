@@ -1,4 +1,4 @@
-"""The way of a traffic class from one NIC to another: every switch between them, with groups, queues and thresholds."""
+"""The path of a traffic class from one NIC to another: the switches on it, with groups, queues and thresholds."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -10,112 +10,126 @@ from railweave.qos.mapping import map_chain
 from railweave.qos.scheduling import QueueShare, queue_shares
 
 
-class Route(NamedTuple):
-    """The cables of the longest way through a fabric, in the order in which a packet meets them, and its switches: one
-    fewer, switch ``i`` stands between cable ``i`` and cable ``i + 1``."""
+class NicPath(NamedTuple):
+    """A path between two NICs: its cables in the order in which a packet takes them, and its switches, one fewer:
+    switch ``i`` joins cable ``i`` and cable ``i + 1``."""
 
     links: tuple[Link, ...]
     switches: tuple[Switch, ...]
 
 
 class Hop(NamedTuple):
-    """A switch on the way, for one class. ``group`` is the priority group that it arrives in, with its ``headroom``
-    where the class is lossless and the buffer known; ``queue`` is the one that it leaves by, with its ``marking``.
-    ``pause_bytes`` is the depth of that queue at which PFC pauses what feeds it where every port is congested, None
-    where it is not known."""
+    """A switch on the path of one class. ``headroom``, ``marking`` and ``pause_bytes`` are None for lossy classes and
+    for switches whose buffer is unknown."""
 
     switch: Switch
+    # Priority group at ingress.
     group: int
+    # Headroom of that group.
     headroom: GroupHeadroom | None
+    # Queue at egress.
     queue: QueueShare
+    # ECN thresholds of that queue.
     marking: QueueMarking | None
+    # Depth of that queue at which PFC pauses its senders, with every port congested.
     pause_bytes: int | None
 
 
-def longest_route(fabric: Fabric) -> Route | None:
-    """Return the way of packets between two NICs that crosses most tiers, None where no two share a network."""
-    for link in fabric.links:
-        if link.is_access:
-            start = fabric.switch_of[link.upper]
-            for far in _far_leaves(fabric, start, link.lower):
-                if (route := _route(fabric, link, start, far)) is not None:
-                    return route
-            return _within(fabric, link, start)
-    return None
+def longest_path(fabric: Fabric) -> NicPath | None:
+    """Return the path between two NICs that crosses most tiers, None if no two NICs share a network."""
+    first = next((link for link in fabric.links if link.is_access), None)
+    if first is None:
+        return None
+    start = fabric.switch_of[first.upper]
+    for end in _end_leaves(fabric, start, first.lower):
+        path = _path_to(fabric, first, start, end)
+        if path is not None:
+            return path
+    return _path_within(fabric, first, start)
 
 
-def hops(fabric: Fabric, one: TrafficClass, route: Route, buffers: Iterable[SwitchBuffers]) -> tuple[Hop, ...]:
-    """Return what a class meets on a way; ``buffers`` are those of the fabric's switches (`qos.summary`)."""
-    of_switch = {name: each for each in buffers for name in each.devices}
-    queue = next(each for each in queue_shares(fabric.policies.classes) if each.name == one.name)
-    group = map_chain(fabric.policies.classes).tc_to_group[one.priority]
-    return tuple(
-        _hop(of_switch.get(switch.name), one, switch, route.links[place], route.links[place + 1], group, queue)
-        for place, switch in enumerate(route.switches)
-    )
+def hops(
+    fabric: Fabric, traffic_class: TrafficClass, path: NicPath, buffers: Iterable[SwitchBuffers]
+) -> tuple[Hop, ...]:
+    """Return the switches on the path of a class; ``buffers`` are those of the fabric's switches (`qos.summary`)."""
+    buffers_of = {name: switch_buffers for switch_buffers in buffers for name in switch_buffers.devices}
+    queue = next(share for share in queue_shares(fabric.policies.classes) if share.name == traffic_class.name)
+    group = map_chain(fabric.policies.classes).tc_to_group[traffic_class.priority]
+    result = []
+    for switch, ingress, egress in zip(path.switches, path.links[:-1], path.links[1:], strict=True):
+        hop = Hop(switch, group, None, queue, None, None)
+        if traffic_class.lossless and switch.name in buffers_of:
+            hop = _with_buffers(hop, buffers_of[switch.name], ingress, egress)
+        result.append(hop)
+    return tuple(result)
 
 
-def ends(fabric: Fabric, route: Route) -> tuple[tuple[Host, HostPort], tuple[Host, HostPort]]:
+def _with_buffers(hop: Hop, buffers: SwitchBuffers, ingress: Link, egress: Link) -> Hop:
+    """Return the hop of a lossless class with the numbers of the switch's buffers."""
+    headroom = next((room for room in buffers.headroom if _is_for(room, ingress)), None)
+    marking = None
+    for queue_marking in buffers.marking:
+        if (queue_marking.traffic_class, queue_marking.speed_gbps) == (hop.queue.name, egress.speed_gbps):
+            marking = queue_marking
+            break
+    pause_bytes = min(buffers.pause_bytes.values(), default=None)
+    return hop._replace(headroom=headroom, marking=marking, pause_bytes=pause_bytes)
+
+
+def _is_for(room: GroupHeadroom, link: Link) -> bool:
+    return room.speed_gbps == link.speed_gbps and room.length_m == link.length_m
+
+
+def ends(fabric: Fabric, path: NicPath) -> tuple[tuple[Host, HostPort], tuple[Host, HostPort]]:
     """Return the nodes at both ends with the ports of their NICs."""
-    first, last = ((fabric.host_of[link.lower], link.lower_port) for link in (route.links[0], route.links[-1]))
-    return (first[0], first[0].ports[first[1]]), (last[0], last[0].ports[last[1]])
+    return _nic_of(fabric, path.links[0]), _nic_of(fabric, path.links[-1])
 
 
-def _hop(
-    buffers: SwitchBuffers | None,
-    one: TrafficClass,
-    switch: Switch,
-    arrives: Link,
-    departs: Link,
-    group: int,
-    queue: QueueShare,
-) -> Hop:
-    if buffers is None or not one.lossless:
-        return Hop(switch, group, None, queue, None, None)
-    speed, length = arrives.speed_gbps, arrives.length_m
-    room = next((each for each in buffers.headroom if (each.speed_gbps, each.length_m) == (speed, length)), None)
-    own = [each for each in buffers.marking if each.traffic_class == one.name]
-    marking = next((each for each in own if each.speed_gbps == departs.speed_gbps), None)
-    return Hop(switch, group, room, queue, marking, min(buffers.pause_bytes.values(), default=None))
+def _nic_of(fabric: Fabric, link: Link) -> tuple[Host, HostPort]:
+    host = fabric.host_of[link.lower]
+    return host, host.ports[link.lower_port]
 
 
-def _far_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
-    """Yield the switches with nodes other than ``node`` in the network of ``start``, those of another pod first, then
-    of another stripe."""
-    others = [
-        one
-        for one in fabric.tier_switches[0]
-        if one.name != start.name
-        and fabric.network_of(one) == fabric.network_of(start)
-        and any(name != node for name in fabric.nodes_on(one.name))
+def _end_leaves(fabric: Fabric, start: Switch, node: str) -> Iterator[Switch]:
+    """Yield the switches with nodes other than ``node`` in the network of ``start``: those of other pods first, then
+    those of other stripes."""
+    leaves = [
+        leaf
+        for leaf in fabric.tier_switches[0]
+        if leaf.name != start.name
+        and fabric.network_of(leaf) == fabric.network_of(start)
+        and any(name != node for name in fabric.nodes_on(leaf.name))
     ]
-    yield from sorted(others, key=lambda one: (one.pod == start.pod, one.stripe == start.stripe, one.number))
+    yield from sorted(leaves, key=lambda leaf: (leaf.pod == start.pod, leaf.stripe == start.stripe, leaf.number))
 
 
-def _route(fabric: Fabric, first: Link, start: Switch, far: Switch) -> Route | None:
-    """Return the way from the node of ``first`` to one of ``far``: up by the first cables, down where it leads."""
-    last = next(link for link in fabric.downlinks_of[far.name] if link.is_access and link.lower != first.lower)
+def _path_to(fabric: Fabric, first: Link, start: Switch, end: Switch) -> NicPath | None:
+    """Return a path from the node of ``first`` to a node of the leaf ``end``, None if they are not connected."""
+    last = next(link for link in fabric.downlinks_of[end.name] if link.is_access and link.lower != first.lower)
     for up in fabric.uplinks_of[start.name]:
-        turn = up.upper
-        if (down := _cable(fabric, turn, far.name)) is not None:
-            return Route((first, up, down, last), (start, fabric.switch_of[turn], far))
-        for higher in fabric.uplinks_of[turn]:
-            for lower in fabric.above(far.name):
-                across = _cable(fabric, higher.upper, lower)
-                below = _cable(fabric, lower, far.name)
-                if across is not None and below is not None:
-                    middle = (turn, higher.upper, lower)
-                    names = (start, *(fabric.switch_of[name] for name in middle), far)
-                    return Route((first, up, higher, across, below, last), names)
+        spine = up.upper
+        down = _downlink(fabric, spine, end.name)
+        if down is not None:
+            return NicPath((first, up, down, last), (start, fabric.switch_of[spine], end))
+        for higher in fabric.uplinks_of[spine]:
+            super_spine = higher.upper
+            for end_spine in fabric.above(end.name):
+                lower = _downlink(fabric, super_spine, end_spine)
+                down = _downlink(fabric, end_spine, end.name)
+                if lower is not None and down is not None:
+                    middle = tuple(fabric.switch_of[name] for name in (spine, super_spine, end_spine))
+                    return NicPath((first, up, higher, lower, down, last), (start, *middle, end))
     return None
 
 
-def _cable(fabric: Fabric, upper: str, lower: str) -> Link | None:
+def _downlink(fabric: Fabric, upper: str, lower: str) -> Link | None:
+    """Return the first cable from a switch down to a neighbor."""
     return next((link for link in fabric.downlinks_of[upper] if link.lower == lower), None)
 
 
-def _within(fabric: Fabric, first: Link, start: Switch) -> Route | None:
-    """Return the way between two nodes of one switch."""
-    others = (link for link in fabric.downlinks_of[start.name] if link.is_access and link.lower != first.lower)
-    last = next(others, None)
-    return None if last is None else Route((first, last), (start,))
+def _path_within(fabric: Fabric, first: Link, leaf: Switch) -> NicPath | None:
+    """Return the path between two nodes of one leaf, None if it has only one."""
+    for link in fabric.downlinks_of[leaf.name]:
+        if link.is_access and link.lower != first.lower:
+            return NicPath((first, link), (leaf,))
+    return None

@@ -1,7 +1,8 @@
 """How the egress queues of a port share its bandwidth: strict queues first, the others by weight (DWRR).
 
-SONiC serves strict queues before all others, the higher number first, so whoever marks packets for one could starve
-RDMA. Strict queues of notifications and control traffic carry little and are limited to a tenth of the port's rate.
+SONiC serves strict queues before all others, the highest number first, so a sender that marks its packets for one could
+starve RDMA. Strict queues of notifications and control traffic need little and are limited to a tenth of the port's
+rate.
 """
 
 from collections.abc import Iterable
@@ -12,15 +13,15 @@ from railweave.fabric.policy import ClassRole, TrafficClass
 _LIMIT_PERCENT = 10
 
 
-def is_light(one: TrafficClass) -> bool:
-    """Tell whether a class carries messages that report and control, never bulk data."""
-    return one.role in (ClassRole.CNP, ClassRole.CONTROL)
+def is_light(traffic_class: TrafficClass) -> bool:
+    """Return whether a class carries only notifications or control messages, never bulk data."""
+    return traffic_class.role in (ClassRole.CNP, ClassRole.CONTROL)
 
 
 class QueueShare(NamedTuple):
-    """The egress queue of one class, ``name``. ``weight`` is in percent of what strict queues leave and 0 for a strict
-    queue; ``lossless`` queues carry ECN marking. ``limit_percent`` of the port's rate is the most that it gets, 0 where
-    it is not limited."""
+    """The egress queue of the class ``name``. ``weight`` is the percentage of the bandwidth that strict queues leave, 0
+    for a strict queue; ``lossless`` queues have ECN marking; ``limit_percent`` is its limit in percent of the port's
+    rate, 0 without a limit."""
 
     queue: int
     name: str
@@ -36,11 +37,23 @@ class QueueShare(NamedTuple):
 
 def queue_shares(classes: Iterable[TrafficClass]) -> tuple[QueueShare, ...]:
     """Return the queues in use, ascending; every class has a queue of its own (check Q-1)."""
-    return tuple(_share(one) for one in sorted(classes, key=lambda one: one.priority))
+    shares = [_share(traffic_class) for traffic_class in classes]
+    return tuple(sorted(shares, key=lambda share: share.queue))
 
 
-def _share(one: TrafficClass) -> QueueShare:
-    # A DWRR weight is 1 to 100 (sonic-scheduler.yang).
-    weight = 0 if one.strict else max(1, one.share_percent)
-    limit_percent = _LIMIT_PERCENT if one.strict and is_light(one) else 0
-    return QueueShare(one.priority, one.name, one.strict, weight, one.lossless, limit_percent)
+def _share(traffic_class: TrafficClass) -> QueueShare:
+    weight = 0
+    limit_percent = 0
+    if not traffic_class.strict:
+        # A DWRR weight is 1 to 100 (sonic-scheduler.yang).
+        weight = max(1, traffic_class.share_percent)
+    elif is_light(traffic_class):
+        limit_percent = _LIMIT_PERCENT
+    return QueueShare(
+        traffic_class.priority,
+        traffic_class.name,
+        traffic_class.strict,
+        weight,
+        traffic_class.lossless,
+        limit_percent,
+    )

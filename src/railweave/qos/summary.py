@@ -14,33 +14,34 @@ Cables = dict[tuple[int, int], int]
 
 
 def switch_buffers(fabric: Fabric) -> tuple[SwitchBuffers, ...]:
-    """Return the buffers of all switches, those with equal ports in use together; none where no class is lossless or
-    no buffers are known."""
-    alike: dict[tuple[int, int, tuple[tuple[tuple[int, int], int], ...]], list[Switch]] = {}
+    """Return the buffers of all switches, one value for switches with equal ports in use; none if no class is lossless
+    or the buffers are unknown."""
+    kinds: dict[tuple[int, int, tuple[tuple[tuple[int, int], int], ...]], list[Switch]] = {}
     for switch in fabric.switches:
         ports = Counter((link.speed_gbps, link.length_m) for link in fabric.links_of[switch.name])
-        alike.setdefault((id(switch.panel), switch.tier.level, tuple(sorted(ports.items()))), []).append(switch)
-    found = []
-    for (_, _, cables), switches in alike.items():
+        kinds.setdefault((id(switch.panel), switch.tier.level, tuple(sorted(ports.items()))), []).append(switch)
+    result = []
+    for (_, _, cables), switches in kinds.items():
         first = switches[0]
         plan = plan_buffers(first.panel, first.tier, fabric.policies, fabric.lengths_m_of(first.name))
         if plan is not None:
             names = tuple(switch.name for switch in switches)
-            found.append(_of_kind(fabric, plan, names, dict(cables)))
-    return tuple(found)
+            result.append(_of_kind(fabric, plan, names, dict(cables)))
+    return tuple(result)
 
 
 def _of_kind(fabric: Fabric, plan: BufferPlan, devices: tuple[str, ...], cables: Cables) -> SwitchBuffers:
-    rooms = ((speed, length, ports, plan.headroom[speed, length]) for (speed, length), ports in cables.items())
+    """Return the buffers of ``devices``, all with ``cables``."""
+    headroom = []
+    for (speed, length), ports in cables.items():
+        room = plan.headroom[speed, length]
+        if isinstance(room, Headroom):
+            headroom.append(GroupHeadroom(speed, length, ports, room.size_bytes, room.xon_bytes, room.xoff_bytes))
     return SwitchBuffers(
         devices=devices,
         hwsku=plan.buffers.hwsku,
         model=plan.model,
-        headroom=tuple(
-            GroupHeadroom(speed, length, ports, room.size_bytes, room.xon_bytes, room.xoff_bytes)
-            for speed, length, ports, room in rooms
-            if isinstance(room, Headroom)
-        ),
+        headroom=tuple(headroom),
         in_use=plan.divided(cables),
         all_ports=plan.full,
         pause_bytes=dict(plan.limits.patterns),
@@ -49,11 +50,20 @@ def _of_kind(fabric: Fabric, plan: BufferPlan, devices: tuple[str, ...], cables:
 
 
 def _marking(fabric: Fabric, plan: BufferPlan, speeds_gbps: list[int]) -> tuple[QueueMarking, ...]:
-    found = []
-    for one in (one for one in fabric.policies.classes if one.lossless):
+    """Return the ECN marking of every lossless class on ports of every speed."""
+    result = []
+    for traffic_class in fabric.policies.classes:
+        if not traffic_class.lossless:
+            continue
         for speed in speeds_gbps:
-            marking = choose_marking(one, speed, fabric.policies.marking, plan).thresholds
-            at_pause = {name: round(mark_percent(marking, depth), 3) for name, depth in plan.limits.patterns}
-            low, high, percent = marking.minimum_bytes, marking.maximum_bytes, marking.probability_percent or 0
-            found.append(QueueMarking(one.name, speed, low, high, percent, at_pause))
-    return tuple(found)
+            marking = choose_marking(traffic_class, speed, fabric.policies.marking, plan).thresholds
+            queue_marking = QueueMarking(
+                traffic_class.name,
+                speed,
+                marking.minimum_bytes,
+                marking.maximum_bytes,
+                marking.probability_percent or 0,
+                {name: round(mark_percent(marking, depth), 3) for name, depth in plan.limits.patterns},
+            )
+            result.append(queue_marking)
+    return tuple(result)

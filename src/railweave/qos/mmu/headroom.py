@@ -1,8 +1,8 @@
-"""Headroom: the buffer that takes what is still on its way once a lossless class has asked its peer to pause.
+"""Headroom: the buffer for packets that still arrive after a lossless class has asked its peer to pause.
 
-There is no one formula. What a vendor publishes for a chip, speed and cable length counts before any computation;
-NVIDIA publishes the computation itself, in the scripts by which SONiC's dynamic buffer model works on Spectrum chips.
-For any other chip, speed or length there is no number here: a guess would show as loss under load, months later.
+There is no single formula. A vendor's published value for a chip, speed and cable length comes before any computation;
+NVIDIA publishes the computation itself, in the scripts of SONiC's dynamic buffer model for Spectrum chips. For any
+other chip, speed or length there is no value here: a wrong guess would show as loss under load, months later.
 
     f      = cell / 64 rounded up (96-byte cells: 2 cell / (1 + cell))    most buffer that a packet can waste
     occ    = (100 - p + p f) / 100, p = 6400 / (64 s + (100 - s) m) * 100   s percent of 64-byte packets, rest m bytes
@@ -32,19 +32,22 @@ from railweave.units import format_speed
 LOSSLESS_MTU_BYTES = 1024
 """LOSSLESS_TRAFFIC_PATTERN.mtu of buffers_config.j2: the packets that a lossless class is taken to carry."""
 
-_METRES_PER_SECOND = 198_000_000
+# The speed of signals in a cable in buffer_headroom_mellanox.lua, two thirds of that of light.
+_METERS_PER_SECOND = 198_000_000
+# 512 bits (IEEE 802.3, 31B.2).
 _QUANTUM_BYTES = 64
 _WIDE_LANES = 8
 _KIB = 1024
 _MAC_PHY_BYTES = 819.2
-"""Delay of MAC and PHY, as SONiC's table of NVIDIA's chips has it (asic_table.j2: 0.8 KiB)."""
+"""Delay of MAC and PHY in SONiC's table of NVIDIA's chips (asic_table.j2: 0.8 KiB)."""
 _COMPENSATION_BYTES = 2048
 
+# Pause quanta of the peer's response by speed in Gb/s (IEEE 802.3, 31B.3.7).
 _PEER_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
 
 
 class PortMedium(NamedTuple):
-    """What headroom depends on: speed in Gb/s, cable in metres, IP MTU in bytes, lanes of the port."""
+    """The port properties that headroom depends on: speed in Gb/s, cable in meters, IP MTU in bytes, lanes."""
 
     speed_gbps: int
     length_m: int
@@ -53,32 +56,38 @@ class PortMedium(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """A variant of the computation: share of 64-byte packets, whether ``f`` is rounded up, a fixed port MTU and peer
-    response (None: the port's own and the standard's), whether 2 KiB are added for mixed packets, and ``is_first``
-    for what the first scripts did otherwise."""
+    """A variant of the computation."""
 
     name: str
+    # Percentage of 64-byte packets (s).
     small_packet_percent: int = 50
+    # Whether f is rounded up.
     rounds_factor: bool = True
+    # MTU for every port; None: that of the port.
     mtu_bytes: int | None = None
+    # None: by speed, from IEEE 802.3.
     peer_response_bytes: float | None = None
+    # Whether 2 KiB are added for mixed packets.
     compensates: bool = False
+    # The scripts of 202305 and 202311: no tile, cable in units of 1024 bytes, s of the bytes.
     is_first: bool = False
 
 
 _FIRST = Variant("SONiC's dynamic buffer model before 202405", rounds_factor=False, is_first=True)
 _MIDDLE = Variant("SONiC's dynamic buffer model from 202405 to 202511")
 _LATEST = Variant("SONiC's dynamic buffer model from 202605", compensates=True)
-_OF_RELEASE = zip(RELEASES.items(), (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE, _LATEST), strict=True)
+# In the order of RELEASES: 202305, 202311, 202405 to 202511, 202605.
+_VARIANTS = (_FIRST, _FIRST, _MIDDLE, _MIDDLE, _MIDDLE, _MIDDLE, _LATEST)
 SCRIPTS = {
-    name: script._replace(small_packet_percent=release.small_packet_percent) for (name, release), script in _OF_RELEASE
+    name: variant._replace(small_packet_percent=release.small_packet_percent)
+    for (name, release), variant in zip(RELEASES.items(), _VARIANTS, strict=True)
 }
-"""What a switch computes for itself (buffer_headroom_mellanox.lua), by SONiC's release."""
+"""The computation that a switch does itself (buffer_headroom_mellanox.lua), by SONiC's release."""
 
 
 class Headroom(NamedTuple):
     """Headroom of one priority group in bytes. ``size_bytes`` is reserved for the group itself; ``row_m`` is the cable
-    length of the published row, None where it was computed; ``formula`` shows the numbers and names the source."""
+    length of the published row, None for a computed value; ``formula`` shows the numbers and names the source."""
 
     size_bytes: int
     xon_bytes: int
@@ -97,7 +106,7 @@ class NoHeadroom(NamedTuple):
 
 
 def buffer_model(buffers: Buffers, sonic: SonicPolicy) -> BufferModel:
-    """Return the buffer model of a HWSKU: the intent's, else the one that it ships with."""
+    """Return the buffer model of a HWSKU: the intent's, otherwise the one that it ships with."""
     return sonic.buffer_model or buffers.model
 
 
@@ -114,10 +123,9 @@ def headroom(buffers: Buffers, sonic: SonicPolicy, port: PortMedium) -> Headroom
 
 
 def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadroom:
-    """Return the published row for the port's speed and length, else that of the next longer cable."""
-    rows = sorted(
-        (one for one in buffers.pg_profiles if one.speed_gbps == port.speed_gbps), key=lambda one: one.cable_m
-    )
+    """Return the published row for the port's speed and length, otherwise that of the next longer cable."""
+    rows = [row for row in buffers.pg_profiles if row.speed_gbps == port.speed_gbps]
+    rows.sort(key=lambda row: row.cable_m)
     for row in rows:
         if row.cable_m >= port.length_m:
             return _of_row(row, buffers.source, port.length_m)
@@ -126,7 +134,9 @@ def published_headroom(buffers: Buffers, port: PortMedium) -> Headroom | NoHeadr
 
 def _of_row(row: PgProfile, source: str, length_m: int) -> Headroom:
     speed = format_speed(row.speed_gbps)
-    longer = "" if row.cable_m == length_m else f", the next length to {length_m} m"
+    longer = ""
+    if row.cable_m != length_m:
+        longer = f", the next length to {length_m} m"
     return Headroom(
         row.size_bytes,
         row.xon_bytes,
@@ -149,7 +159,7 @@ def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> N
             f" {rows[-1].cable_m} m",
             f"use cables of at most {rows[-1].cable_m} m (published: {lengths})",
         )
-    speeds = ", ".join(format_speed(one) for one in sorted({one.speed_gbps for one in buffers.pg_profiles}))
+    speeds = ", ".join(format_speed(gbps) for gbps in sorted({row.speed_gbps for row in buffers.pg_profiles}))
     return NoHeadroom(
         f"{buffers.hwsku} has no headroom for ports of {speed}: its vendor publishes it for {speeds}",
         f"use ports of {speeds}, or another model, or make no class lossless",
@@ -157,22 +167,29 @@ def _unknown(buffers: Buffers, port: PortMedium, rows: Sequence[PgProfile]) -> N
 
 
 def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) -> Headroom:
-    """Return the headroom that NVIDIA's computation gives."""
+    """Return the headroom by NVIDIA's computation (the module's docstring has the formulas)."""
     worst = worst_factor(chip.cell_bytes, rounds=variant.rounds_factor)
     occupancy = occupancy_factor(worst, variant.small_packet_percent, LOSSLESS_MTU_BYTES, by_bytes=variant.is_first)
     mtu_bytes = variant.mtu_bytes or port.mtu_bytes
-    cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m) * (1000 / _KIB if variant.is_first else 1)
+    cable_bytes = round_trip_bytes(port.speed_gbps, port.length_m)
+    tile_bytes = chip.tile_bytes_per_gbps * port.speed_gbps
+    if variant.is_first:
+        # These scripts take the kilobytes of a cable for 1024 bytes each, and have no tile.
+        cable_bytes *= 1000 / _KIB
+        tile_bytes = 0.0
     peer_bytes = variant.peer_response_bytes or peer_response_bytes(port.speed_gbps)
-    tile_bytes = 0.0 if variant.is_first else chip.tile_bytes_per_gbps * port.speed_gbps
     arriving = mtu_bytes + cable_bytes + chip.mac_phy_bytes + peer_bytes + tile_bytes
     xoff = _whole_kib(LOSSLESS_MTU_BYTES + arriving * occupancy)
-    compensation = 0
+    compensation = ""
     if variant.compensates and xoff + _COMPENSATION_BYTES < _whole_kib(LOSSLESS_MTU_BYTES + arriving * worst):
-        compensation = _COMPENSATION_BYTES
-    xoff += compensation
-    wide = port.lanes == _WIDE_LANES
-    xon = _KIB * (2 * chip.pipeline_kib - variant.is_first if wide else chip.pipeline_kib)
-    size = _whole_kib(xoff + xon + (mtu_bytes if wide else 0))
+        xoff += _COMPENSATION_BYTES
+        compensation = f" + {_COMPENSATION_BYTES}"
+    xon, xon_formula = _xon(chip, port, variant)
+    size = xoff + xon
+    if port.lanes == _WIDE_LANES:
+        # The script's speed_overhead; ports of fewer lanes have none.
+        size += mtu_bytes
+    size = _whole_kib(size)
     return Headroom(
         size_bytes=size,
         xon_bytes=xon,
@@ -183,52 +200,65 @@ def spectrum_headroom(chip: HeadroomChip, port: PortMedium, variant: Variant) ->
         formula=(
             f"xoff {xoff} bytes = {LOSSLESS_MTU_BYTES} + (MTU {mtu_bytes} + cable {cable_bytes:.0f} + MAC and PHY"
             f" {chip.mac_phy_bytes:.0f} + peer response {peer_bytes:.0f} + tile {tile_bytes:.0f}) x {occupancy:.4f} in"
-            f" whole KiB{f' + {compensation}' if compensation else ''}, for {format_speed(port.speed_gbps)} and"
-            f" {port.length_m} m; the group keeps {size} bytes, with xon {xon} = {chip.pipeline_kib} KiB"
-            f"{(' x 2 - 1' if variant.is_first else ' x 2') + ' for 8 lanes' if wide else ''} ({variant.name}:"
-            " sonic-net/sonic-swss, buffer_headroom_mellanox.lua)"
+            f" whole KiB{compensation}, for {format_speed(port.speed_gbps)} and {port.length_m} m; the group keeps"
+            f" {size} bytes, with xon {xon} = {xon_formula} ({variant.name}: sonic-net/sonic-swss,"
+            " buffer_headroom_mellanox.lua)"
         ),
     )
 
 
+def _xon(chip: HeadroomChip, port: PortMedium, variant: Variant) -> tuple[int, str]:
+    """Return the xon in bytes, and its formula in words."""
+    if port.lanes != _WIDE_LANES:
+        return _KIB * chip.pipeline_kib, f"{chip.pipeline_kib} KiB"
+    if variant.is_first:
+        return _KIB * (2 * chip.pipeline_kib - 1), f"{chip.pipeline_kib} KiB x 2 - 1 for 8 lanes"
+    return _KIB * 2 * chip.pipeline_kib, f"{chip.pipeline_kib} KiB x 2 for 8 lanes"
+
+
 def nic_headroom_bytes(speed_gbps: int, length_m: int, mtu_bytes: int) -> int:
-    """Return what a NIC still receives after it has decided to pause its switch: the pause frame waits for a frame of
-    the NIC's own, then a frame that has begun, the cable both ways and the switch's response arrive (IEEE 802.1Q annex
-    on the headroom of PFC). Frames take as many bytes of a NIC's buffer as they have."""
-    cable_bytes, peer_bytes = round_trip_bytes(speed_gbps, length_m), peer_response_bytes(speed_gbps)
-    return math.ceil(2 * mtu_bytes + cable_bytes + _MAC_PHY_BYTES + peer_bytes)
+    """Return the bytes that a NIC still receives after it has decided to pause its switch (IEEE 802.1Q annex on the
+    headroom of PFC). A NIC's buffer stores frames without padding."""
+    # The pause frame waits for one frame of the NIC, and the switch completes the frame that it has begun.
+    frames_bytes = 2 * mtu_bytes
+    cable_bytes = round_trip_bytes(speed_gbps, length_m)
+    return math.ceil(frames_bytes + cable_bytes + _MAC_PHY_BYTES + peer_response_bytes(speed_gbps))
 
 
 def worst_factor(cell_bytes: int, *, rounds: bool) -> float:
-    """Return the most buffer in relation to its bytes that a packet can take: one byte more than whole cells."""
-    factor = cell_bytes / 64 if cell_bytes > 128 else 2 * cell_bytes / (1 + cell_bytes)
-    return math.ceil(factor) if rounds else factor
+    """Return the greatest ratio of buffer to bytes of a packet (f)."""
+    if cell_bytes > 128:
+        # A packet of 64 bytes, the smallest, takes a whole cell.
+        factor = cell_bytes / 64
+    else:
+        # A packet that is one byte longer than a cell takes two.
+        factor = 2 * cell_bytes / (1 + cell_bytes)
+    if rounds:
+        return math.ceil(factor)
+    return factor
 
 
 def occupancy_factor(
     worst: float, small_packet_percent: int, lossless_mtu_bytes: int, *, by_bytes: bool = False
 ) -> float:
-    """Return the buffer that mixed traffic takes in relation to its bytes; the percentage is of the packets, or of the
-    bytes."""
-    small = small_packet_percent * 64
-    share = (
-        small_packet_percent
-        if by_bytes
-        else 100 * 64 / ((small + (100 - small_packet_percent) * lossless_mtu_bytes) / 100)
-    )
+    """Return the ratio of buffer to bytes for mixed traffic (occ); the percentage is that of packets, or of bytes."""
+    share: float = small_packet_percent
+    if not by_bytes:
+        mean_bytes = (small_packet_percent * 64 + (100 - small_packet_percent) * lossless_mtu_bytes) / 100
+        share = 100 * 64 / mean_bytes
     return (100 - share + share * worst) / 100
 
 
 def round_trip_bytes(speed_gbps: int, length_m: int) -> float:
     """Return the bytes on a cable, both ways."""
-    return 2 * length_m * speed_gbps * 1e9 / (8 * _METRES_PER_SECOND)
+    return 2 * length_m * speed_gbps * 1e9 / (8 * _METERS_PER_SECOND)
 
 
 def peer_response_bytes(speed_gbps: int) -> int:
-    """Return what a peer may still send before it obeys a pause frame (IEEE 802.3, 31B.3.7); speeds that the table
-    lacks are taken as the next faster one."""
-    fitting = [speed for speed in _PEER_QUANTA if speed >= speed_gbps] or [max(_PEER_QUANTA)]
-    return _PEER_QUANTA[min(fitting)] * _QUANTUM_BYTES
+    """Return the bytes that a peer may still send before it obeys a pause frame (IEEE 802.3, 31B.3.7); a speed that is
+    not in the table counts as the next faster one."""
+    speeds = [speed for speed in _PEER_QUANTA if speed >= speed_gbps] or [max(_PEER_QUANTA)]
+    return _PEER_QUANTA[min(speeds)] * _QUANTUM_BYTES
 
 
 def _whole_kib(number: float) -> int:

@@ -1,13 +1,13 @@
 """When PFC pauses, and whether ECN has marked before (the rules of "ECN before PFC").
 
-A priority group may hold alpha times what is free of the shared buffer; where n groups are congested together, each
+A priority group may hold alpha times the free part of the shared buffer; while n groups are congested together, each
 settles at alpha B / (1 + alpha n) (Choudhury and Hahne, dynamic queue length thresholds). ECN must mark at a smaller
-queue, or PFC is what slows the senders, and pauses spread. The conservative bound asks that one ingress which feeds
-all egress ports is never paused before they mark (Zhu et al., Congestion Control for Large-Scale RDMA Deployments,
+queue, or PFC slows the senders, and pauses spread. The conservative bound requires that an ingress port which feeds all
+egress ports is never paused before they mark (Zhu et al., Congestion Control for Large-Scale RDMA Deployments,
 SIGCOMM 2015, section 4).
 
 Broadcom's Tomahawk chips divide the buffer into slices with pools and thresholds of their own: a group competes with
-the groups of its slice for that slice's part. As many congested ports as one slice can have are taken to share it.
+the groups of its slice for that slice's part. The worst case counts: as many congested ports as fit share one slice.
 """
 
 from typing import NamedTuple
@@ -17,17 +17,20 @@ from railweave.fabric.policy import Marking
 
 
 class PauseLimits(NamedTuple):
-    """What decides when a group pauses: the shared buffer in bytes, the exponent of alpha, the ports of the switch, its
-    lossless classes, the most that one egress queue may hold (None: not limited), and what one full lossy queue takes
-    of the shared buffer, both in one slice. ``shared`` tells in words what the shared buffer is made of, ``slices`` how
-    the chip divides it."""
+    """The values that decide when a group pauses."""
 
+    # Shared buffer of the chip.
     shared_bytes: int
+    # Exponent of alpha, as in BUFFER_PROFILE.dynamic_th.
     dynamic_th: int
+    # Ports of the switch.
     ports: int
     lossless_classes: int
+    # Limit of one egress queue in a slice, None without one.
     queue_bytes: int | None = None
+    # Part of the shared buffer that one full lossy queue takes in a slice.
     lossy_bytes: int = 0
+    # Formula of shared_bytes in words.
     shared: str = ""
     slices: BufferSlices = BufferSlices()
 
@@ -38,69 +41,74 @@ class PauseLimits(NamedTuple):
 
     @property
     def alpha(self) -> float:
-        """Return the part of the free shared buffer that a group may take."""
+        """Return the multiple of the free shared buffer that a group may take."""
         return float(2.0**self.dynamic_th)
 
     @property
     def single_bytes(self) -> int:
-        """Return where the only congested group pauses (T_1)."""
+        """Return the bytes at which the only congested group pauses (T_1)."""
         return self.congested_bytes(1)
 
     @property
     def groups(self) -> int:
-        """Return the lossless groups of all ports."""
+        """Return the number of lossless groups of all ports."""
         return self.ports * self.lossless_classes
 
     @property
     def all_bytes(self) -> int:
-        """Return where a group pauses while every lossless group of every port is congested (T_n)."""
+        """Return the bytes at which a group pauses while every lossless group of every port is congested (T_n)."""
         return self.congested_bytes(self.groups)
 
     @property
     def lossy_all_bytes(self) -> int:
-        """Return the same while one lossy queue is full as well."""
+        """Return ``all_bytes`` while one lossy queue is full as well."""
         return self.congested_bytes(self.groups, self.lossy_bytes)
 
     def congested_bytes(self, groups: int, taken_bytes: int = 0) -> int:
-        """Return where each of ``groups`` congested groups pauses while ``taken_bytes`` are taken otherwise, with as
-        many of them in one slice as it can have."""
+        """Return the bytes at which each of ``groups`` congested groups pauses, with as many of them in one slice as
+        fit and ``taken_bytes`` of it used otherwise."""
         together = min(groups, self.slices.feeding(self.ports) * self.lossless_classes)
         free_bytes = self.slices.share(self.shared_bytes) - taken_bytes
         return round(self.alpha * free_bytes / (1 + self.alpha * together))
 
     @property
     def conservative_bytes(self) -> int:
-        """Return the bound under which marking starts in time even where one ingress feeds all egress ports."""
-        fed = -(-self.ports // self.slices.of_port)  # egress ports that one slice can hold packets of this ingress for
+        """Return the bound below which marking starts in time even if one ingress port feeds all egress ports."""
+        # Egress ports whose packets from this ingress port are in one slice.
+        fed = -(-self.ports // self.slices.of_port)
         shared_bytes = self.slices.share(self.shared_bytes)
         return round(self.alpha * shared_bytes / (fed * (1 + self.alpha * self.lossless_classes)))
 
     @property
     def patterns(self) -> tuple[tuple[str, int], ...]:
-        """Return traffic patterns with the depth of a queue at which PFC pauses what feeds it. But for the incast, one
-        port feeds each congested queue, which is the least that a queue can hold at the pause."""
+        """Return traffic patterns with the depth of a queue at which PFC pauses its senders. Except for the incast one
+        port feeds each congested queue, so the queue is as short as it can be at the pause."""
         several = max(2, self.ports // 4)
-        found = [
+        depths = [
             ("one congested port", self.single_bytes),
             ("an incast of 2 ports to one", 2 * self.congested_bytes(2)),
             (f"{several} congested ports", self.congested_bytes(several * self.lossless_classes)),
             (f"all {self.ports} ports congested", self.all_bytes),
         ]
         if self.lossy_bytes:
-            found.append((f"all {self.ports} ports congested and one lossy queue full", self.lossy_all_bytes))
-        return tuple(found)
+            depths.append((f"all {self.ports} ports congested and one lossy queue full", self.lossy_all_bytes))
+        return tuple(depths)
 
 
 def mark_percent(marking: Marking, depth_bytes: int) -> float:
-    """Return the probability in percent that a packet is marked which finds ``depth_bytes`` in its queue."""
-    low, high = marking.minimum_bytes, marking.maximum_bytes
-    if depth_bytes >= high:
+    """Return the probability in percent that a packet is marked when its queue holds ``depth_bytes``."""
+    if depth_bytes >= marking.maximum_bytes:
         return 100.0
-    return 0.0 if depth_bytes <= low else (marking.probability_percent or 0) * (depth_bytes - low) / (high - low)
+    if depth_bytes <= marking.minimum_bytes:
+        return 0.0
+    # Linear up to the configured probability, above the maximum every packet (WRED).
+    above_bytes = depth_bytes - marking.minimum_bytes
+    range_bytes = marking.maximum_bytes - marking.minimum_bytes
+    return (marking.probability_percent or 0) * above_bytes / range_bytes
 
 
 def marks_text(marking: Marking, limits: PauseLimits) -> str:
-    """Return the probability of a mark at the depth at which PFC pauses, by traffic pattern."""
+    """Return in words the probability of a mark at the depth at which PFC pauses, by traffic pattern."""
     parts = (f"{mark_percent(marking, depth):.3g} % with {name}" for name, depth in limits.patterns)
     return f"where PFC pauses, a packet is marked: {', '.join(parts)}"
 
@@ -114,27 +122,30 @@ class MarkingRule(NamedTuple):
 
 
 _IMPLIED = {"E-2": {"E-3", "E-4", "E-5", "E-6"}, "E-4": {"E-5", "E-6"}}
-"""Where a rule does not hold, these cannot hold either."""
+"""The rules that cannot hold if a rule does not."""
 
 
 def broken_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
-    """Return the rules of "ECN before PFC" that a queue breaks, without those that another one implies."""
-    broken = [one for one in marking_rules(marking, limits) if not one.holds]
-    implied = {code for one in broken for code in _IMPLIED.get(one.code, ())}
-    return tuple(one for one in broken if one.code not in implied)
+    """Return the rules of "ECN before PFC" that a queue breaks, without those that another broken rule implies."""
+    broken = [rule for rule in marking_rules(marking, limits) if not rule.holds]
+    implied: set[str] = set()
+    for rule in broken:
+        implied |= _IMPLIED.get(rule.code, set())
+    return tuple(rule for rule in broken if rule.code not in implied)
 
 
 def marking_rules(marking: Marking, limits: PauseLimits) -> tuple[MarkingRule, ...]:
     """Return the rules of "ECN before PFC" for one queue."""
-    low, high = marking.minimum_bytes, marking.maximum_bytes
+    low = marking.minimum_bytes
+    high = marking.maximum_bytes
     formula = f"alpha {limits.alpha:g}, {limits.buffer}"
-    queue = limits.queue_bytes
-    within = queue is None or high <= queue
-    end = "" if queue is None else f", the last within the queue's {queue} bytes"
+    rises = low < high
+    range_text = f"marking from {low} to {high} bytes: the first must be below the last"
+    if limits.queue_bytes is not None:
+        rises = rises and high <= limits.queue_bytes
+        range_text += f", the last within the queue's {limits.queue_bytes} bytes"
     return (
-        MarkingRule(
-            "E-1", low < high and within, f"marking from {low} to {high} bytes: the first must be below the last{end}"
-        ),
+        MarkingRule("E-1", rises, range_text),
         MarkingRule(
             "E-2",
             low < limits.single_bytes,

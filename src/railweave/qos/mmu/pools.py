@@ -1,19 +1,19 @@
-"""Pools on the chip: what the ports in use reserve, and what is left to share.
+"""Pools on the chip: the bytes that ports in use reserve, and the rest that they share.
 
-In the dynamic model the switch sizes every pool that CONFIG_DB leaves without a size, from what the ports in use take:
+In the dynamic model the switch calculates the size of every pool without one in CONFIG_DB from the ports in use:
 
     reserved = lossless groups + lossy groups + management groups + egress profiles + egress mirror + management pool
     pool     = (egress_lossless_pool - reserved) / 2, rounded up; not halved where one ingress pool has no size
 
 A lossy or management group implicitly takes the chip's pipeline, on 8 lanes twice that less 1 KiB. In the traditional
 model pools have the sizes of the HWSKU's template. Broadcom's templates put the headroom of all groups into the pool
-(``BUFFER_POOL.xoff``), where ports share it; NVIDIA's have headroom beside the pools, so both must fit the chip.
+(``BUFFER_POOL.xoff``), where ports share it; NVIDIA's keep headroom outside the pools, so both must fit the chip.
 
 Sources: sonic-net/sonic-swss cfgmgr/buffer_pool_mellanox.lua, whose sums are the same from 202305 to 202605;
 sonic-net/sonic-buildimage device/*/*/*/buffers_defaults_t0.j2 and _t1.j2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from railweave.fabric.buffers import BufferPool, Buffers, Division, HeadroomChip
@@ -21,7 +21,7 @@ from railweave.fabric.policy import BufferModel
 from railweave.qos.mmu.headroom import Headroom, NoHeadroom
 
 INGRESS_LOSSLESS = "ingress_lossless_pool"
-"""The pool that buffermgrd takes lossless priority groups from; it knows no other name."""
+"""The pool from which buffermgrd takes lossless priority groups; it accepts no other name."""
 EGRESS_LOSSLESS = "egress_lossless_pool"
 POOL_EXHAUSTED = 4
 """Headroom of all groups in relation to a pool that they share. From here an incast from one tier, which pauses a
@@ -34,8 +34,8 @@ _WIDE_LANES = 8
 
 
 class PortUse(NamedTuple):
-    """What a number of equal ports in use take: lanes of each, the headroom of a lossless group, and how many groups
-    have it; None: one for each lossless class."""
+    """A number of equal ports in use: the lanes of each, the headroom of a lossless group, and how many such groups
+    a port has; None: one for each lossless class."""
 
     ports: int
     lanes: int
@@ -44,7 +44,8 @@ class PortUse(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """How many queues of a port, and lossless priority groups, are lossless and lossy; lossy classes share group 0."""
+    """The numbers of lossless and lossy queues of a port; it has as many lossless priority groups as lossless queues,
+    and one lossy group."""
 
     lossless: int
     lossy: int
@@ -54,51 +55,77 @@ def divide(
     buffers: Buffers, model: BufferModel, pools: Iterable[BufferPool], queues: Queues, uses: Iterable[PortUse]
 ) -> Division:
     """Return how the switch divides its buffer between ``pools`` with the ports in use."""
-    stated, uses = tuple(pools), tuple(uses)
-    by_name = {pool.name: pool for pool in stated}
-    ingress, whole = by_name[INGRESS_LOSSLESS], by_name[EGRESS_LOSSLESS].size_bytes or 0
+    pools = tuple(pools)
+    uses = tuple(uses)
+    by_name = {pool.name: pool for pool in pools}
+    ingress = by_name[INGRESS_LOSSLESS]
     size = ingress.size_bytes or 0
-    rooms = [
-        (one.ports * (queues.lossless if one.groups is None else one.groups), one.room)
-        for one in uses
-        if isinstance(one.room, Headroom)
-    ]
     if ingress.xoff_bytes is not None:
-        taken = sum(groups * room.xoff_bytes for groups, room in rooms)
+        # Broadcom: all groups share the headroom within the pool, of which each takes its xoff.
+        taken = sum(groups * room.xoff_bytes for groups, room in _lossless_groups(queues, uses))
         shared = f"{INGRESS_LOSSLESS} {size} less its headroom pool {ingress.xoff_bytes}"
-        return Division(stated, {}, taken, ingress.xoff_bytes, True, size - ingress.xoff_bytes, shared)
-    taken = sum(groups * room.size_bytes for groups, room in rooms)
+        return Division(pools, {}, taken, ingress.xoff_bytes, True, size - ingress.xoff_bytes, shared)
+    taken = sum(groups * room.size_bytes for groups, room in _lossless_groups(queues, uses))
     if buffers.chip is None:
         shared = f"{INGRESS_LOSSLESS} {size} less headroom {taken}"
-        return Division(stated, {}, taken, size, False, max(0, size - taken), shared)
+        return Division(pools, {}, taken, size, False, max(0, size - taken), shared)
+    whole = by_name[EGRESS_LOSSLESS].size_bytes or 0
     reserved = _reserved(buffers, buffers.chip, queues, uses)
-    beside = sum(reserved.values())
     if model is BufferModel.TRADITIONAL:
-        budget = max(0, whole - sum(pool.size_bytes or 0 for pool in stated if pool.type == "ingress"))
-        return Division(stated, reserved, taken, budget, False, size, f"{INGRESS_LOSSLESS} {size}", whole)
-    # CONFIG_DB leaves out the size of every pool but the one that is the whole buffer (buffers_config.j2).
-    parts = 1 if sum(pool.type == "ingress" for pool in stated) == 1 else 2
-    each = max(0, -(-(whole - taken - beside) // parts))
-    sized = tuple(one if one.name == EGRESS_LOSSLESS else one._replace(size_bytes=each) for one in stated)
-    less = " and ".join(f"{what} {count}" for what, count in {"headroom": taken, "reserved": beside}.items())
-    shared = f"{EGRESS_LOSSLESS} {whole} less {less}{', one half of it' if parts == 2 else ''}"
-    return Division(sized, reserved, taken, max(0, whole - beside), False, each, shared, whole)
+        budget = max(0, whole - sum(pool.size_bytes or 0 for pool in pools if pool.type == "ingress"))
+        return Division(pools, reserved, taken, budget, False, size, f"{INGRESS_LOSSLESS} {size}", whole)
+    return _divide_dynamically(pools, reserved, taken, whole)
+
+
+def _divide_dynamically(pools: tuple[BufferPool, ...], reserved: Mapping[str, int], taken: int, whole: int) -> Division:
+    """Return the division in the dynamic model: ``whole`` bytes, of which lossless groups take ``taken``."""
+    reserved_bytes = sum(reserved.values())
+    shared = f"{EGRESS_LOSSLESS} {whole} less headroom {taken} and reserved {reserved_bytes}"
+    pool_bytes = whole - taken - reserved_bytes
+    if sum(pool.type == "ingress" for pool in pools) != 1:
+        pool_bytes = -(-pool_bytes // 2)
+        shared += ", one half of it"
+    pool_bytes = max(0, pool_bytes)
+    sized = []
+    for pool in pools:
+        # CONFIG_DB leaves out the size of every pool but the one that is the whole buffer (buffers_config.j2).
+        if pool.name == EGRESS_LOSSLESS:
+            sized.append(pool)
+        else:
+            sized.append(pool._replace(size_bytes=pool_bytes))
+    budget = max(0, whole - reserved_bytes)
+    return Division(tuple(sized), reserved, taken, budget, False, pool_bytes, shared, whole)
+
+
+def _lossless_groups(queues: Queues, uses: Iterable[PortUse]) -> Iterator[tuple[int, Headroom]]:
+    """Yield the number of lossless groups with a headroom, of the ports whose headroom is known."""
+    for use in uses:
+        groups = use.groups
+        if groups is None:
+            groups = queues.lossless
+        if isinstance(use.room, Headroom):
+            yield use.ports * groups, use.room
 
 
 def _reserved(buffers: Buffers, chip: HeadroomChip, queues: Queues, uses: Iterable[PortUse]) -> dict[str, int]:
-    """Return what the chip sets aside beside pools and lossless groups."""
-    size = {one.name: one.size_bytes for one in buffers.profiles}
-    egress = buffers.port_lists[1] if len(buffers.port_lists) > 1 else ()
-    of_queues = queues.lossless * size[buffers.lossless_queue] + queues.lossy * size[buffers.lossy_queue]
-    of_port = of_queues + sum(size[name] for name in egress)
-    ports = pipeline = 0
-    for one in uses:
-        ports += one.ports
-        pipeline += one.ports * _KIB * (2 * chip.pipeline_kib - 1 if one.lanes == _WIDE_LANES else chip.pipeline_kib)
+    """Return the bytes that the chip reserves outside the pools and lossless groups, by purpose."""
+    size = {profile.name: profile.size_bytes for profile in buffers.profiles}
+    port_bytes = queues.lossless * size[buffers.lossless_queue] + queues.lossy * size[buffers.lossy_queue]
+    # The lists of profiles of a port are those for ingress and for egress; not every HWSKU has the second.
+    for egress_profiles in buffers.port_lists[1:2]:
+        port_bytes += sum(size[name] for name in egress_profiles)
+    ports = 0
+    pipeline_bytes = 0
+    for use in uses:
+        pipeline_kib = chip.pipeline_kib
+        if use.lanes == _WIDE_LANES:
+            pipeline_kib = 2 * pipeline_kib - 1
+        ports += use.ports
+        pipeline_bytes += use.ports * pipeline_kib * _KIB
     return {
-        "lossy groups": pipeline + ports * size[buffers.lossy_group],
-        "management groups": pipeline,
-        "egress profiles": ports * of_port,
+        "lossy groups": pipeline_bytes + ports * size[buffers.lossy_group],
+        "management groups": pipeline_bytes,
+        "egress profiles": ports * port_bytes,
         "egress mirror": ports * _MIRROR_BYTES,
         "management pool": _MANAGEMENT_BYTES,
     }

@@ -13,7 +13,7 @@ from railweave.fabric.policy import TrafficClass
 from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
-from railweave.qos.path import Hop, Route, ends, hops, longest_route
+from railweave.qos.path import Hop, NicPath, ends, hops, longest_path
 from railweave.report.bom import racks_text, space_text
 from railweave.report.failures import COST_COLUMNS, cost_cells, lossless_text
 from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words, linked
@@ -53,20 +53,20 @@ def qos_section(fabric: Fabric, buffers: tuple[SwitchBuffers, ...]) -> Section:
         for one in classes
     )
     columns = ("class", "carries", "DSCP", "priority and queue", "bandwidth", "lossless by")
-    found = longest_route(fabric)
-    chains = () if found is None else tuple(_way(fabric, one, found, buffers) for one in classes)
+    path = longest_path(fabric)
+    chains = () if path is None else tuple(_way(fabric, one, path, buffers) for one in classes)
     return Section("classes", "Traffic classes from NIC to NIC", (Grid("Traffic classes", columns, rows), *chains))
 
 
-def _way(fabric: Fabric, one: TrafficClass, route: Route, buffers: tuple[SwitchBuffers, ...]) -> Chain:
-    (first, sends), (last, receives) = ends(fabric, route)
+def _way(fabric: Fabric, one: TrafficClass, path: NicPath, buffers: tuple[SwitchBuffers, ...]) -> Chain:
+    (first, sends), (last, receives) = ends(fabric, path)
     marked = "any DSCP that no class names" if one.is_default else f"DSCP {', '.join(map(str, one.dscp))}"
     pause = f"pauses priority {one.priority} when told (PFC)" if one.lossless else "not paused"
     steps = [
         Step(Words(f"{first.name} {sends.name}", opens=f"device-{first.name}"), (f"sends {marked}", pause)),
         *(
             Step(Words(hop.switch.name, opens=f"device-{hop.switch.name}"), tuple(_hop_lines(one, hop)))
-            for hop in hops(fabric, one, route, buffers)
+            for hop in hops(fabric, one, path, buffers)
         ),
         Step(
             Words(f"{last.name} {receives.name}", opens=f"device-{last.name}"),
@@ -76,7 +76,7 @@ def _way(fabric: Fabric, one: TrafficClass, route: Route, buffers: tuple[SwitchB
     return Chain(
         one.name if one.name == one.role.value else f"{one.name}: {one.role.value}",
         tuple(steps),
-        tuple(_cable(link) for link in route.links),
+        tuple(_cable(link) for link in path.links),
     )
 
 
