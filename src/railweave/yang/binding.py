@@ -1,7 +1,7 @@
-"""The Python binding of libyang: the only module that imports it, and the only one that tells its versions apart.
+"""The Python binding of libyang: the only module that imports it or depends on its version.
 
-A binding is compiled against the C library of its own major version: 2 is that of Debian 12, 3 that of Debian 13 and of
-SONiC 202605. They differ in how an error says where it is; the rest that is used here is the same in both.
+A binding is compiled against the C library of its own major version: 2 in Debian 12, 3 in Debian 13 and SONiC 202605.
+They report the place of an error differently; everything else that is used here is the same.
 """
 
 import ctypes
@@ -21,7 +21,8 @@ from railweave.yang.schema import Failure
 EXTRAS = {2: "yang", 3: "yang3"}
 """The extras that install a binding, by the major version of the C library."""
 DEBIAN = {2: "libyang2-dev of Debian 12", 3: "libyang-dev of Debian 13"}
-"""The packages that binding is compiled against."""
+"""The packages that a binding is compiled against."""
+# The newest major version of the C library to look for, above those that a binding exists for.
 _NEWEST = 5
 
 _MANDATORY = re.compile(r'Mandatory node "([^"]+)"')
@@ -35,51 +36,53 @@ _LOCATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The binding that is installed: its module, whose types are not relied on, and its major version."""
+    """The installed binding: its module, which has no type hints, and its major version."""
 
     module: Any
     major: int
 
     def context(self, folder: Path) -> Any:
         """Return an empty context for the models of a folder; they are compiled once all are loaded."""
-        # libyang keeps the location of an error only where a log callback is set. Nobody needs to read that log.
+        # libyang keeps the location of an error only if a log callback is set; the log itself is not needed.
         logging.getLogger("libyang").propagate = False
         self.module.configure_logging(True)
         return self.module.Context(str(folder), explicit_compile=True)
 
     @property
     def error(self) -> type[Exception]:
-        """Return what the library raises."""
+        """Return the exception that the library raises."""
         kind: type[Exception] = self.module.LibyangError
         return kind
 
     def failure(self, error: Exception) -> Failure:
-        """Return the first of the errors that the library found, with its place."""
+        """Return the first error of an exception, with its place."""
         if self.major == 2:
             return read_failure(str(error))
         errors = getattr(error, "errors", ())
         if not errors:
             return Failure(str(error).removeprefix(_PREFIX))
         first = errors[0]
-        words, path = first.msg or "", first.data_path or first.schema_path or ""
-        if missing := _MANDATORY.match(words):
-            # The place is the row that lacks the node; libyang 2 names the node itself.
-            path = f"{first.data_path}/{missing[1]}" if first.data_path else path
+        words = first.msg or ""
+        path = first.data_path or first.schema_path or ""
+        missing = _MANDATORY.match(words)
+        if missing and first.data_path:
+            # The path is the row that lacks the node; libyang 2 has the path of the node itself.
+            path = f"{first.data_path}/{missing[1]}"
         return Failure(words, path, first.line or 0)
 
 
 def read_failure(text: str) -> Failure:
-    """Return the first error in a text of the binding 2, which joins all of them with their locations."""
+    """Return the first error in a text of binding 2, which joins all errors with their locations."""
     text = text.removeprefix(_PREFIX)
-    found = _LOCATION.match(text)
-    if not found:
+    match = _LOCATION.match(text)
+    if match is None:
         return Failure(text)
-    return Failure(found["words"], found["path"] or found["schema"] or "", int(found["line"] or 0))
+    return Failure(match["words"], match["path"] or match["schema"] or "", int(match["line"] or 0))
 
 
 @cache
 def load_binding() -> Binding:
-    """Return the installed binding; raises RailweaveError where there is none, or none that fits."""
+    """Return the installed binding; raises RailweaveError if there is none, or an unsupported one."""
     try:
         version = version_of("libyang")
     except PackageNotFoundError:
@@ -88,7 +91,10 @@ def load_binding() -> Binding:
         module = import_module("libyang")
     except ImportError as error:
         raise RailweaveError(_unusable(version, str(error), c_libraries())) from error
-    major = int(version.partition(".")[0]) if version else min(EXTRAS)
+    # A binding without package metadata counts as the oldest one.
+    major = min(EXTRAS)
+    if version:
+        major = int(version.partition(".")[0])
     if major not in EXTRAS:
         raise RailweaveError(_unusable(version, "", c_libraries()))
     return Binding(module, major)
@@ -108,7 +114,7 @@ def _has_library(name: str) -> bool:
 
 
 def _unusable(version: str, why: str, libraries: tuple[int, ...]) -> str:
-    """Return why there is no binding to use, and how to get the one for the C library that is there."""
+    """Return why no binding can be used, and how to install the one for the C library of this machine."""
     what = "validation by YANG needs libyang, and its Python binding is not installed"
     if version and why:
         what = f"libyang's Python binding {version} cannot be loaded: {why}"

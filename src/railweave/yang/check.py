@@ -1,6 +1,6 @@
-"""Check of a whole fabric by YANG: device by device, and what many devices and releases have in common told once.
+"""Check of a whole fabric by YANG, device by device; a violation that devices and releases share is reported once.
 
-libyang 2 stops at the first error of a document, so what is faulty is taken out and the rest is judged again.
+libyang 2 stops at the first error of a document, so the faulty part is removed and the rest is checked again.
 """
 
 import re
@@ -17,51 +17,52 @@ from railweave.sonic.render.overrides import path_of
 from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields
 from railweave.templates import Templates
 from railweave.wording import command_line
-from railweave.yang.schema import Failure, Place, SchemaIndex, Violation
+from railweave.yang.schema import ConfigPlace, Failure, SchemaIndex, Violation
 from railweave.yang.translate import Translator, place_of
 
 MOST_VIOLATIONS = 25
-"""Faults told of one document; more say no more."""
+"""Violations reported for one document."""
 
 _VALUE = re.compile(r'value "([^"]*)"')
+# Words of libyang for a reference to a missing row: of a leafref, and of a union with leafrefs.
 _DANGLING = ("no target instance", "no matching subtype")
 
 
-class Models(Protocol):
-    """What validation asks of the models of a release."""
+class ReleaseModels(Protocol):
+    """The models of a release, as far as validation needs them."""
 
     @property
     def name(self) -> str:
-        """Return what violations call these models."""
+        """Return the name of the models in messages."""
 
     @property
     def index(self) -> SchemaIndex:
-        """Return what the models say of each table."""
+        """Return the schema of each table."""
 
     def first_failure(self, xml: str) -> Failure | None:
-        """Return the first failure of a translated document, None where it is valid."""
+        """Return the first failure of a translated document, None if it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """The keys of the rows that were touched: they are gone, or only a field of theirs."""
+class _Removed:
+    """The keys of the rows that were removed, or of which only a field was removed."""
 
     keys: tuple[str, ...]
     fields_only: bool = False
 
 
-def violations(tables: ConfigDb, models: Models, translator: Translator | None = None) -> tuple[Violation, ...]:
-    """Return every failure of the CONFIG_DB document ``tables`` by ``models``; none where it is valid.
+def violations(tables: ConfigDb, models: ReleaseModels, translator: Translator | None = None) -> tuple[Violation, ...]:
+    """Return every violation of ``models`` in the CONFIG_DB document ``tables``.
 
     A ``translator`` that is used for many documents saves a quarter of the time.
     """
     translator = translator or Translator()
     translation = translator.translate(tables, models.index)
     rest: dict[str, dict[str, Fields]] = {table: dict(rows) for table, rows in tables.items()}
-    found = _alike(translation.refused)
-    told = {(one.place.table, one.place.key) for one in translation.refused}
-    # Keys of rows that are there but not in the tree: what refers to them is not to blame.
-    lost = {one.place.key for one in translation.refused if not one.place.field}
+    result = _grouped(translation.refused)
+    reported = {(violation.place.table, violation.place.key) for violation in translation.refused}
+    # Rows of the document that are not in the tree: references to them are not wrong.
+    missing_keys = {violation.place.key for violation in translation.refused if not violation.place.field}
     for _ in range(MOST_VIOLATIONS):
         failure = models.first_failure(translation.xml)
         if failure is None:
@@ -69,53 +70,59 @@ def violations(tables: ConfigDb, models: Models, translator: Translator | None =
         place = place_of(failure, translation, rest, models.index)
         target = _missing_target(failure)
         value = _value(rest, place)
-        taken = _take_out(rest, place, target)
-        new = taken.fields_only or (place.table, place.key) not in told
-        if new and target not in lost:
-            found.append(Violation(place, failure.words, value, max(1, len(taken.keys))))
-        if not taken.keys:
-            break  # libyang named no row, so nothing more can be told apart
-        told |= {(place.table, key) for key in taken.keys}
-        if not taken.fields_only and target is None:
-            lost |= set(taken.keys)
+        removed = _remove(rest, place, target)
+        is_new = removed.fields_only or (place.table, place.key) not in reported
+        if is_new and target not in missing_keys:
+            result.append(Violation(place, failure.words, value, max(1, len(removed.keys))))
+        if not removed.keys:
+            # Without a row from libyang nothing can be removed, and the same failure would come again.
+            break
+        reported |= {(place.table, key) for key in removed.keys}
+        if not removed.fields_only and target is None:
+            missing_keys |= set(removed.keys)
         translation = translator.translate(rest, models.index)
-    return tuple(found)
+    return tuple(result)
 
 
 def _missing_target(failure: Failure) -> str | None:
-    """Return the value of a reference that leads nowhere, None for any other failure."""
+    """Return the value of a reference to a missing row, None for any other failure."""
     value = _VALUE.search(failure.words)
-    return value.group(1) if value and any(words in failure.words for words in _DANGLING) else None
+    if value and any(words in failure.words for words in _DANGLING):
+        return value[1]
+    return None
 
 
-def _value(tables: Mapping[str, Mapping[str, Fields]], place: Place) -> str:
+def _value(tables: Mapping[str, Mapping[str, Fields]], place: ConfigPlace) -> str:
     value = tables.get(place.table, {}).get(place.key, {}).get(place.field, "")
-    return value if isinstance(value, str) else ",".join(value)
+    if isinstance(value, str):
+        return value
+    return ",".join(value)
 
 
-def _take_out(tables: dict[str, dict[str, Fields]], place: Place, target: str | None) -> _Taken:
-    """Take what is faulty, and what is so in the same way, out of ``tables``.
+def _remove(tables: dict[str, dict[str, Fields]], place: ConfigPlace, target: str | None) -> _Removed:
+    """Remove the faulty part, and all parts with the same fault, from ``tables``.
 
     That is a field with its value; or rows: those that lack the field, those whose key names the missing ``target``,
-    or the one row with the rows below it.
+    or a single row with the rows below it.
     """
     rows = tables.get(place.table, {})
     fields = rows.get(place.key)
     if fields is None:
-        return _Taken(())
+        return _Removed(())
     if place.field in fields:
         value = fields[place.field]
-        touched = tuple(key for key, other in rows.items() if other.get(place.field) == value)
-        for key in touched:
+        keys = tuple(key for key, other in rows.items() if other.get(place.field) == value)
+        for key in keys:
+            # A copy: the fields are those of the caller's document.
             rows[key] = {name: other for name, other in rows[key].items() if name != place.field}
-        return _Taken(touched, fields_only=True)
-    touched = tuple(key for key in rows if _falls_with(key, rows[key], place, target))
-    for key in touched:
+        return _Removed(keys, fields_only=True)
+    keys = tuple(key for key in rows if _has_same_fault(key, rows[key], place, target))
+    for key in keys:
         del rows[key]
-    return _Taken(touched)
+    return _Removed(keys)
 
 
-def _falls_with(key: str, fields: Fields, place: Place, target: str | None) -> bool:
+def _has_same_fault(key: str, fields: Fields, place: ConfigPlace, target: str | None) -> bool:
     if key == place.key or key.startswith(f"{place.key}|"):
         return True
     if place.field:
@@ -123,24 +130,29 @@ def _falls_with(key: str, fields: Fields, place: Place, target: str | None) -> b
     return target is not None and target in key.split("|")
 
 
-def _alike(refused: tuple[Violation, ...]) -> list[Violation]:
+def _grouped(refused: tuple[Violation, ...]) -> list[Violation]:
     """Return one violation for each field, value and words, with the number of its rows."""
-    kept: dict[tuple[str, ...], Violation] = {}
-    for one in refused:
-        place = one.place
-        alike = (place.table, place.field, one.value, one.words, "" if place.field else place.key)
-        earlier = kept.get(alike)
-        kept[alike] = one if earlier is None else replace(earlier, rows=earlier.rows + one.rows)
-    return list(kept.values())
+    groups: dict[tuple[str, ...], Violation] = {}
+    for violation in refused:
+        place = violation.place
+        # Violations of whole rows stay apart, those of a field differ by its value alone.
+        key = "" if place.field else place.key
+        group = (place.table, place.field, violation.value, violation.words, key)
+        if group in groups:
+            earlier = groups[group]
+            groups[group] = replace(earlier, rows=earlier.rows + violation.rows)
+        else:
+            groups[group] = violation
+    return list(groups.values())
 
 
-Places = Callable[[str], Where]
-"""Where an intent path stands: ``Intent.where``."""
+WhereOf = Callable[[str], Where]
+"""Returns the place of an intent path in its file: ``Intent.where``."""
 
 
 @dataclass(slots=True)
-class _Seen:
-    """One violation as it is met again: devices and models in the order of meeting (dict for its order)."""
+class _Repeated:
+    """One violation with the devices and models that have it, in the order of the check (dict for its order)."""
 
     violation: Violation
     where: Where
@@ -150,20 +162,30 @@ class _Seen:
 
 
 def check_yang(
-    fabric: Fabric, releases: Sequence[Models], templates: Templates, where: Places = lambda path: Where(path=path)
+    fabric: Fabric,
+    releases: Sequence[ReleaseModels],
+    templates: Templates,
+    where: WhereOf = lambda path: Where(path=path),
 ) -> tuple[Diagnostic, ...]:
-    """Return what the YANG models of ``releases`` refuse in the CONFIG_DB of every switch, errors first.
+    """Return the violations of the YANG models of ``releases`` in the CONFIG_DB of every switch, errors first.
 
     A switch that cannot be configured is skipped: the check of configurations reports why.
     """
-    seen: dict[tuple[str, ...], _Seen] = {}
+    repeated: dict[tuple[str, ...], _Repeated] = {}
     translator = Translator()
     for switch, config in _configured(fabric, templates):
         document = whole_document(config.config_db(), switch.panel.platform)
         for models in releases:
-            for one in violations(document, models, translator):
-                _note(seen, one, _override_path(fabric, switch, one.place), switch.name, models.name, where)
-    return in_order(_diagnostic(one) for one in seen.values())
+            for violation in violations(document, models, translator):
+                place = violation.place
+                path = _override_path(fabric, switch, place)
+                # Switches differ in their ports: the failure of a field is the same in all rows.
+                key = (place.table, place.field or place.key, violation.value, violation.words, path)
+                if key not in repeated:
+                    repeated[key] = _Repeated(violation, where(path), bool(path), {}, {})
+                repeated[key].devices[switch.name] = None
+                repeated[key].models[models.name] = None
+    return in_order(_diagnostic(violation) for violation in repeated.values())
 
 
 def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, DeviceConfig]]:
@@ -178,19 +200,8 @@ def _configured(fabric: Fabric, templates: Templates) -> Iterator[tuple[Switch, 
             continue
 
 
-def _note(
-    seen: dict[tuple[str, ...], _Seen], one: Violation, path: str, device: str, models: str, where: Places
-) -> None:
-    place = one.place
-    # Switches differ in their ports: a field is the same failure whichever port was met first.
-    alike = (place.table, place.field or place.key, one.value, one.words, path)
-    entry = seen.setdefault(alike, _Seen(one, where(path), bool(path), {}, {}))
-    entry.devices[device] = None
-    entry.models[models] = None
-
-
-def _override_path(fabric: Fabric, switch: Switch, place: Place) -> str:
-    """Return the intent path of an override that states the place; empty where railweave renders it."""
+def _override_path(fabric: Fabric, switch: Switch, place: ConfigPlace) -> str:
+    """Return the intent path of the override that has the place; empty if railweave renders it."""
     for scope in (switch.name, switch.tier.name):
         rows = fabric.policies.overrides.rows.get(scope, {}).get(place.table, {})
         if not place.key and rows:
@@ -200,38 +211,52 @@ def _override_path(fabric: Fabric, switch: Switch, place: Place) -> str:
     return ""
 
 
-def _diagnostic(seen: _Seen) -> Diagnostic:
-    one = seen.violation
-    devices = tuple(seen.devices)
-    models = ", ".join(seen.models)
-    if one.unmodelled:
+def _diagnostic(repeated: _Repeated) -> Diagnostic:
+    violation = repeated.violation
+    devices = tuple(repeated.devices)
+    models = ", ".join(repeated.models)
+    if violation.unmodelled:
         return warning(
             "RW412",
-            f"{one.place}: {one.words} (YANG models: {models})",
-            seen.where,
+            f"{violation.place}: {violation.words} (YANG models: {models})",
+            repeated.where,
             fix="read the name of the table again; without a model `config apply-patch` refuses its rows, and from "
             "202505 on `config reload` refuses a file that has them",
             devices=devices,
         )
-    stated, words = _shown(one)
-    others = f" and {one.rows - 1} rows alike" if one.rows > 1 else ""
+    value, words = _without_secrets(violation)
+    others = ""
+    if violation.rows > 1:
+        others = f" and {violation.rows - 1} rows alike"
+    fix = _mend_rendered()
+    if repeated.overridden:
+        fix = _MEND_OVERRIDE
     return error(
         "RW411",
-        f"{one.place}{stated}{others}: {words} (YANG models: {models})",
-        seen.where,
-        fix=_MEND_OVERRIDE if seen.overridden else _mend_rendered(),
+        f"{violation.place}{value}{others}: {words} (YANG models: {models})",
+        repeated.where,
+        fix=fix,
         devices=devices,
     )
 
 
-def _shown(one: Violation) -> tuple[str, str]:
-    """Return the value found and the model's words, which quote it, without their secrets."""
-    table, key, field = one.place.table, one.place.key, one.place.field
-    hidden = is_secret(table, field) if field else is_secret_key(table)
-    words = shown_text(one.words, (one.value, key if is_secret_key(table) else "") if hidden else ())
-    if not field or not one.value:
+def _without_secrets(violation: Violation) -> tuple[str, str]:
+    """Return the value, with a space before it, and the model's words, which quote it; secrets are hidden in both."""
+    place = violation.place
+    if place.field:
+        hidden = is_secret(place.table, place.field)
+    else:
+        hidden = is_secret_key(place.table)
+    secrets: list[str] = []
+    if hidden:
+        secrets.append(violation.value)
+        if is_secret_key(place.table):
+            secrets.append(place.key)
+    words = shown_text(violation.words, secrets)
+    if not place.field or not violation.value:
         return "", words
-    return f" {HIDDEN if hidden else repr(one.value)}", words
+    value = HIDDEN if hidden else repr(violation.value)
+    return f" {value}", words
 
 
 _MEND_OVERRIDE = "write the override as the YANG model of the table has it"
@@ -259,7 +284,7 @@ OWN_ROWS: ConfigDb = {
 
 
 def whole_document(rendered: ConfigDb, platform: str) -> dict[str, dict[str, Fields]]:
-    """Return ``rendered`` with what a switch of this ``platform`` has of its own; the input stays as it is."""
+    """Return a copy of ``rendered`` with the rows that every switch of this ``platform`` has by itself."""
     whole = {table: dict(rows) for table, rows in rendered.items()}
     metadata = whole.setdefault("DEVICE_METADATA", {})
     metadata["localhost"] = {**OWN_METADATA, "platform": platform, **metadata.get("localhost", {})}

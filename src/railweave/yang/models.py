@@ -11,23 +11,23 @@ from typing import Any
 
 from railweave.errors import RailweaveError
 from railweave.yang.binding import load_binding
-from railweave.yang.schema import Failure, Pairs, RowSchema, SchemaIndex, TableSchema
+from railweave.yang.schema import Failure, MapFields, RowSchema, SchemaIndex, TableSchema
 
 _SUFFIX = ".yang"
 
 
 class YangModels:
-    """The models of one folder; ``name`` is how violations call them, ``index`` what they say of each table."""
+    """The models of one folder; ``name`` is used in messages, ``index`` has the schema of each table."""
 
     def __init__(self, folder: Path) -> None:
-        """Load all models of ``folder``; raises RailweaveError without libyang, without models, or where one is
+        """Load all models of ``folder``; raises RailweaveError if libyang is missing, or there are no models, or one is
         broken."""
         self.name = folder.resolve().name
         self._context = _load(folder)
         self.index: SchemaIndex = _index(self._context)
 
     def first_failure(self, xml: str) -> Failure | None:
-        """Return the first error of a document, None where it is valid: libyang stops at the first."""
+        """Return the first error of a document, at which libyang stops; None if the document is valid."""
         binding = load_binding()
         try:
             tree = self._context.parse_data_mem(xml, "xml", no_state=True, strict=True)
@@ -40,7 +40,7 @@ class YangModels:
 
 @cache
 def load_models(folder: Path) -> YangModels:
-    """Return the models of ``folder``, loaded once a process; raises RailweaveError as YangModels does."""
+    """Return the models of ``folder``, loaded once a process; raises RailweaveError like YangModels."""
     return YangModels(folder)
 
 
@@ -53,8 +53,8 @@ def _load(folder: Path) -> Any:
         )
     binding = load_binding()
     try:
-        # Every model, also those that no row is of: a rule that looks into a model not loaded is not checked.
-        # All are compiled in one go, which takes a third of the time and leaves no schema node behind that is stale.
+        # All models, also those of tables that are not rendered: a rule that refers to a missing model is not checked.
+        # Compiled together, which takes a third of the time and leaves no stale schema nodes.
         context = binding.context(folder)
         for name in names:
             context.load_module(name)
@@ -65,21 +65,33 @@ def _load(folder: Path) -> Any:
 
 
 def _index(context: Any) -> SchemaIndex:
+    """Return the schema of each table, by SONiC's convention (``schema``)."""
     schema = load_binding().module.schema
     tables: dict[str, TableSchema] = {}
     for module in context:
-        name = module.name()
         namespace = _namespace(module)
         for top in module.children(types=(schema.SNode.CONTAINER,)):
-            if top.name() != name:
+            if top.name() != module.name():
                 continue
             for table in top.children(types=(schema.SNode.CONTAINER,)):
-                forms = [_form(node, table.name()) for node in table]
-                lists = tuple(form for form in forms if form and form.keys)
-                fixed = {form.element: form for form in forms if form and not form.keys}
-                if lists or fixed:
-                    tables[table.name()] = TableSchema(name, namespace, lists, fixed)
+                table_schema = _table_schema(module.name(), namespace, table)
+                if table_schema.lists or table_schema.fixed:
+                    tables[table.name()] = table_schema
     return tables
+
+
+def _table_schema(module: str, namespace: str, table: Any) -> TableSchema:
+    lists: list[RowSchema] = []
+    fixed: dict[str, RowSchema] = {}
+    for node in table:
+        form = _form(node, table.name())
+        if form is None:
+            continue
+        if form.keys:
+            lists.append(form)
+        else:
+            fixed[form.element] = form
+    return TableSchema(module, namespace, tuple(lists), fixed)
 
 
 def _namespace(module: Any) -> str:
@@ -87,25 +99,36 @@ def _namespace(module: Any) -> str:
 
 
 def _form(node: Any, table: str) -> RowSchema | None:
+    """Return the form of rows of a list or container below a table, None for any other node."""
     schema = load_binding().module.schema
     if not isinstance(node, (schema.SList, schema.SContainer)):
         return None
-    keys = tuple(key.name() for key in _keys(node)) if isinstance(node, schema.SList) else ()
-    children = list(node)
-    inner = next((one for one in children if isinstance(one, schema.SList) and one.name() == table), None)
+    keys: tuple[str, ...] = ()
+    if isinstance(node, schema.SList):
+        keys = tuple(key.name() for key in _keys(node))
+    leaves: set[str] = set()
+    leaf_lists: set[str] = set()
+    map_fields = None
+    for child in node:
+        if isinstance(child, schema.SLeaf):
+            leaves.add(child.name())
+        elif isinstance(child, schema.SLeafList):
+            leaf_lists.add(child.name())
+        elif isinstance(child, schema.SList) and child.name() == table:
+            map_fields = _map_fields(child)
     return RowSchema(
         element=node.name(),
         keys=keys,
-        leaves=frozenset(one.name() for one in children if isinstance(one, schema.SLeaf)) - frozenset(keys),
-        leaf_lists=frozenset(one.name() for one in children if isinstance(one, schema.SLeafList)),
-        pairs=_pairs(inner) if inner is not None else None,
+        leaves=frozenset(leaves.difference(keys)),
+        leaf_lists=frozenset(leaf_lists),
+        map_fields=map_fields,
     )
 
 
-def _pairs(inner: Any) -> Pairs:
-    (key,) = (one.name() for one in _keys(inner))
-    (value,) = (one.name() for one in inner if one.name() != key)
-    return Pairs(inner.name(), key, value)
+def _map_fields(inner: Any) -> MapFields:
+    (key,) = (leaf.name() for leaf in _keys(inner))
+    (value,) = (leaf.name() for leaf in inner if leaf.name() != key)
+    return MapFields(inner.name(), key, value)
 
 
 def _keys(node: Any) -> Iterable[Any]:

@@ -1,7 +1,7 @@
-"""What the YANG models say of each CONFIG_DB table: where its rows stand in the data tree, and their fields.
+"""The YANG schema of each CONFIG_DB table: the place of its rows in the data tree, and their fields.
 
 SONiC's convention (``sonic_yang_ext.py`` of sonic-buildimage): module ``sonic-x`` has one container of its own name,
-each container in that is a table, and in a table stand lists (rows by key) or containers (rows of a fixed name).
+each container in that is a table, and a table has lists (rows by key) or containers (rows of a fixed name).
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from railweave.secrets import shown_key
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class MapFields:
     """The inner list of a map table: each field of a row is an entry, its name in ``key``, its text in ``value``."""
 
     element: str
@@ -23,25 +23,25 @@ class Pairs:
 class RowSchema:
     """Rows of one form: a list with ``keys``, or the container of a fixed row, which has none.
 
-    ``leaves`` and ``leaf_lists`` are the fields beside the keys; ``pairs`` is there in map tables alone.
+    ``leaves`` and ``leaf_lists`` are the fields other than the keys; only map tables have ``map_fields``.
     """
 
     element: str
     keys: tuple[str, ...]
     leaves: frozenset[str]
     leaf_lists: frozenset[str]
-    pairs: Pairs | None = None
+    map_fields: MapFields | None = None
 
     def unknown(self, fields: Mapping[str, object]) -> tuple[str, ...]:
         """Return the names of ``fields`` that the model does not have."""
-        if self.pairs:
+        if self.map_fields:
             return ()
         return tuple(name for name in fields if name not in self.leaves and name not in self.leaf_lists)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """One table: the module it stands in, its lists in schema order, and its fixed rows by key."""
+    """One table: its module, its lists in schema order, and its fixed rows by key."""
 
     module: str
     namespace: str
@@ -53,15 +53,15 @@ class TableSchema:
         if key in self.fixed:
             return (self.fixed[key],)
         parts = key.count("|") + 1
-        return tuple(one for one in self.lists if len(one.keys) == parts)
+        return tuple(form for form in self.lists if len(form.keys) == parts)
 
 
 SchemaIndex = Mapping[str, TableSchema]
-"""Table name to what the models say of it; a table without a model is not in it."""
+"""The schema of each table that has a model, by name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigPlace:
     """A place in CONFIG_DB; ``field`` is empty for a whole row, ``key`` too for a whole table."""
 
     table: str
@@ -69,18 +69,19 @@ class Place:
     field: str = ""
 
     def __str__(self) -> str:
-        """Return ``TABLE|key|field``, the form that ``railweave explain`` takes; a key that is a secret hidden."""
-        return "|".join(part for part in (self.table, self.key and shown_key(self.table, self.key), self.field) if part)
+        """Return ``TABLE|key|field``, the form that ``railweave explain`` takes; a key that is a secret is hidden."""
+        key = self.key and shown_key(self.table, self.key)
+        return "|".join(part for part in (self.table, key, self.field) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One failure. ``rows`` counts the rows of the table with the same failure, the named one among them.
+    """One failure. ``rows`` counts the rows of the table with the same failure, including the named one.
 
-    ``unmodelled`` tells that nothing is known of the table, so that its rows were not judged.
+    ``unmodelled``: the table has no model, so its rows were not checked.
     """
 
-    place: Place
+    place: ConfigPlace
     words: str
     value: str = ""
     rows: int = 1
@@ -89,7 +90,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One error of libyang: its words, the data path and the line of the XML that it names (0 where it names none)."""
+    """One error of libyang: its words, its data path, and its line of the XML (0 if it has none)."""
 
     words: str
     path: str = ""

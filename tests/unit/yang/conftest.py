@@ -2,15 +2,17 @@
 
 import pytest
 
-from railweave.yang.schema import Pairs, RowSchema, SchemaIndex, TableSchema
+from railweave.yang.schema import MapFields, RowSchema, SchemaIndex, TableSchema
 
 
 def table(module: str, *lists: RowSchema, **fixed: RowSchema) -> TableSchema:
     return TableSchema(module, f"urn:{module}", lists, fixed)
 
 
-def form(element: str, keys: str, leaves: str = "", leaf_lists: str = "", pairs: Pairs | None = None) -> RowSchema:
-    return RowSchema(element, tuple(keys.split()), frozenset(leaves.split()), frozenset(leaf_lists.split()), pairs)
+def form(
+    element: str, keys: str, leaves: str = "", leaf_lists: str = "", map_fields: MapFields | None = None
+) -> RowSchema:
+    return RowSchema(element, tuple(keys.split()), frozenset(leaves.split()), frozenset(leaf_lists.split()), map_fields)
 
 
 INDEX: SchemaIndex = {
@@ -28,7 +30,7 @@ INDEX: SchemaIndex = {
     ),
     "DSCP_TO_TC_MAP": table(
         "sonic-dscp-tc-map",
-        form("DSCP_TO_TC_MAP_LIST", "name", pairs=Pairs("DSCP_TO_TC_MAP", "dscp", "tc")),
+        form("DSCP_TO_TC_MAP_LIST", "name", map_fields=MapFields("DSCP_TO_TC_MAP", "dscp", "tc")),
     ),
     "VLAN": table("sonic-vlan", form("VLAN_LIST", "name", "vlanid")),
     "VLAN_MEMBER": table("sonic-vlan", form("VLAN_MEMBER_LIST", "name port", "tagging_mode")),

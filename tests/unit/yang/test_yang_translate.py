@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.sonic.rows import ConfigDb
-from railweave.yang.schema import Failure, Place, SchemaIndex
+from railweave.yang.schema import ConfigPlace, Failure, SchemaIndex
 from railweave.yang.translate import Translation, Translator, place_of
 
 
@@ -80,25 +80,33 @@ def test_text_is_escaped_and_never_shifts_a_line(index: SchemaIndex) -> None:
     assert leaf is not None
     assert leaf.text == "a<b>&\n\rc"
     lines = translation.xml.splitlines()
-    assert translation.places[lines.index("<mtu>1</mtu>")] == Place("PORT", "Ethernet0", "mtu")
+    assert translation.places[lines.index("<mtu>1</mtu>")] == ConfigPlace("PORT", "Ethernet0", "mtu")
 
 
 @pytest.mark.parametrize(
     ("tables", "place", "words"),
     [
-        ({"PORTS": {"Ethernet0": {}}}, Place("PORTS"), "no table of this name"),
-        ({"PORT": {"Ethernet0|x": {}}}, Place("PORT", "Ethernet0|x"), "keys there: <name>"),
-        ({"DEVICE_METADATA": {"host": {}}}, Place("DEVICE_METADATA", "host"), "keys there: localhost"),
-        ({"PORT": {"Ethernet0": {"spede": "1"}}}, Place("PORT", "Ethernet0", "spede"), "no such field"),
-        ({"PORT": {"Ethernet0": {"tags": "a"}}}, Place("PORT", "Ethernet0", "tags"), "list of values, and not text"),
-        ({"PORT": {"Ethernet0": {"mtu": ("1", "2")}}}, Place("PORT", "Ethernet0", "mtu"), "one text, and not a list"),
-        ({"PORT": {"Ethernet0": {"mtu": "1\x00"}}}, Place("PORT", "Ethernet0", "mtu"), "character"),
-        ({"PORT": {"Ether\x01": {}}}, Place("PORT", "Ether\x01"), "character"),
-        ({"DSCP_TO_TC_MAP": {"A": {"\x02": "1"}}}, Place("DSCP_TO_TC_MAP", "A", "\x02"), "character"),
+        ({"PORTS": {"Ethernet0": {}}}, ConfigPlace("PORTS"), "no table of this name"),
+        ({"PORT": {"Ethernet0|x": {}}}, ConfigPlace("PORT", "Ethernet0|x"), "keys there: <name>"),
+        ({"DEVICE_METADATA": {"host": {}}}, ConfigPlace("DEVICE_METADATA", "host"), "keys there: localhost"),
+        ({"PORT": {"Ethernet0": {"spede": "1"}}}, ConfigPlace("PORT", "Ethernet0", "spede"), "no such field"),
+        (
+            {"PORT": {"Ethernet0": {"tags": "a"}}},
+            ConfigPlace("PORT", "Ethernet0", "tags"),
+            "list of values, and not text",
+        ),
+        (
+            {"PORT": {"Ethernet0": {"mtu": ("1", "2")}}},
+            ConfigPlace("PORT", "Ethernet0", "mtu"),
+            "one text, and not a list",
+        ),
+        ({"PORT": {"Ethernet0": {"mtu": "1\x00"}}}, ConfigPlace("PORT", "Ethernet0", "mtu"), "character"),
+        ({"PORT": {"Ether\x01": {}}}, ConfigPlace("PORT", "Ether\x01"), "character"),
+        ({"DSCP_TO_TC_MAP": {"A": {"\x02": "1"}}}, ConfigPlace("DSCP_TO_TC_MAP", "A", "\x02"), "character"),
     ],
 )
 def test_what_has_no_place_in_the_models_is_told(
-    index: SchemaIndex, tables: ConfigDb, place: Place, words: str
+    index: SchemaIndex, tables: ConfigDb, place: ConfigPlace, words: str
 ) -> None:
     (found,) = Translator().translate(tables, index).refused
     assert found.place == place
@@ -115,31 +123,34 @@ def test_a_field_without_a_leaf_leaves_the_rest_of_its_row_to_be_judged(index: S
     [
         (
             Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/mtu"),
-            Place("PORT", "Ethernet0", "mtu"),
+            ConfigPlace("PORT", "Ethernet0", "mtu"),
         ),
-        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/name"), Place("PORT", "Ethernet0")),
-        (Failure("x", "/sonic-port:sonic-port/PORT"), Place("PORT")),
+        (
+            Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name='Ethernet0']/name"),
+            ConfigPlace("PORT", "Ethernet0"),
+        ),
+        (Failure("x", "/sonic-port:sonic-port/PORT"), ConfigPlace("PORT")),
         (
             Failure("x", "/sonic-interface:sonic-interface/INTERFACE/INTERFACE_IPPREFIX_LIST"
                   "[name='Ethernet0'][ip-prefix='10.0.0.1/31']"),
-            Place("INTERFACE", "Ethernet0|10.0.0.1/31"),
+            ConfigPlace("INTERFACE", "Ethernet0|10.0.0.1/31"),
         ),
         (
             Failure("x", "/sonic-dscp-tc-map:sonic-dscp-tc-map/DSCP_TO_TC_MAP/DSCP_TO_TC_MAP_LIST[name='A]/b']"
                   "/DSCP_TO_TC_MAP[dscp='26']/tc"),
-            Place("DSCP_TO_TC_MAP", "A]/b", "26"),
+            ConfigPlace("DSCP_TO_TC_MAP", "A]/b", "26"),
         ),
         (
             Failure("x", "/sonic-device_metadata:sonic-device_metadata/DEVICE_METADATA/localhost/mac"),
-            Place("DEVICE_METADATA", "localhost", "mac"),
+            ConfigPlace("DEVICE_METADATA", "localhost", "mac"),
         ),
-        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name=\"a'b\"]/mtu"), Place("PORT", "a'b", "mtu")),
-        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST/speed"), Place("PORT", "Ethernet8", "speed")),
-        (Failure("x", "", 5), Place("PORT", "Ethernet0", "speed")),
-        (Failure("x"), Place("")),
+        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST[name=\"a'b\"]/mtu"), ConfigPlace("PORT", "a'b", "mtu")),
+        (Failure("x", "/sonic-port:sonic-port/PORT/PORT_LIST/speed"), ConfigPlace("PORT", "Ethernet8", "speed")),
+        (Failure("x", "", 5), ConfigPlace("PORT", "Ethernet0", "speed")),
+        (Failure("x"), ConfigPlace("")),
     ],
 )  # fmt: skip
-def test_a_fault_leads_back_to_its_row_and_field(index: SchemaIndex, fault: Failure, place: Place) -> None:
+def test_a_fault_leads_back_to_its_row_and_field(index: SchemaIndex, fault: Failure, place: ConfigPlace) -> None:
     tables: ConfigDb = {"PORT": {"Ethernet0": {"speed": "1"}, "Ethernet8": {"mtu": "1"}}}
     assert place_of(fault, Translator().translate(tables, index), tables, index) == place
 
@@ -167,8 +178,8 @@ def test_any_document_is_translated_or_refused_part_by_part(index: SchemaIndex, 
     refused = {one.place for one in translation.refused}
     for table, rows in tables.items():
         for key, row in rows.items():
-            whole = {Place(table), Place(table, key)} & refused
-            assert whole or Place(table, key) in translated
+            whole = {ConfigPlace(table), ConfigPlace(table, key)} & refused
+            assert whole or ConfigPlace(table, key) in translated
             for name, value in row.items():
-                place = Place(table, key, name)
+                place = ConfigPlace(table, key, name)
                 assert whole or place in refused or place in translated or value == ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from railweave.sonic.rows import ConfigDb
 from railweave.yang.check import MOST_VIOLATIONS, violations
-from railweave.yang.schema import Failure, Place, SchemaIndex
+from railweave.yang.schema import ConfigPlace, Failure, SchemaIndex
 
 ROOT = "/sonic-port:sonic-port/PORT/PORT_LIST"
 OUT_OF_RANGE = 'value "{}" is out of the allowed range.'
@@ -68,7 +68,7 @@ def test_a_valid_document_has_no_findings_and_is_asked_once(index: SchemaIndex) 
 def test_one_value_on_many_ports_is_one_finding_with_the_number_of_rows(index: SchemaIndex) -> None:
     tables: ConfigDb = {"PORT": {f"Ethernet{n}": port(mtu="9300") for n in range(64)}}
     (found,) = violations(tables, judge(index))
-    assert (found.place, found.value, found.rows) == (Place("PORT", "Ethernet0", "mtu"), "9300", 64)
+    assert (found.place, found.value, found.rows) == (ConfigPlace("PORT", "Ethernet0", "mtu"), "9300", 64)
     assert found.words == OUT_OF_RANGE.format("9300")
 
 
@@ -92,7 +92,7 @@ def test_a_reference_to_nothing_is_one_finding_for_all_rows_of_its_table(index: 
         "INTERFACE": {"Ethernet0": {}, "Ethernet9": {}, "Ethernet9|10.0.0.1/31": {}},
     }
     (found,) = violations(tables, judge(index))
-    assert (found.place, found.rows) == (Place("INTERFACE", "Ethernet9"), 2)
+    assert (found.place, found.rows) == (ConfigPlace("INTERFACE", "Ethernet9"), 2)
 
 
 def test_what_cannot_be_translated_and_what_is_not_valid_come_together(index: SchemaIndex) -> None:
@@ -116,7 +116,7 @@ def test_the_input_is_left_as_it_was(index: SchemaIndex) -> None:
 def test_a_fault_without_a_place_is_told_and_ends_the_search(index: SchemaIndex) -> None:
     models = Judge(index, (lambda _: Failure("out of memory"),))
     (found,) = violations({"PORT": {"Ethernet0": port()}}, models)
-    assert (found.place, found.words) == (Place(""), "out of memory")
+    assert (found.place, found.words) == (ConfigPlace(""), "out of memory")
 
 
 def test_the_search_is_bounded(index: SchemaIndex) -> None:
