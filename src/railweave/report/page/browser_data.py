@@ -1,4 +1,4 @@
-"""What the page's script needs: every device, every cable and every picture, packed so that a large fabric is small."""
+"""The data for the page's script: every device, cable and picture, packed to keep the page of a large fabric small."""
 
 import base64
 import gzip
@@ -13,6 +13,7 @@ from railweave.drawing.marks import Marks
 from railweave.drawing.scene import Scene
 from railweave.drawing.svg import svg_element
 from railweave.fabric.model import Fabric, HostPort, SwitchPort
+from railweave.fabric.racks import Racks
 from railweave.units import ipv4_text
 
 _LEVEL = 9
@@ -23,67 +24,93 @@ NODE_LEVEL = -1
 def packed(fabric: Fabric, scenes: Iterable[Scene], marks: Marks) -> str:
     """Return the data as JSON, compressed by gzip, in base64; the same fabric gives the same text."""
     place = {name: number for number, name in enumerate(fabric.ports_of)}
+    pictures = {scene.key: _picture(scene, place, marks) for scene in scenes}
+    if fabric.racks is not None:
+        pictures[RACKS] = _racks_picture(fabric, fabric.racks, place, marks)
     document = {
         "fabric": fabric.name,
         "tiers": [tier.name for tier in fabric.tiers],
         "devices": _devices(fabric),
         "panels": _panels(fabric),
         "cables": _cables(fabric, place),
-        "marks": {
-            str(place[name]): [[mark.kind.value, mark.text] for mark in own]
-            for name, own in marks.devices.items()
-            if name in place
-        },
-        "pictures": {scene.key: _picture(scene, place, marks) for scene in scenes} | _racks(fabric, place, marks),
+        "marks": _marks(marks, place),
+        "pictures": pictures,
     }
+    # Without a time in gzip's header the same fabric gives the same page.
     return base64.b64encode(gzip.compress(orjson.dumps(document), _LEVEL, mtime=0)).decode()
 
 
+def _marks(marks: Marks, place: Mapping[str, int]) -> dict[str, list[list[str]]]:
+    """Return the marks of devices that the fabric has; those that a plan removes are only in the picture."""
+    texts = {}
+    for name, device_marks in marks.devices.items():
+        if name in place:
+            texts[str(place[name])] = [[mark.kind.value, mark.text] for mark in device_marks]
+    return texts
+
+
 def _devices(fabric: Fabric) -> dict[str, list[Any]]:
-    """Return the devices in columns, switches first."""
-    panels = {id(panel): number for number, panel in enumerate(_distinct(fabric))}
-    switches, hosts = fabric.switches, fabric.hosts
-    return {
-        "name": [*(one.name for one in switches), *(one.name for one in hosts)],
-        "level": [*(one.tier.level for one in switches), *(NODE_LEVEL for _ in hosts)],
-        "model": [*(one.panel.model for one in switches), *(one.nic_model for one in hosts)],
-        "panel": [*(panels[id(one.panel.ports)] for one in switches), *(panels[id(one.ports)] for one in hosts)],
-        "plane": [*(one.plane for one in switches), *(None for _ in hosts)],
-        "stripe": [*(one.stripe for one in switches), *(one.stripe for one in hosts)],
-        "pod": [*(one.pod for one in switches), *(fabric.pod_of(one) if fabric.has_pods else None for one in hosts)],
-        "rail": [*(one.rail for one in switches), *(None for _ in hosts)],
-        "asn": [one.asn for one in switches],
-        "loopback": [ipv4_text(one.loopback) for one in switches],
+    """Return the devices in columns, switches first; only switches have an AS number and a loopback."""
+    panels = {id(ports): number for number, ports in enumerate(_distinct_ports(fabric))}
+    columns: dict[str, list[Any]] = {
+        "name": [],
+        "level": [],
+        "model": [],
+        "panel": [],
+        "plane": [],
+        "stripe": [],
+        "pod": [],
+        "rail": [],
+        "asn": [switch.asn for switch in fabric.switches],
+        "loopback": [ipv4_text(switch.loopback) for switch in fabric.switches],
     }
+    for switch in fabric.switches:
+        columns["name"].append(switch.name)
+        columns["level"].append(switch.tier.level)
+        columns["model"].append(switch.panel.model)
+        columns["panel"].append(panels[id(switch.panel.ports)])
+        columns["plane"].append(switch.plane)
+        columns["stripe"].append(switch.stripe)
+        columns["pod"].append(switch.pod)
+        columns["rail"].append(switch.rail)
+    for host in fabric.hosts:
+        columns["name"].append(host.name)
+        columns["level"].append(NODE_LEVEL)
+        columns["model"].append(host.nic_model)
+        columns["panel"].append(panels[id(host.ports)])
+        columns["plane"].append(None)
+        columns["stripe"].append(host.stripe)
+        columns["pod"].append(fabric.pod_of(host) if fabric.has_pods else None)
+        columns["rail"].append(None)
+    return columns
 
 
 _Ports = tuple[SwitchPort, ...] | tuple[HostPort, ...]
 
 
-def _distinct(fabric: Fabric) -> list[_Ports]:
-    found: dict[int, _Ports] = {id(one.panel.ports): one.panel.ports for one in fabric.switches}
-    found |= {id(one.ports): one.ports for one in fabric.hosts}
-    return list(found.values())
+def _distinct_ports(fabric: Fabric) -> list[_Ports]:
+    """Return the ports of every kind of device once: devices of a kind share one tuple."""
+    ports: dict[int, _Ports] = {id(switch.panel.ports): switch.panel.ports for switch in fabric.switches}
+    ports |= {id(host.ports): host.ports for host in fabric.hosts}
+    return list(ports.values())
 
 
 def _panels(fabric: Fabric) -> list[list[list[Any]]]:
-    """Return the ports of every kind of device: name, label on the panel, number of the cage, Gb/s."""
-    return [
-        [
-            [port.name, port.alias, port.panel, port.speed_gbps]
-            if isinstance(port, SwitchPort)
-            else [port.name, "", port.nic, port.speed_gbps]
-            for port in ports
-        ]
-        for ports in _distinct(fabric)
-    ]
+    """Return the ports of every kind of device as name, label on the panel, number of the cage or NIC, and Gb/s."""
+    return [[_port(port) for port in ports] for ports in _distinct_ports(fabric)]
+
+
+def _port(port: SwitchPort | HostPort) -> list[Any]:
+    if isinstance(port, SwitchPort):
+        return [port.name, port.alias, port.panel, port.speed_gbps]
+    return [port.name, "", port.nic, port.speed_gbps]
 
 
 def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
     """Return the cables in columns, in the order of the fabric."""
     links = fabric.links
     media = list(dict.fromkeys(link.media for link in links))
-    number = {name: each for each, name in enumerate(media)}
+    number = {medium: index for index, medium in enumerate(media)}
     return {
         "lower": [place[link.lower] for link in links],
         "lowerPort": [link.lower_port for link in links],
@@ -105,20 +132,18 @@ def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, 
     }
 
 
-def _racks(fabric: Fabric, place: Mapping[str, int], marks: Marks) -> dict[str, dict[str, Any]]:
-    """Return the picture of the racks by its key, nothing where the intent has none."""
-    if fabric.racks is None:
-        return {}
-    blocks = {name: [[place[name]] * 2] for name in fabric.racks.places}
-    return {RACKS: {"svg": elevation(fabric, fabric.racks, marks), "blocks": blocks}}
+def _racks_picture(fabric: Fabric, racks: Racks, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
+    # Each device is a block of its own, and so a run from its number to the same number.
+    blocks = {name: [[place[name], place[name]]] for name in racks.places}
+    return {"svg": elevation(fabric, racks, marks), "blocks": blocks}
 
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Return numbers as runs of neighbors: first and last."""
-    found: list[list[int]] = []
+    """Return the first and last number of each run of consecutive numbers."""
+    runs: list[list[int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number - 1:
-            found[-1][1] = number
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
         else:
-            found.append([number, number])
-    return found
+            runs.append([number, number])
+    return runs

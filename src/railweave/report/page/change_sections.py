@@ -1,7 +1,8 @@
-"""The sections about what happens to a fabric, each with its marks: a plan, a verification, drift, a rollout."""
+"""The sections about changes of a fabric, with their marks for the pictures: plan, verification, drift, rollout."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from railweave.drawing.leaving import Leaving
@@ -18,7 +19,7 @@ from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import Rollout
 from railweave.report.changes import FIRST, GLYPHS, devices, effect, provisioned, subject
 from railweave.report.page.content import Cell, Drawing, Grid, Part, Section, Sentences, Tone, Words, linked
-from railweave.report.page.evidence import Drifted, DriftedRow, FoundCheck, Verified
+from railweave.report.page.evidence import Drifted, DriftedRow, Verified, VerifiedCheck
 from railweave.report.plan_parts import disruption_by_role, remarks
 from railweave.report.rollouts import IN_DOUBT
 from railweave.sonic.delta.change import Disruption, Op
@@ -30,8 +31,10 @@ _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
 
 
 class MarkedSection(NamedTuple):
-    """A section with what it says of devices and cables; ``leaving`` are removed cables, by the devices at their ends,
-    to devices that the fabric no longer has."""
+    """A section with its marks on devices and cables.
+
+    ``leaving`` are removed cables to devices that the fabric no longer has, as the devices at both ends.
+    """
 
     section: Section
     marks: Marks
@@ -39,93 +42,96 @@ class MarkedSection(NamedTuple):
 
 
 def plan_section(fabric: Fabric, plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> MarkedSection:
-    """Return what a plan does, wave by wave, with what the fabric has left meanwhile; ``rehearsals`` are documents."""
-    rehearsals, planned = tuple(rehearsals), _planned(plan)
-    parts: list[Part] = [
-        Sentences(
-            (
-                Words(headline(plan)),
-                *(Words(f"{one.get('line')} ({one.get('at')})", Tone.DIM) for one in rehearsals),
-                *(Words(one.text, Tone.WARNING) for one in remarks(plan, 0)),
-            )
-        )
-    ]
+    """Return the changes of a plan wave by wave, with the capacity left during each.
+
+    ``rehearsals`` are the documents of rehearsals of this plan.
+    """
+    rehearsals = tuple(rehearsals)
+    device_marks = _plan_marks(plan)
+    parts: list[Part] = [Sentences(tuple(_plan_sentences(plan, rehearsals)))]
     if plan.deltas:
         parts += [
             _impact(plan),
-            *_timeline(fabric, plan, Marks(planned), rehearsals),
+            *_timeline(fabric, plan, Marks(device_marks), rehearsals),
             _waves(fabric, plan),
             *_changes(plan),
         ]
     cables = changed_cables(plan)
     if cables:
         parts.append(_cables(cables))
-    leaving = tuple(_ends(one) for one in cables if any(name not in fabric.ports_of for name in _ends(one)))
-    gone = {name for pair in leaving for name in pair if name not in fabric.ports_of}
-    devices = planned | dict.fromkeys(gone, (Mark(MarkKind.REMOVED, "no longer in the intent"),))
-    marks = Marks(devices, _planned_cables(fabric, cables))
+    leaving = tuple(pair for pair in map(_ends, cables) if not _has_both(fabric, pair))
+    for name in chain.from_iterable(leaving):
+        if name not in fabric.ports_of:
+            device_marks[name] = (Mark(MarkKind.REMOVED, "no longer in the intent"),)
+    marks = Marks(device_marks, _cable_marks(fabric, cables))
     return MarkedSection(Section("plan", "Plan", tuple(parts)), marks, leaving)
 
 
+def _plan_sentences(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> Iterator[Words]:
+    yield Words(headline(plan))
+    for rehearsal in rehearsals:
+        yield Words(f"{rehearsal.get('line')} ({rehearsal.get('at')})", Tone.DIM)
+    for remark in remarks(plan, 0):
+        yield Words(remark.text, Tone.WARNING)
+
+
 def _impact(plan: Plan) -> Grid:
-    rows = tuple(
-        (
-            one.role,
-            compact(one.devices),
-            f"{one.changes:,}",
-            Words(one.words, Tone.DIM if one.fresh else _DISRUPTIONS.get(one.disruption, Tone.BAD)),
-            ", ".join(method.value for method in one.methods),
-        )
-        for one in disruption_by_role(plan)
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for role in disruption_by_role(plan):
+        # Before its first provisioning a device carries no traffic to disturb.
+        tone = Tone.DIM if role.fresh else _disruption_tone(role.disruption)
+        methods = ", ".join(method.value for method in role.methods)
+        rows.append((role.role, compact(role.devices), f"{role.changes:,}", Words(role.words, tone), methods))
     columns = ("role", "devices", "changes", "worst-case impact", "methods")
-    return Grid("What is disturbed", columns, rows, frozenset({2}))
+    return Grid("What is disturbed", columns, tuple(rows), frozenset({2}))
+
+
+def _disruption_tone(disruption: Disruption) -> Tone:
+    return _DISRUPTIONS.get(disruption, Tone.BAD)
 
 
 def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Mapping[str, Any]]) -> Iterator[Drawing]:
-    """Yield the waves as a picture; a rehearsal that went through all of them says how long each took."""
+    """Yield the picture of the waves, with the times of a rehearsal that went through all of them."""
     if not plan.waves:
         return
-    devices = [list(wave) for wave in plan.waves]
-    whole = (one["waves"] for one in rehearsals if [wave["devices"] for wave in one.get("waves", ())] == devices)
-    seconds = [wave["elapsed_s"] for wave in next(whole, ())] or [None] * len(devices)
-    slots = [
-        WaveSlot(wave, 100 if left is None else left.least_uplink_percent, took)
-        for wave, took in zip(plan.waves, seconds, strict=True)
-        for left in [_left(fabric, plan, wave)]
-    ]
-    by = "as long as each took on simulated switches" if seconds[0] is not None else "in their order"
-    yield Drawing(f"Waves, {by}", timeline(fabric, slots, marks))
+    seconds = _rehearsed_seconds(plan, rehearsals)
+    if seconds is None:
+        caption = "Waves, in their order"
+    else:
+        caption = "Waves, as long as each took on simulated switches"
+    slots = []
+    for number, wave in enumerate(plan.waves):
+        left = _capacity_left(fabric, plan, wave)
+        percent = 100 if left is None else left.least_uplink_percent
+        slots.append(WaveSlot(wave, percent, seconds[number] if seconds else None))
+    yield Drawing(caption, timeline(fabric, slots, marks))
 
 
-def _out(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> list[str]:
+def _rehearsed_seconds(plan: Plan, rehearsals: Iterable[Mapping[str, Any]]) -> list[float] | None:
+    """Return the duration of each wave in the first rehearsal with the same waves; None without one."""
+    planned = [list(wave) for wave in plan.waves]
+    for rehearsal in rehearsals:
+        waves = rehearsal.get("waves", ())
+        if [wave["devices"] for wave in waves] == planned:
+            return [wave["elapsed_s"] for wave in waves]
+    return None
+
+
+def _out_of_service(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> list[str]:
     """Return the switches of a wave that are out of service for a while."""
     return [name for name in wave if plan.devices[name].disruptive and name in fabric.switch_of]
 
 
-def _left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity | None:
-    """Return what the fabric has left while a wave is carried out, None where it loses nothing."""
-    out = _out(fabric, plan, wave)
-    return capacity(fabric, out, unprovisioned=plan.unprovisioned) if out else None
+def _capacity_left(fabric: Fabric, plan: Plan, wave: Sequence[str]) -> Capacity | None:
+    """Return the capacity left during a wave, None if no switch is out of service."""
+    out = _out_of_service(fabric, plan, wave)
+    if not out:
+        return None
+    return capacity(fabric, out, unprovisioned=plan.unprovisioned)
 
 
 def _waves(fabric: Fabric, plan: Plan) -> Grid:
-    rows: list[tuple[Cell, ...]] = []
-    for number, wave in enumerate(plan.waves, start=1):
-        out, left = _out(fabric, plan, wave), _left(fabric, plan, wave)
-        drained = [name for name in wave if plan.devices[name].drain == WHOLE]
-        rows.append(
-            (
-                str(number),
-                linked(wave[0]) if len(wave) == 1 else compact(wave),
-                f"{sum(len(plan.deltas[name]) for name in wave if name in plan.deltas):,}",
-                Words(counted(len(out), "switch"), Tone.BAD) if out else Words("none", Tone.DIM),
-                counted(len(drained), "switch") if drained else "",
-                "" if left is None else percent_text(left.least_uplink_percent),
-                "" if left is None or left.least_paths is None else str(left.least_paths),
-                "" if left is None else str(left.rails_out),
-            )
-        )
+    rows = [_wave_row(fabric, plan, number, wave) for number, wave in enumerate(plan.waves, start=1)]
     columns = (
         "wave",
         "devices",
@@ -139,157 +145,208 @@ def _waves(fabric: Fabric, plan: Plan) -> Grid:
     return _clipped("Waves, and what is left of the fabric in each", columns, rows, frozenset({0, 2, 5, 6, 7}))
 
 
+def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> tuple[Cell, ...]:
+    devices: Cell = linked(wave[0]) if len(wave) == 1 else compact(wave)
+    changes = sum(len(plan.deltas[name]) for name in wave if name in plan.deltas)
+    drained = [name for name in wave if plan.devices[name].drain == WHOLE]
+    drained_text = counted(len(drained), "switch") if drained else ""
+    out = _out_of_service(fabric, plan, wave)
+    left = _capacity_left(fabric, plan, wave)
+    if left is None:
+        return str(number), devices, f"{changes:,}", Words("none", Tone.DIM), drained_text, "", "", ""
+    return (
+        str(number),
+        devices,
+        f"{changes:,}",
+        Words(counted(len(out), "switch"), Tone.BAD),
+        drained_text,
+        percent_text(left.least_uplink_percent),
+        "" if left.least_paths is None else str(left.least_paths),
+        str(left.rails_out),
+    )
+
+
 def _changes(plan: Plan) -> Iterator[Part]:
-    if (first := first_provisioning(plan)) is not None:
+    first = first_provisioning(plan)
+    if first is not None:
         yield Sentences((Words(f"{FIRST} of {compact(first.devices)}: {provisioned(first)}"),))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Words(f"{GLYPHS[group.op]} {subject(group)}", _OPS[group.op]),
-            effect(group),
-            devices(group),
-            Words(disruption_label(group.samples[0], group.disruption), _DISRUPTIONS.get(group.disruption, Tone.BAD)),
-            group.method.value,
-            group.reason,
-        )
-        for group in group_changes(plan)
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for group in group_changes(plan):
+        change = Words(f"{GLYPHS[group.op]} {subject(group)}", _OPS[group.op])
+        label = disruption_label(group.samples[0], group.disruption)
+        disruption = Words(label, _disruption_tone(group.disruption))
+        rows.append((change, effect(group), devices(group), disruption, group.method.value, group.reason))
     columns = ("change", "what becomes of it", "devices", "disruption", "method", "why")
     if rows:
         yield _clipped("Changes; equal ones of several devices once", columns, rows)
 
 
 def _cables(cables: tuple[CableChange, ...]) -> Grid:
-    words = {Op.ADD: "add", Op.UPDATE: "move", Op.REMOVE: "remove"}
+    verbs = {Op.ADD: "add", Op.UPDATE: "move", Op.REMOVE: "remove"}
     rows: list[tuple[Cell, ...]] = [
-        (Words(words[one.op], _OPS[one.op]), one.lower_shown, one.before, one.after) for one in cables
+        (Words(verbs[cable.op], _OPS[cable.op]), cable.lower_shown, cable.before, cable.after) for cable in cables
     ]
     return _clipped("Cables", ("do", "end nearer to the GPUs", "from", "to"), rows)
 
 
-def _planned(plan: Plan) -> dict[str, tuple[Mark, ...]]:
-    found: dict[str, tuple[Mark, ...]] = {}
+def _plan_marks(plan: Plan) -> dict[str, tuple[Mark, ...]]:
+    waves: dict[str, int] = {}
+    for number, wave in enumerate(plan.waves, start=1):
+        waves.update(dict.fromkeys(wave, number))
+    marks: dict[str, tuple[Mark, ...]] = {}
     for name, device in plan.devices.items():
-        if device.state is DeviceState.UNREACHABLE and name not in plan.deltas:
-            found[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
-        elif name in plan.deltas:
-            changes = counted(len(plan.deltas[name]), "change")
-            wave = next((number for number, wave in enumerate(plan.waves, start=1) if name in wave), 0)
-            when = f" in wave {wave}" if wave else ""
-            if device.unprovisioned:
-                mark = Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
-            elif device.disruptive:
-                mark = Mark(MarkKind.DISTURBED, f"{changes}{when}, out of service for a while")
-            else:
-                dropped = unprotected(plan, (name,))
-                mark = Mark(MarkKind.CHANGED, f"{changes}{when}, {dropped or 'without disruption'}")
-            found[name] = (mark,)
-    return found
+        if name in plan.deltas:
+            marks[name] = (_change_mark(plan, name, waves.get(name)),)
+        elif device.state is DeviceState.UNREACHABLE:
+            marks[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
+    return marks
 
 
-def _planned_cables(fabric: Fabric, cables: Iterable[CableChange]) -> dict[tuple[str, str], tuple[Mark, ...]]:
-    kinds = {Op.ADD: MarkKind.ADDED, Op.UPDATE: MarkKind.CHANGED, Op.REMOVE: MarkKind.REMOVED}
-    counts: Counter[tuple[str, str, MarkKind]] = Counter()
-    for one in cables:
-        lower, upper = _ends(one)
-        known = (name in fabric.ports_of for name in (lower, upper))
-        if all(known) or one.op is Op.REMOVE:
-            counts[upper, lower, kinds[one.op]] += 1
-    found: dict[tuple[str, str], tuple[Mark, ...]] = {}
-    for (upper, lower, kind), count in counts.items():
-        verb = {MarkKind.ADDED: "added", MarkKind.CHANGED: "moved", MarkKind.REMOVED: "removed"}[kind]
+def _change_mark(plan: Plan, name: str, wave: int | None) -> Mark:
+    """Return the mark of a device with changes; ``wave`` is None for one that no wave includes."""
+    device = plan.devices[name]
+    when = "" if wave is None else f" in wave {wave}"
+    if device.unprovisioned:
+        return Mark(MarkKind.ADDED, f"provisioned for the first time{when}")
+    changes = counted(len(plan.deltas[name]), "change")
+    if device.disruptive:
+        return Mark(MarkKind.DISTURBED, f"{changes}{when}, out of service for a while")
+    disruption = unprotected(plan, (name,)) or "without disruption"
+    return Mark(MarkKind.CHANGED, f"{changes}{when}, {disruption}")
+
+
+_CableMarks = dict[tuple[str, str], tuple[Mark, ...]]
+_CABLE_MARKS = {
+    Op.ADD: (MarkKind.ADDED, "added"),
+    Op.UPDATE: (MarkKind.CHANGED, "moved"),
+    Op.REMOVE: (MarkKind.REMOVED, "removed"),
+}
+
+
+def _cable_marks(fabric: Fabric, cables: Iterable[CableChange]) -> _CableMarks:
+    counts: Counter[tuple[str, str, Op]] = Counter()
+    for cable in cables:
+        lower, upper = _ends(cable)
+        # The pictures have no line to a device that the fabric lacks, unless the cable is one that it loses.
+        if cable.op is Op.REMOVE or _has_both(fabric, (lower, upper)):
+            counts[upper, lower, cable.op] += 1
+    marks: _CableMarks = {}
+    for (upper, lower, op), count in counts.items():
+        kind, verb = _CABLE_MARKS[op]
         mark = Mark(kind, f"{counted(count, 'cable')} {verb}")
-        found[upper, lower] = (*found.get((upper, lower), ()), mark)
-    return found
+        marks[upper, lower] = (*marks.get((upper, lower), ()), mark)
+    return marks
 
 
-def _ends(one: CableChange) -> tuple[str, str]:
-    """Return the devices at the lower and the upper end of a cable, as it is afterwards if it stays."""
-    lower, upper = (end.rpartition(":")[0] for end in (one.lower_after or one.lower, one.after or one.before))
+def _has_both(fabric: Fabric, ends: tuple[str, str]) -> bool:
+    lower, upper = ends
+    return lower in fabric.ports_of and upper in fabric.ports_of
+
+
+def _ends(cable: CableChange) -> tuple[str, str]:
+    """Return the devices at the lower and the upper end of a cable, after the change unless it removes the cable."""
+    lower, _, _ = (cable.lower_after or cable.lower).rpartition(":")
+    upper, _, _ = (cable.after or cable.before).rpartition(":")
     return lower, upper
 
 
-def verification_section(fabric: Fabric, found: Verified) -> MarkedSection:
-    """Return the checks of a verification that do not hold, and how many of each kind do."""
-    failed = found.failed
-    made = [check for check in found.checks if not check.skipped]
-    said = (
-        Words(f"{len(failed):,} of {counted(len(made), 'check')} failed", Tone.BAD)
-        if failed
-        else Words(f"{counted(len(made), 'check')} passed", Tone.GOOD)
-    )
-    advice = tuple(Words(one, Tone.WARNING) for one in (*found.advice, *found.warnings))
-    parts: list[Part] = [Sentences((said, *advice))]
-    kinds = dict.fromkeys(check.kind for check in made)
-    counts = Counter((check.kind, check.ok) for check in made)
-    passed: list[tuple[Cell, ...]] = [
-        (
-            kind,
-            f"{counts[kind, True]:,}",
-            Words(f"{counts[kind, False]:,}", Tone.BAD if counts[kind, False] else Tone.DIM),
-        )
-        for kind in kinds
-    ]
+def verification_section(fabric: Fabric, verified: Verified) -> MarkedSection:
+    """Return the failed checks of a verification, and the number of passed and failed ones of each kind."""
+    failed = verified.failed
+    made = [check for check in verified.checks if not check.skipped]
     if failed:
-        rows: list[tuple[Cell, ...]] = [
-            (linked(one.device), one.kind, one.subject, one.expected, Words(one.actual, Tone.BAD)) for one in failed
-        ]
-        parts.append(_clipped("Checks that failed", ("device", "check", "subject", "expected", "found"), rows))
-    parts.append(Grid("Checks by kind", ("check", "passed", "failed"), tuple(passed), frozenset({1, 2})))
+        result = Words(f"{len(failed):,} of {counted(len(made), 'check')} failed", Tone.BAD)
+    else:
+        result = Words(f"{counted(len(made), 'check')} passed", Tone.GOOD)
+    advice = tuple(Words(sentence, Tone.WARNING) for sentence in (*verified.advice, *verified.warnings))
+    parts: list[Part] = [Sentences((result, *advice))]
+    if failed:
+        parts.append(_failed_checks(failed))
+    parts.append(_checks_by_kind(made))
     return MarkedSection(Section("verification", "Verification", tuple(parts)), _failed_marks(fabric, failed))
 
 
-def _failed_marks(fabric: Fabric, failed: Iterable[FoundCheck]) -> Marks:
-    found: dict[str, tuple[Mark, ...]] = {}
+def _failed_checks(failed: Iterable[VerifiedCheck]) -> Grid:
+    rows: list[tuple[Cell, ...]] = [
+        (linked(check.device), check.kind, check.subject, check.expected, Words(check.actual, Tone.BAD))
+        for check in failed
+    ]
+    return _clipped("Checks that failed", ("device", "check", "subject", "expected", "found"), rows)
+
+
+def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
+    counts = Counter((check.kind, check.ok) for check in checks)
+    rows: list[tuple[Cell, ...]] = []
+    for kind in dict.fromkeys(check.kind for check in checks):
+        failed = counts[kind, False]
+        tone = Tone.BAD if failed else Tone.DIM
+        rows.append((kind, f"{counts[kind, True]:,}", Words(f"{failed:,}", tone)))
+    return Grid("Checks by kind", ("check", "passed", "failed"), tuple(rows), frozenset({1, 2}))
+
+
+def _failed_marks(fabric: Fabric, failed: Iterable[VerifiedCheck]) -> Marks:
+    devices: dict[str, tuple[Mark, ...]] = {}
     cables: dict[tuple[str, str], tuple[Mark, ...]] = {}
     links = _links_by_port(fabric)
-    for one in failed:
-        kind = MarkKind.UNREACHABLE if one.kind == "reachable" else MarkKind.FAILED
-        mark = Mark(kind, f"{one.kind} {one.subject}: {one.actual}, expected {one.expected}")
-        found[one.device] = (*found.get(one.device, ()), mark)
-        if (pair := links.get((one.device, one.subject))) is not None:
+    for check in failed:
+        kind = MarkKind.UNREACHABLE if check.kind == "reachable" else MarkKind.FAILED
+        mark = Mark(kind, f"{check.kind} {check.subject}: {check.actual}, expected {check.expected}")
+        devices[check.device] = (*devices.get(check.device, ()), mark)
+        # Checks of links and neighbors have the port as their subject.
+        pair = links.get((check.device, check.subject))
+        if pair is not None:
             cables[pair] = (*cables.get(pair, ()), mark)
-    return Marks(found, cables)
+    return Marks(devices, cables)
 
 
 def _links_by_port(fabric: Fabric) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the two devices of the cable at every port: (device, port) → (upper, lower)."""
-    found = {}
+    pairs = {}
     for link in fabric.links:
-        for device, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
-            found[device, fabric.ports_of[device][port].name] = (link.upper, link.lower)
-    return found
+        pair = (link.upper, link.lower)
+        pairs[link.lower, fabric.ports_of[link.lower][link.lower_port].name] = pair
+        pairs[link.upper, fabric.ports_of[link.upper][link.upper_port].name] = pair
+    return pairs
 
 
-def drift_section(found: Drifted) -> MarkedSection:
-    """Return how what runs differs from the intent."""
-    changes = Counter(one.device for one in found.changes)
-    unreached = {name: one.error for name, one in found.devices.items() if one.state == DeviceState.UNREACHABLE}
-    waiting = [name for name, one in found.devices.items() if one.state == DeviceState.WAITING]
-    if found.drift:
-        said = Words(f"{counted(len(found.changes), 'difference')} on {counted(len(changes), 'device')}", Tone.BAD)
+def drift_section(drifted: Drifted) -> MarkedSection:
+    """Return the differences between the running configuration and the intent."""
+    counts = Counter(row.device for row in drifted.changes)
+    waiting = [name for name, device in drifted.devices.items() if device.state == DeviceState.WAITING]
+    if drifted.drift:
+        result = Words(f"{counted(len(drifted.changes), 'difference')} on {counted(len(counts), 'device')}", Tone.BAD)
     elif waiting:
-        said = Words(f"what runs on {compact(waiting)} waits for its confirmation, and may go back", Tone.BAD)
+        result = Words(f"what runs on {compact(waiting)} waits for its confirmation, and may go back", Tone.BAD)
     else:
-        said = Words("what runs is what the intent says", Tone.GOOD)
-    parts: list[Part] = [Sentences((said,))]
-    if found.changes:
-        rows = [_drifted(one) for one in found.changes]
+        result = Words("what runs is what the intent says", Tone.GOOD)
+    parts: list[Part] = [Sentences((result,))]
+    if drifted.changes:
+        rows = [_drifted_row(row) for row in drifted.changes]
         columns = ("device", "row", "field", "runs", "intent", "disruption of its repair")
         parts.append(_clipped("Differences", columns, rows))
-    marks = {name: (Mark(MarkKind.DRIFTED, counted(count, "difference")),) for name, count in changes.items()}
-    marks |= {name: (Mark(MarkKind.UNREACHABLE, error or "not reachable"),) for name, error in unreached.items()}
+    marks: dict[str, tuple[Mark, ...]] = {}
+    for name, count in counts.items():
+        marks[name] = (Mark(MarkKind.DRIFTED, counted(count, "difference")),)
+    for name, device in drifted.devices.items():
+        if device.state == DeviceState.UNREACHABLE:
+            marks[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
     return MarkedSection(Section("drift", "Drift", tuple(parts)), Marks(marks))
 
 
-def _drifted(one: DriftedRow) -> tuple[Cell, ...]:
-    before, after = (_value(each) for each in (one.before, one.after))
-    return (linked(one.device), f"{one.table}|{one.key}", one.field or "", before, after, one.disruption)
+def _drifted_row(row: DriftedRow) -> tuple[Cell, ...]:
+    place = f"{row.table}|{row.key}"
+    return linked(row.device), place, row.field or "", _value(row.before), _value(row.after), row.disruption
 
 
 def _value(value: Any) -> str:
+    """Return a value of CONFIG_DB as text: a field, a list of them, or a row of fields."""
+    if value is None:
+        return ""
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_value(each)}" for name, each in value.items())
-    return ",".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        return ", ".join(f"{name}={_value(field)}" for name, field in value.items())
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value)
 
 
 _OUTCOMES = {
@@ -302,37 +359,48 @@ _OUTCOMES = {
 
 
 def rollout_section(rollout: Rollout) -> MarkedSection:
-    """Return a rollout as its journal tells it: the end of every device, and every step."""
-    state = f"{rollout.state}: {rollout.stopped_by}" if rollout.stopped_by else rollout.state
-    tone = Tone.GOOD if rollout.finished else Tone.BAD
+    """Return a rollout from its journal: the outcome of every device, and every step."""
     about = f"{rollout.name}, {rollout.kind.value} to {rollout.target or '?'} by {rollout.by or '?'}"
-    ends: list[tuple[Cell, ...]] = [
-        (str(record.wave or ""), linked(name), outcome_text(record.outcome) or IN_DOUBT, record.step, record.error)
-        for name, record in rollout.devices.items()
-    ]
-    steps: list[tuple[Cell, ...]] = [
-        (one.at.replace("T", " ")[:19], one.step, linked(one.device) if one.device else "", one.text)
-        for one in rollout.entries
-    ]
+    state = rollout.state
+    if rollout.stopped_by:
+        state = f"{rollout.state}: {rollout.stopped_by}"
+    tone = Tone.GOOD if rollout.finished else Tone.BAD
+    outcomes: list[tuple[Cell, ...]] = []
+    for name, record in rollout.devices.items():
+        # A device whose last line of the journal is not an outcome has an empty one.
+        outcome = outcome_text(record.outcome) or IN_DOUBT
+        outcomes.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
+    steps: list[tuple[Cell, ...]] = []
+    for entry in rollout.entries:
+        # The journal has ISO 8601 with fractions of a second.
+        time = entry.at.replace("T", " ")[: len("2000-01-01 00:00:00")]
+        device: Cell = linked(entry.device) if entry.device else ""
+        steps.append((time, entry.step, device, entry.text))
     parts = (
         Sentences((Words(about), Words(state, tone))),
-        _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), ends, frozenset({0})),
+        _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), outcomes, frozenset({0})),
         _clipped("Journal", ("time (UTC)", "step", "device", "what happened"), steps),
     )
-    return MarkedSection(Section("rollout", "Rollout", parts), Marks(dict(_ended(rollout))))
+    return MarkedSection(Section("rollout", "Rollout", parts), Marks(_outcome_marks(rollout)))
 
 
-def _ended(rollout: Rollout) -> Iterator[tuple[str, tuple[Mark, ...]]]:
+def _outcome_marks(rollout: Rollout) -> dict[str, tuple[Mark, ...]]:
+    """Return the mark of every device that the rollout attempted."""
+    marks: dict[str, tuple[Mark, ...]] = {}
     for name, record in rollout.devices.items():
-        kind = MarkKind.FAILED if record.error else _OUTCOMES.get(record.outcome)
-        if kind is not None:
-            words = outcome_text(record.outcome) or IN_DOUBT
-            yield name, (Mark(kind, f"{words}: {record.error}" if record.error else words),)
+        text = outcome_text(record.outcome) or IN_DOUBT
+        if record.error:
+            marks[name] = (Mark(MarkKind.FAILED, f"{text}: {record.error}"),)
+        elif record.outcome in _OUTCOMES:
+            marks[name] = (Mark(_OUTCOMES[record.outcome], text),)
+    return marks
 
 
 def _clipped(
     caption: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]], numeric: frozenset[int] = frozenset()
 ) -> Grid:
-    hidden = len(rows) - _MOST_ROWS
-    more = f"and {hidden:,} more" if hidden > 0 else ""
+    """Return a table of the first rows: the changes of a large fabric would make a page that no browser scrolls."""
+    more = ""
+    if len(rows) > _MOST_ROWS:
+        more = f"and {len(rows) - _MOST_ROWS:,} more"
     return Grid(caption, columns, tuple(rows[:_MOST_ROWS]), numeric, more)

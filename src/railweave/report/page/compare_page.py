@@ -1,4 +1,4 @@
-"""Designs side by side as a page of its own."""
+"""The page that compares designs side by side."""
 
 from importlib.resources import files
 from typing import NamedTuple
@@ -9,39 +9,41 @@ from railweave.comparison.alternative import Comparison, figures
 from railweave.comparison.guidelines import Guideline
 
 
-class Rule(NamedTuple):
-    """A rule of thumb with what each design has for it, None for a design that it says nothing about."""
+class GuidelineRow(NamedTuple):
+    """A rule of thumb with the figure of each design, None for a design that it does not apply to."""
 
     name: str
     cells: tuple[Guideline | None, ...]
     source: str
 
 
-def rules(found: Comparison) -> tuple[Rule, ...]:
-    """Return the rules of thumb, each with what every design has."""
-    columns = [{one.key: one for one in design.guidelines} for design in found.alternatives]
-    keys = dict.fromkeys(key for column in columns for key in column)
+def rules(comparison: Comparison) -> tuple[GuidelineRow, ...]:
+    """Return the rules of thumb that apply to some design, each with the figures of all."""
+    columns: list[dict[str, Guideline]] = []
+    keys: dict[str, None] = {}
+    for design in comparison.alternatives:
+        column = {guideline.key: guideline for guideline in design.guidelines}
+        columns.append(column)
+        keys.update(dict.fromkeys(column))
     rows = []
     for key in keys:
         cells = tuple(column.get(key) for column in columns)
-        known = [one for one in cells if one is not None]
-        names = dict.fromkeys(one.name for one in known)
-        rows.append(Rule(" / ".join(names), cells, known[0].source))
+        guidelines = [guideline for guideline in cells if guideline is not None]
+        names = dict.fromkeys(guideline.name for guideline in guidelines)
+        rows.append(GuidelineRow(" / ".join(names), cells, guidelines[0].source))
     return tuple(rows)
 
 
-def comparison_html(found: Comparison) -> bytes:
-    """Return the page, UTF-8; it loads nothing and runs nothing."""
+def comparison_html(comparison: Comparison) -> bytes:
+    """Return the page, UTF-8; it loads nothing and has no script."""
     assets = files("railweave.report.page").joinpath("assets")
-    markup, sheet = (assets.joinpath(name).read_text(encoding="utf-8") for name in ("compare.html", "page.css"))
+    markup = assets.joinpath("compare.html").read_text(encoding="utf-8")
+    sheet = assets.joinpath("page.css").read_text(encoding="utf-8")
     environment = Environment(loader=DictLoader({"page": markup}), autoescape=True, undefined=StrictUndefined)
-    return (
-        environment.get_template("page")
-        .render(
-            names=[one.intent for one in found.alternatives],
-            figures=figures(found),
-            rules=rules(found),
-            page_style=sheet,
-        )
-        .encode()
+    html = environment.get_template("page").render(
+        names=[alternative.intent for alternative in comparison.alternatives],
+        figures=figures(comparison),
+        rules=rules(comparison),
+        page_style=sheet,
     )
+    return html.encode()

@@ -1,11 +1,11 @@
-"""What a page is made of: sections of sentences, facts and tables, without a word of HTML."""
+"""The building blocks of a page: sections of sentences, facts, tables, chains and drawings. The template makes HTML."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Tone(StrEnum):
-    """How a piece of text is meant."""
+    """How a text is colored."""
 
     PLAIN = ""
     GOOD = "good"
@@ -15,8 +15,10 @@ class Tone(StrEnum):
 
 
 class Words(NamedTuple):
-    """A sentence or the content of a cell. ``opens`` is what a link leads to within the page: a picture, a device or a
-    section, empty for no link."""
+    """A sentence or the content of a cell.
+
+    ``opens`` is the fragment of the page that a link leads to: a picture, a device or a section; empty for no link.
+    """
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -34,8 +36,10 @@ class Facts(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table; ``caption`` says what it holds. ``numeric`` are the columns that line up at the right. ``more`` says
-    what is left out, empty for nothing."""
+    """A table with its ``caption``.
+
+    ``numeric`` are the columns aligned to the right, ``more`` counts the rows left out; empty for none.
+    """
 
     caption: str
     columns: tuple[str, ...]
@@ -52,24 +56,24 @@ class Sentences(NamedTuple):
     kind: str = "sentences"
 
 
-class Step(NamedTuple):
-    """One station of a chain: where it is, and what holds there."""
+class Station(NamedTuple):
+    """One station of a chain: the device, and the settings there."""
 
     title: Words
     lines: tuple[str, ...]
 
 
 class Chain(NamedTuple):
-    """Stations one after the other, with what is between them: one ``joint`` fewer than steps."""
+    """Stations one after the other; ``joints`` describe what is between them, one fewer than steps."""
 
     caption: str
-    steps: tuple[Step, ...]
+    steps: tuple[Station, ...]
     joints: tuple[str, ...]
     kind: str = "chain"
 
 
 class Drawing(NamedTuple):
-    """A picture, as an SVG element whose words are escaped; ``caption`` says what it shows."""
+    """A picture as an SVG element, whose text is escaped already, with its ``caption``."""
 
     caption: str
     svg: str

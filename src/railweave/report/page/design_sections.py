@@ -1,5 +1,6 @@
-"""The sections about a design: sizes, the way of each class, diagnostics, what failures cost, what to buy."""
+"""The sections about a design: sizing, traffic classes from NIC to NIC, checks, failures, bill of materials, racks."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from railweave.bom.bill import Bill
@@ -8,7 +9,7 @@ from railweave.diagnostics import Diagnostic, Severity
 from railweave.drawing.elevation import RACKS, described
 from railweave.fabric.buffers import SwitchBuffers
 from railweave.fabric.management import Management
-from railweave.fabric.model import Fabric, Link
+from railweave.fabric.model import Fabric
 from railweave.fabric.policy import TrafficClass
 from railweave.fabric.racks import Racks
 from railweave.fabric.sizing import Sizing
@@ -16,7 +17,19 @@ from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, NicPath, ends, hops, longest_path
 from railweave.report.bom import racks_text, space_text
 from railweave.report.failures import COST_COLUMNS, cost_cells, lossless_text
-from railweave.report.page.content import Cell, Chain, Facts, Grid, Section, Sentences, Step, Tone, Words, linked
+from railweave.report.page.content import (
+    Cell,
+    Chain,
+    Facts,
+    Grid,
+    Part,
+    Section,
+    Sentences,
+    Station,
+    Tone,
+    Words,
+    linked,
+)
 from railweave.report.sizing import sizing_rows
 from railweave.units import ipv4_text
 from railweave.wording import command_line, compact, counted, first_few
@@ -25,7 +38,7 @@ _MOST_PARTS = 200
 
 
 def sizing_section(sizing: Sizing) -> Section:
-    """Return the sizes with the formula of every number."""
+    """Return the numbers of the sizing with their formulas."""
     steps = tuple((step.name, step.formula, Words(step.result)) for step in sizing.steps)
     return Section(
         "sizing",
@@ -39,105 +52,112 @@ def sizing_section(sizing: Sizing) -> Section:
 
 
 def qos_section(fabric: Fabric, buffers: tuple[SwitchBuffers, ...]) -> Section:
-    """Return the traffic classes, and the way of each from NIC to NIC with its thresholds at every switch."""
+    """Return the traffic classes, and the path of each from NIC to NIC with the thresholds at every switch."""
     classes = fabric.policies.classes
-    rows = tuple(
-        (
-            one.name,
-            one.role.value,
-            "all others" if one.is_default else ", ".join(map(str, one.dscp)),
-            str(one.priority),
-            "strict" if one.strict else f"{one.share_percent} %",
-            "PFC and ECN" if one.lossless else "",
-        )
-        for one in classes
-    )
     columns = ("class", "carries", "DSCP", "priority and queue", "bandwidth", "lossless by")
+    rows = tuple(_class_row(traffic_class) for traffic_class in classes)
+    parts: list[Part] = [Grid("Traffic classes", columns, rows)]
     path = longest_path(fabric)
-    chains = () if path is None else tuple(_way(fabric, one, path, buffers) for one in classes)
-    return Section("classes", "Traffic classes from NIC to NIC", (Grid("Traffic classes", columns, rows), *chains))
+    if path is not None:
+        parts += [_class_path(fabric, traffic_class, path, buffers) for traffic_class in classes]
+    return Section("classes", "Traffic classes from NIC to NIC", tuple(parts))
 
 
-def _way(fabric: Fabric, one: TrafficClass, path: NicPath, buffers: tuple[SwitchBuffers, ...]) -> Chain:
-    (first, sends), (last, receives) = ends(fabric, path)
-    marked = "any DSCP that no class names" if one.is_default else f"DSCP {', '.join(map(str, one.dscp))}"
-    pause = f"pauses priority {one.priority} when told (PFC)" if one.lossless else "not paused"
-    steps = [
-        Step(Words(f"{first.name} {sends.name}", opens=f"device-{first.name}"), (f"sends {marked}", pause)),
-        *(
-            Step(Words(hop.switch.name, opens=f"device-{hop.switch.name}"), tuple(_hop_lines(one, hop)))
-            for hop in hops(fabric, one, path, buffers)
-        ),
-        Step(
-            Words(f"{last.name} {receives.name}", opens=f"device-{last.name}"),
-            ("answers ECN with a CNP",) if one.lossless else ("receives",),
-        ),
+def _class_row(traffic_class: TrafficClass) -> tuple[Cell, ...]:
+    dscp = "all others" if traffic_class.is_default else _dscp_text(traffic_class)
+    bandwidth = "strict" if traffic_class.strict else f"{traffic_class.share_percent} %"
+    lossless_by = "PFC and ECN" if traffic_class.lossless else ""
+    priority = str(traffic_class.priority)
+    return traffic_class.name, traffic_class.role.value, dscp, priority, bandwidth, lossless_by
+
+
+def _dscp_text(traffic_class: TrafficClass) -> str:
+    return ", ".join(map(str, traffic_class.dscp))
+
+
+def _class_path(
+    fabric: Fabric, traffic_class: TrafficClass, path: NicPath, buffers: tuple[SwitchBuffers, ...]
+) -> Chain:
+    (sender, sending_port), (receiver, receiving_port) = ends(fabric, path)
+    if traffic_class.is_default:
+        sends = "sends any DSCP that no class names"
+    else:
+        sends = f"sends DSCP {_dscp_text(traffic_class)}"
+    if traffic_class.lossless:
+        paused = f"pauses priority {traffic_class.priority} when told (PFC)"
+        # RoCEv2's notification point: the NIC reports marked packets to the sender, whose rate goes down.
+        receives = "answers ECN with a CNP"
+    else:
+        paused = "not paused"
+        receives = "receives"
+    stations = [_station(sender.name, f"{sender.name} {sending_port.name}", sends, paused)]
+    stations += [
+        _station(hop.switch.name, hop.switch.name, *_hop_lines(traffic_class, hop))
+        for hop in hops(fabric, traffic_class, path, buffers)
     ]
-    return Chain(
-        one.name if one.name == one.role.value else f"{one.name}: {one.role.value}",
-        tuple(steps),
-        tuple(_cable(link) for link in path.links),
-    )
+    stations.append(_station(receiver.name, f"{receiver.name} {receiving_port.name}", receives))
+    title = traffic_class.name
+    if title != traffic_class.role.value:
+        title = f"{title}: {traffic_class.role.value}"
+    joints = tuple(f"{link.speed_gbps}G, {link.length_m} m" for link in path.links)
+    return Chain(title, tuple(stations), joints)
 
 
-def _hop_lines(one: TrafficClass, hop: Hop) -> Iterator[str]:
+def _station(device: str, title: str, *lines: str) -> Station:
+    return Station(Words(title, opens=f"device-{device}"), lines)
+
+
+def _hop_lines(traffic_class: TrafficClass, hop: Hop) -> Iterator[str]:
+    """Yield the settings of a switch for a class, from the port that a packet arrives at to the port it leaves by."""
     yield f"in: priority group {hop.group}"
     if hop.headroom is not None:
-        room = hop.headroom
-        yield f"headroom {room.xoff_bytes:,} B for {room.speed_gbps}G over {room.length_m} m"
+        headroom = hop.headroom
+        yield f"headroom {headroom.xoff_bytes:,} B for {headroom.speed_gbps}G over {headroom.length_m} m"
     if hop.pause_bytes is not None:
         yield f"PFC pauses at {hop.pause_bytes:,} B at the least"
-    share = "strict priority" if hop.queue.strict else f"{hop.queue.weight} % by weight"
-    limit = f", at most {hop.queue.limit_percent} % of the port" if hop.queue.limit_percent else ""
-    yield f"out: queue {hop.queue.queue}, {share}{limit}"
+    queue = hop.queue
+    share = "strict priority" if queue.strict else f"{queue.weight} % by weight"
+    limit = f", at most {queue.limit_percent} % of the port" if queue.limit_percent else ""
+    yield f"out: queue {queue.queue}, {share}{limit}"
     if hop.marking is not None:
-        mark = hop.marking
-        yield f"ECN marks from {mark.minimum_bytes:,} B, {mark.probability_percent} % at {mark.maximum_bytes:,} B"
-    elif one.lossless:
+        marking = hop.marking
+        yield (
+            f"ECN marks from {marking.minimum_bytes:,} B, {marking.probability_percent} % at "
+            f"{marking.maximum_bytes:,} B"
+        )
+    elif traffic_class.lossless:
         yield "thresholds unknown: the model ships no buffers"
-
-
-def _cable(link: Link) -> str:
-    return f"{link.speed_gbps}G, {link.length_m} m"
 
 
 _TONES = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.DIM}
 
 
 def diagnostics_section(diagnostics: tuple[Diagnostic, ...]) -> Section:
-    """Return what the checks found."""
+    """Return the diagnostics of the checks."""
     if not diagnostics:
         return Section("checks", "Checks", (Sentences((Words("No check found anything.", Tone.GOOD),)),))
-    rows = tuple(_diagnostic(one) for one in diagnostics)
+    rows = tuple(_diagnostic_row(diagnostic) for diagnostic in diagnostics)
     grid = Grid("What the checks found", ("severity", "code", "what", "place", "devices", "fix"), rows)
     return Section("checks", "Checks", (grid,))
 
 
-def _diagnostic(one: Diagnostic) -> tuple[Cell, ...]:
-    where = one.where
-    place = f"{where.file}:{where.line}" if where.file and where.line else where.file
-    return (
-        Words(one.severity.value, _TONES[one.severity]),
-        one.code,
-        one.message,
-        place,
-        compact(one.devices) if one.devices else "",
-        one.fix,
-    )
+def _diagnostic_row(diagnostic: Diagnostic) -> tuple[Cell, ...]:
+    where = diagnostic.where
+    place = where.file
+    if where.file and where.line:
+        place = f"{where.file}:{where.line}"
+    severity = Words(diagnostic.severity.value, _TONES[diagnostic.severity])
+    devices = compact(diagnostic.devices) if diagnostic.devices else ""
+    return severity, diagnostic.code, diagnostic.message, place, devices, diagnostic.fix
 
 
-def failures_section(found: tuple[FailureClass, ...], lossless: Sequence[str]) -> Section:
-    """Return what each single failure costs, the worst first, and what all mean for the ``lossless`` classes."""
+def failures_section(classes: tuple[FailureClass, ...], lossless: Sequence[str]) -> Section:
+    """Return the cost of each single failure, the worst first, and what they all mean for the ``lossless`` classes."""
     rows: list[tuple[Cell, ...]] = []
-    for one in found:
-        component = one.example[0]
-        rows.append(
-            (
-                Words(component.title, opens=f"device-{component.device}" if component.device else ""),
-                f"{one.count:,}",
-                *cost_cells(one.cost),
-            )
-        )
+    for failure_class in classes:
+        component = failure_class.example[0]
+        opens = f"device-{component.device}" if component.device else ""
+        rows.append((Words(component.title, opens=opens), f"{failure_class.count:,}", *cost_cells(failure_class.cost)))
     about = Words(
         "What is left, in percent of the intact fabric: all ports of GPU nodes, those of the worst rail, the uplinks "
         "of the worst switch, the bandwidth between the worst two leaves, and that between the worst two GPU nodes "
@@ -153,37 +173,47 @@ def failures_section(found: tuple[FailureClass, ...], lossless: Sequence[str]) -
 
 def bill_section(bill: Bill) -> Section:
     """Return the bill of materials."""
-    priced = bool(bill.currency)
-    rows = tuple(
-        (
-            f"{line.quantity:,}",
-            *([f"{line.spares:,}"] if any(one.spares for one in bill.lines) else []),
-            line.part,
-            "" if line.length_m is None else f"{line.length_m} m",
-            ", ".join(place.replace("_", "-") for place in line.where),
-            line.description,
-        )
-        for line in bill.lines[:_MOST_PARTS]
-    )
-    spares = ("spares",) if any(one.spares for one in bill.lines) else ()
-    columns = ("quantity", *spares, "part", "length", "used for", "description")
+    has_spares = any(line.spares for line in bill.lines)
+    rows: list[tuple[Cell, ...]] = []
+    for line in bill.lines[:_MOST_PARTS]:
+        quantities = [f"{line.quantity:,}"]
+        if has_spares:
+            quantities.append(f"{line.spares:,}")
+        length = "" if line.length_m is None else f"{line.length_m} m"
+        where = ", ".join(place.replace("_", "-") for place in line.where)
+        rows.append((*quantities, line.part, length, where, line.description))
+    numeric = ("quantity", "spares") if has_spares else ("quantity",)
+    more = ""
     hidden = len(bill.lines) - _MOST_PARTS
-    more = f"and {counted(hidden, 'part')} more: `{command_line('bom')}` shows them" if hidden > 0 else ""
-    grid = Grid("Parts", columns, rows, frozenset(range(len(spares) + 1)), more)
-    remarks = tuple(Words(one, Tone.WARNING) for one in bill.remarks)
-    total = (Words(f"{bill.currency} {bill.total:,.2f} in all"),) if priced and bill.total is not None else ()
-    space = (Words(space_text(bill)),) if space_text(bill) else ()
-    racks = () if bill.racks is None else tuple(Words(one) for one in racks_text(bill.racks))
-    said = (*total, *space, *racks, *remarks)
-    return Section("parts", "Bill of materials", (grid, *([Sentences(said)] if said else [])))
+    if hidden > 0:
+        more = f"and {counted(hidden, 'part')} more: `{command_line('bom')}` shows them"
+    columns = (*numeric, "part", "length", "used for", "description")
+    parts: list[Part] = [Grid("Parts", columns, tuple(rows), frozenset(range(len(numeric))), more)]
+    sentences = tuple(_bill_sentences(bill))
+    if sentences:
+        parts.append(Sentences(sentences))
+    return Section("parts", "Bill of materials", tuple(parts))
+
+
+def _bill_sentences(bill: Bill) -> Iterator[Words]:
+    if bill.total is not None:
+        yield Words(f"{bill.currency} {bill.total:,.2f} in all")
+    space = space_text(bill)
+    if space:
+        yield Words(space)
+    if bill.racks is not None:
+        for line in racks_text(bill.racks):
+            yield Words(line)
+    for remark in bill.remarks:
+        yield Words(remark, Tone.WARNING)
 
 
 def racks_section(fabric: Fabric, racks: Racks) -> Section:
-    """Return what stands in each rack."""
-    rows = tuple((name, row, devices, free) for name, row, devices, free in described(fabric, racks))
+    """Return the devices of each rack, with a link to the front view."""
+    rows = tuple(described(fabric, racks))
     columns = ("rack", "row", "devices from the top", "free units")
-    seen = Words("See them from the front", opens=RACKS)
-    return Section("rack-list", "Racks", (Sentences((seen,)), Grid("What stands where", columns, rows, frozenset({3}))))
+    link = Words("See them from the front", opens=RACKS)
+    return Section("rack-list", "Racks", (Sentences((link,)), Grid("What stands where", columns, rows, frozenset({3}))))
 
 
 def management_section(planned: Management) -> Section:
@@ -196,34 +226,37 @@ def management_section(planned: Management) -> Section:
         )
     )
     rows = tuple(
-        (linked(one.device), one.name, ipv4_text(one.address), one.switch, str(one.port)) for one in planned.ports
+        (linked(port.device), port.name, ipv4_text(port.address), port.switch, str(port.port)) for port in planned.ports
     )
     columns = ("device", "port", "address", "management switch", "its port")
     return Section("management", "Management network", (facts, Grid("Management ports", columns, rows)))
 
 
 def summary_facts(fabric: Fabric, diagnostics: Iterable[Diagnostic]) -> Facts:
-    """Return what a reader wants to know first."""
+    """Return the key figures of the design, for the top of the page."""
     sizing = fabric.sizing
-    found = [one.severity for one in diagnostics]
-    severities = [
-        counted(found.count(each), each.value) for each in (Severity.ERROR, Severity.WARNING) if each in found
-    ]
+    switch_counts = []
+    for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
+        switch_counts.append(tier.counted(len(switches)))
     models = dict.fromkeys(switch.panel.model for switch in fabric.switches)
-    bandwidth = sum(link.speed_gbps for link in fabric.links if link.is_access)
+    bandwidth_gbps = sum(link.speed_gbps for link in fabric.links if link.is_access)
     rows: list[tuple[str, Cell]] = [
         ("GPUs", f"{sizing.gpus:,} in {counted(sizing.nodes, 'node')}"),
-        ("bandwidth of all nodes", bandwidth_text(bandwidth)),
-        (
-            "switches",
-            ", ".join(tier.counted(len(own)) for tier, own in zip(fabric.tiers, fabric.tier_switches, strict=True)),
-        ),
+        ("bandwidth of all nodes", bandwidth_text(bandwidth_gbps)),
+        ("switches", ", ".join(switch_counts)),
         ("models", first_few(models)),
         ("cables", f"{len(fabric.links):,}"),
         ("SONiC release", fabric.policies.sonic.release),
-        (
-            "checks",
-            Words(", ".join(severities) or "no error, no warning", Tone.WARNING if severities else Tone.GOOD, "checks"),
-        ),
+        ("checks", _checks_summary(diagnostics)),
     ]
     return Facts(tuple(rows))
+
+
+def _checks_summary(diagnostics: Iterable[Diagnostic]) -> Words:
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    severities = [
+        counted(counts[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if counts[severity]
+    ]
+    if not severities:
+        return Words("no error, no warning", Tone.GOOD, "checks")
+    return Words(", ".join(severities), Tone.WARNING, "checks")

@@ -1,4 +1,4 @@
-"""What was found on the devices, read back from the documents that `verify --json` and `drift --json` print."""
+"""Results of verifications and drift reports, read from the documents that `verify --json` and `drift --json` print."""
 
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,10 +12,11 @@ _VERSION = 1
 
 
 class _Document(BaseModel):
+    # Newer releases may add fields to a version of a document.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class FoundCheck(_Document):
+class VerifiedCheck(_Document):
     """One comparison of a device with the intent."""
 
     device: str
@@ -28,29 +29,33 @@ class FoundCheck(_Document):
 
 
 class Verified(_Document):
-    """A verification."""
+    """The result of a verification."""
 
     version: int
     ok: bool
-    checks: tuple[FoundCheck, ...]
+    checks: tuple[VerifiedCheck, ...]
     advice: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
-    def failed(self) -> tuple[FoundCheck, ...]:
-        """Return the checks that do not hold."""
+    def failed(self) -> tuple[VerifiedCheck, ...]:
+        """Return the checks that failed."""
         return tuple(check for check in self.checks if not check.ok)
 
 
 class DriftedDevice(_Document):
-    """How a device stands to the intent."""
+    """The state of a device compared with the intent."""
 
     state: str
     error: str = ""
 
 
 class DriftedRow(_Document):
-    """A difference between what runs and what the intent says."""
+    """A difference of one row or field, as the change that repairs it.
+
+    ``before`` is the running value, ``after`` that of the intent, ``disruption`` that of the repair. ``field`` is None
+    for a whole row.
+    """
 
     device: str
     op: str
@@ -89,13 +94,16 @@ def read_drifted(path: Path) -> Drifted:
 def _read(path: Path, kind: type[_Read], command: str) -> _Read:
     advice = f"name a file that `{command_line(command, '--json')}` printed"
     try:
-        found = kind.model_validate_json(path.read_bytes())
+        document = kind.model_validate_json(path.read_bytes())
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}; {advice}") from None
     except ValidationError as exc:
         first = exc.errors()[0]
+        # A file that is not JSON has an error without a place.
         place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {place + ': ' if place else ''}{first['msg']}; {advice}") from None
-    if found.version != _VERSION:
-        raise UsageError(f"{path} is of version {found.version}, this is version {_VERSION}; {advice} of this release")
-    return found
+        message = f"{place}: {first['msg']}" if place else first["msg"]
+        raise UsageError(f"{path}: {message}; {advice}") from None
+    if document.version != _VERSION:
+        message = f"{path} is of version {document.version}, this is version {_VERSION}"
+        raise UsageError(f"{message}; {advice} of this release")
+    return document

@@ -1,10 +1,11 @@
-"""One HTML page from the parts of a report. Its policy lets it load nothing and run only its own script, by hash."""
+"""One HTML page for a report. Its content security policy allows no loading and only its own script, by hash."""
 
 import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
@@ -22,47 +23,60 @@ from railweave.wording import counted
 
 
 class Page(NamedTuple):
-    """Everything that a page shows."""
+    """The content of a page."""
 
     fabric: Fabric
     summary: Facts
     sections: tuple[Section, ...]
     marks: Marks
     marked: str
-    """What the marks of the pictures are of, such as ``the plan``; empty without any."""
+    """The source of the marks in the pictures, such as ``the plan``; empty without marks."""
     leaving: Leaving = ()
     """Cables that a plan removes to devices that the fabric no longer has."""
 
 
-class _Choice(NamedTuple):
+class _PictureChoice(NamedTuple):
+    """An entry in the list of pictures."""
+
     key: str
     title: str
 
 
 def page_html(page: Page) -> bytes:
     """Return the page, UTF-8."""
-    whole = with_leaving(scene_of(page.fabric, FABRIC), page.fabric, page.leaving)
-    scenes = [whole, *(scene_of(page.fabric, key) for key in part_keys(page.fabric))]
-    script, sheet = _asset("page.js"), _asset("page.css")
-    written = _template().render(
-        fabric=page.fabric,
-        about=scenes[0].about,
+    fabric = page.fabric
+    whole = with_leaving(scene_of(fabric, FABRIC), fabric, page.leaving)
+    scenes = [whole, *(scene_of(fabric, key) for key in part_keys(fabric))]
+    choices = [_PictureChoice(scene.key, scene.title) for scene in scenes]
+    if fabric.racks is not None:
+        choices.append(_PictureChoice(RACKS, counted(len(fabric.racks.racks), "rack")))
+    script = _asset("page.js")
+    # The hash is of the text between the script tags, as the browser computes it (CSP level 2, section 4.2.4).
+    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html = _template().render(
+        fabric=fabric,
+        about=whole.about,
         summary=page.summary,
         sections=page.sections,
         marked=page.marked,
-        choices=[*(_Choice(scene.key, scene.title) for scene in scenes), *_racks(page.fabric)],
-        rails=range(page.fabric.rails) if page.fabric.rails > 1 else (),
-        planes=range(page.fabric.planes) if page.fabric.planes > 1 else (),
-        whole=svg_element(lay_out(scenes[0]), page.marks),
+        choices=choices,
+        rails=_filter_values(fabric.rails),
+        planes=_filter_values(fabric.planes),
+        whole=svg_element(lay_out(whole), page.marks),
         kinds=_kinds(page.marks),
         picture_style=style(),
-        page_style=sheet,
+        page_style=_asset("page.css"),
         script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=packed(page.fabric, scenes, page.marks),
-        devices=counted(len(page.fabric.ports_of), "device"),
+        script_hash=script_hash,
+        data=packed(fabric, scenes, page.marks),
+        devices=counted(len(fabric.ports_of), "device"),
     )
-    return written.encode()
+    return html.encode()
+
+
+def _filter_values(count: int) -> range:
+    """Return the rails or planes to filter by; none if there is only one."""
+    return range(count) if count > 1 else range(0)
 
 
 def _asset(name: str) -> str:
@@ -81,11 +95,8 @@ def _template() -> Template:
     return environment.get_template("page.html")
 
 
-def _racks(fabric: Fabric) -> Sequence[_Choice]:
-    return () if fabric.racks is None else (_Choice(RACKS, counted(len(fabric.racks.racks), "rack")),)
-
-
 def _kinds(marks: Marks) -> Sequence[str]:
-    """Return the kinds of marks that are there, the most urgent first."""
-    found = {mark.kind for own in (*marks.devices.values(), *marks.cables.values()) for mark in own}
-    return [kind.value for kind in sorted(found, key=lambda kind: kind.urgency, reverse=True)]
+    """Return the kinds of marks for the legend, the most urgent first."""
+    all_marks = chain.from_iterable((*marks.devices.values(), *marks.cables.values()))
+    kinds = {mark.kind for mark in all_marks}
+    return [kind.value for kind in sorted(kinds, key=lambda kind: kind.urgency, reverse=True)]
