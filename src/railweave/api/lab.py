@@ -32,8 +32,8 @@ from railweave.fabric.model import Fabric, Switch
 from railweave.fabric.releases import RELEASES
 from railweave.files import write_private
 from railweave.intent.load import load_intent
-from railweave.lab.cables import Topology
-from railweave.lab.growth import Growth, growth
+from railweave.lab.cables import LabTopology
+from railweave.lab.growth import LabGrowth, growth
 from railweave.lab.scale import fitting_reserve, needs_scaling, scaled, whole_reserve
 from railweave.lab.topology import (
     MACHINE_KIND,
@@ -80,7 +80,7 @@ class RenderedLab:
     scaled: str | None
     mapping: tuple[tuple[str, str, str], ...]
     fitting_reserve: str = ""
-    growth: Growth | None = None
+    growth: LabGrowth | None = None
 
     @property
     def name(self) -> str:
@@ -141,7 +141,7 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
         return lab
 
 
-def _grown(rendered: RenderedLab, running: Topology, wait: float | None) -> RenderedLab:
+def _grown(rendered: RenderedLab, running: LabTopology, wait: float | None) -> RenderedLab:
     """Add to the running lab what it lacks; raises ContainerlabError."""
     lab = with_kept_ports(rendered.lab, running)
     rendered = replace(rendered, lab=lab)
@@ -154,7 +154,7 @@ def _grown(rendered: RenderedLab, running: Topology, wait: float | None) -> Rend
     return replace(rendered, growth=missing)
 
 
-def _missing_routes(rendered: RenderedLab, running: Topology) -> dict[str, tuple[str, ...]]:
+def _missing_routes(rendered: RenderedLab, running: LabTopology) -> dict[str, tuple[str, ...]]:
     """Return the commands that add the routes which running GPU nodes lack, to leaves that were not rendered before."""
     routes: dict[str, tuple[str, ...]] = {}
     for path, text in node_files(rendered.lab).items():

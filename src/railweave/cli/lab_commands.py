@@ -12,7 +12,7 @@ from railweave.wording import command_line, compact
 
 if TYPE_CHECKING:
     from railweave.api.lab import RenderedLab
-    from railweave.lab.growth import Growth
+    from railweave.lab.growth import LabGrowth
 
 
 def register(app: typer.Typer) -> None:
@@ -105,7 +105,7 @@ def _view(made: "RenderedLab", *, running: bool) -> str:
     return "\n".join(lines)
 
 
-def _growth_lines(growth: "Growth") -> list[str]:
+def _growth_lines(growth: "LabGrowth") -> list[str]:
     """Say what became of a lab that ran already."""
     if growth.document is None:
         lines = ["it is running with everything that the intent has: nothing was started"]

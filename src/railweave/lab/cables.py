@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 LINK_MTU_BYTES = 9500
-"""MTU of the cables: above the fabric's, so that the ports' own MTU decides."""
+"""Above the fabric's MTU, so that the ports' own MTU decides."""
 
 EXTERNAL_KIND = "ext-container"
 """Containerlab's kind of a container that something else starts and stops."""
@@ -22,8 +22,8 @@ EXTERNAL_KIND = "ext-container"
 HOST_KIND = "linux"
 """Containerlab's kind of the GPU nodes."""
 
+# Linux's IFNAMSIZ is 16 with the final zero.
 _INTERFACE_LETTERS = 15
-"""The longest name of an interface in Linux."""
 
 End = tuple[str, str]
 """A node and its interface."""
@@ -33,7 +33,7 @@ Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Cable:
+class LabCable:
     """A cable; ``far`` is None where it is open."""
 
     near: End
@@ -41,11 +41,11 @@ class Cable:
 
 
 @dataclass(frozen=True, slots=True)
-class Topology:
+class LabTopology:
     """The nodes of a lab by name, and their cables."""
 
     nodes: Mapping[str, Node]
-    cables: tuple[Cable, ...]
+    cables: tuple[LabCable, ...]
 
     @property
     def far_ends(self) -> dict[End, End | None]:
@@ -59,21 +59,21 @@ class Topology:
                 yield cable.far, cable.near
 
 
-_RECORD = TypeAdapter(Topology)
+_RECORD = TypeAdapter(LabTopology)
 
 
-def record(topology: Topology) -> bytes:
+def record(topology: LabTopology) -> bytes:
     """Return a topology as JSON."""
     return _RECORD.dump_json(topology, indent=1)
 
 
-def read_record(text: bytes) -> Topology:
+def read_record(text: bytes) -> LabTopology:
     """Return the topology that `record` wrote; raises ValueError."""
     return _RECORD.validate_json(text)
 
 
 def container_name(lab: str, node: str, definition: Node) -> str:
-    """Return the container of a node; one that something else starts is called as in the topology."""
+    """Return the name of a node's container, by Containerlab's default prefix."""
     if definition["kind"] == EXTERNAL_KIND:
         return node
     return f"clab-{lab}-{node}"
@@ -81,6 +81,7 @@ def container_name(lab: str, node: str, definition: Node) -> str:
 
 def waiting_end(lab: str, end: End) -> str:
     """Return the interface on the host at which a cable of ``end`` waits for its far end."""
+    # Every process computes the same name; nothing has to be recorded to find it again.
     digest = hashlib.sha256("/".join((lab, *end)).encode()).hexdigest()
     return f"rw{digest}"[:_INTERFACE_LETTERS]
 
@@ -91,7 +92,7 @@ def joined_link(near: End, far: End) -> dict[str, Any]:
 
 
 def open_link(lab: str, end: End, node: str = "") -> dict[str, Any]:
-    """Return an open cable as Containerlab reads it; ``node`` is how the topology calls the node, if otherwise."""
+    """Return an open cable as Containerlab reads it; ``node`` is the topology's name of the node, if it differs."""
     return {
         "type": "host",
         "mtu": LINK_MTU_BYTES,

@@ -1,9 +1,9 @@
-"""What a running lab lacks of a grown intent: a further Containerlab lab, in which the nodes that run are external.
+"""Adding to a running lab what a grown intent has more: a second Containerlab lab, to which running nodes are external.
 
-Containerlab takes a topology of which nodes run already for a mistake (before 0.79), or recreates the switches whose
-cables change (since). A lab beside the first one touches none of them, with any version: it shares the management
-network, its containers are named as those of the first, and a cable from a new switch ends at the container that
-runs, or on the host, where it is joined with the open cable of a switch that runs.
+Containerlab refuses a topology with nodes that run already (before 0.79), or recreates the switches whose cables
+change (since). A second lab touches none of them, with any version: it shares the management network and the naming
+of containers. A cable from a new switch ends at the running container, or on the host, where it is joined with the
+open cable of a running switch.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,10 +13,10 @@ from typing import Any
 from railweave.lab.cables import (
     EXTERNAL_KIND,
     HOST_KIND,
-    Cable,
     End,
+    LabCable,
+    LabTopology,
     Node,
-    Topology,
     container_name,
     joined_link,
     open_link,
@@ -25,25 +25,26 @@ from railweave.lab.cables import (
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
-    """What is added to a running lab.
+class LabGrowth:
+    """What is added to a running lab."""
 
-    ``topology`` is the lab with it. ``document`` is the further Containerlab lab, None if nothing is added; ``joints``
-    are the pairs of interfaces on the host to join then. ``obstacles`` say why the lab cannot become what the intent
-    says. ``surplus`` are nodes that run and that the intent does not have; they keep running.
-    """
-
+    # The names of the nodes to start.
     added: tuple[str, ...]
+    # Nodes that the intent does not have; they keep running.
     surplus: tuple[str, ...]
-    topology: Topology
+    # The lab with the addition.
+    topology: LabTopology
+    # The second Containerlab lab; None if nothing is added.
     document: dict[str, Any] | None = None
+    # Pairs of interfaces on the host, to be joined once the second lab runs.
     joints: tuple[tuple[str, str], ...] = ()
+    # Why the lab cannot become what the intent says, in sentences.
     obstacles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What makes one cable: links of the further lab, a joint on the host, or the reason why it cannot be made."""
+    """How one cable is made: links of the second lab and a joint on the host; or the reason why it cannot be made."""
 
     links: tuple[dict[str, Any], ...] = ()
     joint: tuple[str, str] | None = None
@@ -53,8 +54,8 @@ class _Step:
 @dataclass(frozen=True, slots=True)
 class _Comparison:
     lab: str
-    running: Topology
-    intended: Topology
+    running: LabTopology
+    intended: LabTopology
     takes_ports: Collection[str]
     far_ends: dict[End, End | None] = field(default_factory=dict)
 
@@ -62,108 +63,132 @@ class _Comparison:
         return end[0] not in self.running.nodes
 
     def definition(self, node: str) -> Node:
-        return self.running.nodes[node] if node in self.running.nodes else self.intended.nodes[node]
+        if node in self.running.nodes:
+            return self.running.nodes[node]
+        return self.intended.nodes[node]
 
 
 def growth(
-    lab: str, running: Topology, intended: Topology, base: dict[str, Any], takes_ports: Collection[str]
-) -> Growth:
+    lab: str, running: LabTopology, intended: LabTopology, base: dict[str, Any], takes_ports: Collection[str]
+) -> LabGrowth:
     """Compare the running lab with what the intent says today.
 
-    ``base`` is the start of the further lab's document, its name and management network; ``takes_ports`` are the kinds
-    of nodes that take another interface while they run.
+    ``base`` is the start of the second lab's document, its name and management network; ``takes_ports`` are the kinds
+    of nodes that accept another interface while they run.
     """
-    seen = _Comparison(lab, running, intended, takes_ports, running.far_ends)
+    labs = _Comparison(lab, running, intended, takes_ports, running.far_ends)
     added = tuple(name for name in intended.nodes if name not in running.nodes)
     surplus = tuple(name for name in running.nodes if name not in intended.nodes)
-    steps = [step for cable in intended.cables if (step := _step(seen, cable)) is not None]
-    obstacles = (*_changed(seen), *(step.obstacle for step in steps if step.obstacle))
-    joints = tuple(step.joint for step in steps if step.joint)
-    links = [link for step in steps for link in step.links]
-    document = _document(seen, base, added, links) if added or links or joints else None
-    return Growth(added, surplus, _grown(seen), document, joints, obstacles)
+    obstacles = list(_changed(labs))
+    joints = []
+    links: list[dict[str, Any]] = []
+    for cable in intended.cables:
+        step = _step(labs, cable)
+        links += step.links
+        if step.joint:
+            joints.append(step.joint)
+        if step.obstacle:
+            obstacles.append(step.obstacle)
+    document = None
+    if added or links or joints:
+        document = _document(labs, base, added, links)
+    return LabGrowth(added, surplus, _grown(labs), document, tuple(joints), tuple(obstacles))
 
 
-def _changed(seen: _Comparison) -> Iterator[str]:
-    """Yield what differs in nodes that run and stay."""
-    for name, node in seen.intended.nodes.items():
-        running = seen.running.nodes.get(name, node)
+def _changed(labs: _Comparison) -> Iterator[str]:
+    """Yield how running nodes differ from those of the same name in the intent."""
+    for name, node in labs.intended.nodes.items():
+        running = labs.running.nodes.get(name, node)
         for key in ("kind", "image"):
             if running.get(key) != node.get(key):
                 yield f"{name} runs {key} {running.get(key)}, not {node.get(key)}"
 
 
-def _step(seen: _Comparison, cable: Cable) -> _Step | None:
-    """Return how a cable is made; None if it is there, or needs not be."""
-    near, far = cable.near, cable.far
+def _step(labs: _Comparison, cable: LabCable) -> _Step:
+    """Return how a cable is made; an empty step if it exists, or is open at a running node."""
+    near = cable.near
+    far = cable.far
     if far is None:
-        return _Step((_open(seen, near),)) if seen.is_new(near) else None
-    ends = (near, far)
-    if seen.far_ends.get(near) == far:
-        return None
-    for end in ends:
-        if obstacle := _obstacle(seen, end, far if end == near else near):
-            return _Step(obstacle=obstacle)
-    waiting = [end for end in ends if end in seen.far_ends]
+        return _Step((_open(labs, near),)) if labs.is_new(near) else _Step()
+    if labs.far_ends.get(near) == far:
+        return _Step()
+    obstacle = _obstacle(labs, near, far) or _obstacle(labs, far, near)
+    if obstacle:
+        return _Step(obstacle=obstacle)
+    # Ends of running nodes whose cable is open.
+    waiting = [end for end in (near, far) if end in labs.far_ends]
     if not waiting:
-        return _Step((joined_link(_called(seen, near), _called(seen, far)),))
-    joint = (waiting_end(seen.lab, near), waiting_end(seen.lab, far))
-    return _Step(tuple(_open(seen, end) for end in ends if end not in waiting), joint)
+        return _Step((joined_link(_external(labs, near), _external(labs, far)),))
+    joint = (waiting_end(labs.lab, near), waiting_end(labs.lab, far))
+    return _Step(tuple(_open(labs, end) for end in (near, far) if end not in waiting), joint)
 
 
-def _obstacle(seen: _Comparison, end: End, other: End) -> str:
-    """Return why no cable can lead from an end to another one, "" if one can."""
-    if (leads_to := seen.far_ends.get(end)) is not None:
-        return f"the cable of {_text(end)} leads to {_text(leads_to)}, not to {_text(other)}"
-    kind = seen.definition(end[0])["kind"]
-    if seen.is_new(end) or end in seen.far_ends or kind in seen.takes_ports:
+def _obstacle(labs: _Comparison, end: End, far: End) -> str:
+    """Return why no cable can lead from ``end`` to ``far``, empty if one can."""
+    leads_to = labs.far_ends.get(end)
+    if leads_to is not None:
+        return f"the cable of {_text(end)} leads to {_text(leads_to)}, not to {_text(far)}"
+    kind = labs.definition(end[0])["kind"]
+    if labs.is_new(end) or end in labs.far_ends or kind in labs.takes_ports:
         return ""
     ports = f"a {kind} gets its ports when it starts, those of its intent's reserve"
-    return f"{end[0]} has no port {end[1]} for {_text(other)}: {ports}"
+    return f"{end[0]} has no port {end[1]} for {_text(far)}: {ports}"
 
 
 def _text(end: End) -> str:
     return ":".join(end)
 
 
-def _called(seen: _Comparison, end: End) -> End:
-    """Return an end as the further lab calls it: by the container."""
-    return container_name(seen.lab, end[0], seen.definition(end[0])), end[1]
+def _external(labs: _Comparison, end: End) -> End:
+    """Return an end under the second lab's name of its node: the container's."""
+    return container_name(labs.lab, end[0], labs.definition(end[0])), end[1]
 
 
-def _open(seen: _Comparison, end: End) -> dict[str, Any]:
-    return open_link(seen.lab, end, _called(seen, end)[0])
+def _open(labs: _Comparison, end: End) -> dict[str, Any]:
+    return open_link(labs.lab, end, _external(labs, end)[0])
 
 
 def _document(
-    seen: _Comparison, base: dict[str, Any], added: tuple[str, ...], links: list[dict[str, Any]]
+    labs: _Comparison, base: dict[str, Any], added: tuple[str, ...], links: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the further lab: without a prefix its nodes are called as their containers."""
     nodes: dict[str, Any] = {}
     for name in added:
-        definition = seen.intended.nodes[name]
-        nodes[container_name(seen.lab, name, definition)] = _named(name, definition)
-    ends = [end["node"] for link in links for end in link.get("endpoints", [link.get("endpoint")])]
-    for container in ends:
-        nodes.setdefault(container, {"kind": EXTERNAL_KIND})
+        definition = labs.intended.nodes[name]
+        nodes[container_name(labs.lab, name, definition)] = _with_host_name(name, definition)
+    for link in links:
+        # A link on the host has one endpoint.
+        for end in link.get("endpoints") or [link["endpoint"]]:
+            nodes.setdefault(end["node"], {"kind": EXTERNAL_KIND})
+    # Without a prefix Containerlab names the containers as the nodes, here by the first lab's container names.
     return {**base, "prefix": "", "topology": {"nodes": nodes, "links": links}}
 
 
-def _named(name: str, definition: Node) -> dict[str, Any]:
-    """Return a node whose host name is not its container's; a switch takes its own from its configuration."""
+def _with_host_name(name: str, definition: Node) -> dict[str, Any]:
+    """Return a node with its host name, which would be the container's otherwise."""
+    # A switch takes its host name from its configuration.
     if definition["kind"] != HOST_KIND:
         return dict(definition)
     return {**definition, "exec": [f"hostname {name}", *definition.get("exec", ())]}
 
 
-def _grown(seen: _Comparison) -> Topology:
-    """Return the lab with what is added: what runs stays as it is."""
-    intended = seen.intended.far_ends
-    kept = [cable for cable in seen.running.cables if cable.far is not None or intended.get(cable.near) is None]
-    there = {end for cable in kept for end in (cable.near, cable.far) if end is not None}
-    new = [
-        cable
-        for cable in seen.intended.cables
-        if cable.near not in there and (cable.far not in there if cable.far else seen.is_new(cable.near))
-    ]
-    return Topology({**seen.intended.nodes, **seen.running.nodes}, (*kept, *new))
+def _grown(labs: _Comparison) -> LabTopology:
+    """Return the lab with the addition: running nodes and cables stay as they are."""
+    intended = labs.intended.far_ends
+    cables = []
+    cabled: set[End | None] = set()
+    for cable in labs.running.cables:
+        # An open cable that the intent joins is replaced below.
+        if cable.far is not None or intended.get(cable.near) is None:
+            cables.append(cable)
+            cabled |= {cable.near, cable.far}
+    cables += [cable for cable in labs.intended.cables if _is_added(labs, cable, cabled)]
+    return LabTopology({**labs.intended.nodes, **labs.running.nodes}, tuple(cables))
+
+
+def _is_added(labs: _Comparison, cable: LabCable, cabled: Collection[End | None]) -> bool:
+    if cable.near in cabled:
+        return False
+    if cable.far is None:
+        # A running node has its open cables already, or takes interfaces while it runs.
+        return labs.is_new(cable.near)
+    return cable.far not in cabled

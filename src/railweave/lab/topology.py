@@ -1,4 +1,4 @@
-"""A fabric as a Containerlab topology: the document, and the files that its nodes are given.
+"""A fabric as a Containerlab topology: the document, and the files of its nodes.
 
 Facts of Containerlab 0.69: a link's MTU is 9500 unless said; kind ``sonic-vs`` starts supervisord after the links are
 there, kind ``sonic-vm`` boots a virtual machine with ``startup-config``; both number the ports of the virtual SKU
@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import (
@@ -23,33 +23,40 @@ from railweave.fabric.model import (
     Switch,
     SwitchPort,
 )
-from railweave.lab.cables import EXTERNAL_KIND, HOST_KIND, Cable, End, Node, Topology, joined_link, open_link
+from railweave.lab.cables import EXTERNAL_KIND, HOST_KIND, End, LabCable, LabTopology, Node, joined_link, open_link
 from railweave.units import ipv4_text, ipv6_text
 
 PREPARE = "prepare_sonic_vs.sh"
-"""The script, beside this module, that brings a container of docker-sonic-vs to where railweave can manage it."""
+"""The script, beside this module, that prepares a container of docker-sonic-vs for management by railweave."""
 
 NODE_FACTS = "node.json"
-"""What a lab's switch is: serial number, MAC address, platform and the interfaces behind its ports."""
+"""A lab switch's serial number, MAC address, platform and the interfaces behind its ports."""
 
 NETWORK_SCRIPT = "network.sh"
-"""What gives a GPU node its addresses and routes."""
+"""The script that gives a GPU node its addresses and routes."""
 
-NODE_KIND, MACHINE_KIND = "sonic-vs", "sonic-vm"
-SSH, DOCKER = "ssh", "docker"
+NODE_KIND = "sonic-vs"
+MACHINE_KIND = "sonic-vm"
+SSH = "ssh"
+DOCKER = "docker"
 SSH_PORTS_OF_A_LAB = 128
-_FIRST_SSH_PORT, _LABS = 20000, 90
-_MANAGEMENT_SECOND, _MANAGEMENT_NETS = 20, 10
+# 90 labs of 128 ports end at 31519, below the ports that Linux gives to outgoing connections (from 32768).
+_FIRST_SSH_PORT = 20000
+_LABS = 90
+# 172.20 to 172.29: Docker takes 172.17 and the next ones in order for its own networks.
+_MANAGEMENT_SECOND = 20
+_MANAGEMENT_NETS = 10
 
+Block = TypeVar("Block")
 ConfigDb = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """What runs as a switch, and how commands get there. ``ours``: the node image that comes with railweave.
+    """The image of a lab's switches, and how commands get there. ``ours``: the node image that comes with railweave.
 
-    ``frr``: the version as which our image prints its running configuration, "" for its own. ``mac``: what a virtual
-    machine's start-up configuration says of its MAC address, "" for nothing.
+    ``frr``: the version in whose format our image prints its running configuration, "" for its own. ``mac``: the MAC
+    address in a virtual machine's start-up configuration, "" for none.
     """
 
     name: str
@@ -61,18 +68,20 @@ class NodeImage:
 
     @property
     def has_ssh(self) -> bool:
-        """Tell whether an SSH server runs in it that can be published."""
+        """Tell whether it runs an SSH server whose port can be published."""
         return self.ours or self.transport == SSH
 
     @property
     def takes_ports(self) -> frozenset[str]:
         """Return the kinds of a lab's nodes that take another interface while they run.
 
-        Our node image looks for interfaces. The ports of docker-sonic-vs are made by its start script, those of a
-        virtual machine when it boots.
+        Our node image looks for interfaces. docker-sonic-vs makes its ports in its start script, a virtual machine
+        when it boots.
         """
         hosts = frozenset({HOST_KIND, EXTERNAL_KIND})
-        return hosts | {self.kind} if self.ours else hosts
+        if self.ours:
+            return hosts | {self.kind}
+        return hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +98,10 @@ class LabSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A whole lab: ``fabric`` is what is started, the whole reserve, of which the claimed part is deployed today.
+    """A whole lab. ``fabric`` is started: the whole reserve, of which the claimed part is deployed today.
 
-    ``reserve`` is that for which ports and routes are made, if only a part of it is started. ``joined`` holds the
-    containers of nodes that run in the lab of another fabric of the intent, by node.
+    If only a part is started, ports and routes are made for ``reserve``. ``joined`` maps nodes that run in the lab of
+    another fabric of the intent to their containers.
     """
 
     fabric: Fabric
@@ -109,24 +118,33 @@ class Lab:
 
 
 def ssh_ports(fabric: Fabric) -> dict[str, int]:
-    """Return the loopback port of every switch's SSH: the same for the same fabric, apart for other names."""
+    """Return the port on 127.0.0.1 of every switch's SSH: the same for the same fabric, others for other names."""
     first = _FIRST_SSH_PORT + SSH_PORTS_OF_A_LAB * (_digest(fabric.name) % _LABS)
     return {switch.name: first + place for place, switch in enumerate(fabric.switches)}
 
 
-def with_kept_ports(lab: Lab, running: Topology) -> Lab:
-    """Return the lab with the SSH ports that its running switches have; the others get ports that are free."""
-    kept = {name: int(ports[0].split(":")[1]) for name, node in running.nodes.items() if (ports := node.get("ports"))}
-    asked = ssh_ports(lab.laid_out)
-    first = min(asked.values())
-    free = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in {*kept.values(), *asked.values()})
+def with_kept_ports(lab: Lab, running: LabTopology) -> Lab:
+    """Return the lab with the SSH ports of its running switches; a new switch whose port is taken gets a free one."""
+    published = {name: _published_port(node) for name, node in running.nodes.items() if node.get("ports")}
+    planned = ssh_ports(lab.laid_out)
+    taken = {*published.values(), *planned.values()}
+    first = min(planned.values())
+    free = (port for port in range(first, first + SSH_PORTS_OF_A_LAB) if port not in taken)
+    switches = []
+    for lab_switch in lab.switches:
+        name = lab_switch.switch.name
+        port = published.get(name)
+        if port is None:
+            port = planned[name]
+            if port in published.values():
+                port = next(free)
+        switches.append(replace(lab_switch, ssh_port=port))
+    return replace(lab, switches=tuple(switches))
 
-    def port(name: str) -> int:
-        if name in kept:
-            return kept[name]
-        return next(free) if asked[name] in kept.values() else asked[name]
 
-    return replace(lab, switches=tuple(replace(one, ssh_port=port(one.switch.name)) for one in lab.switches))
+def _published_port(node: Node) -> int:
+    """Return the port on the host in ``127.0.0.1:PORT:22``."""
+    return int(node["ports"][0].split(":")[1])
 
 
 def management_subnet(name: str) -> str:
@@ -136,25 +154,30 @@ def management_subnet(name: str) -> str:
 
 
 def lab_diagnostics(fabric: Fabric) -> tuple[Diagnostic, ...]:
-    """Return why a fabric cannot be a lab as it is: ports of a lab's switches are whole ports of the virtual SKU."""
-    models = sorted({switch.panel.model for switch in fabric.switches if switch.panel.model != "sonic-vs"})
-    broken = sorted(
-        {switch.panel.model for switch in fabric.switches if any(one.subport for one in switch.panel.ports)}
-    )
-    if not models and not broken:
+    """Return why a fabric cannot be a lab as it is."""
+    panels = [switch.panel for switch in fabric.switches]
+    models = sorted({panel.model for panel in panels if panel.model != "sonic-vs"})
+    if models:
+        message = f"a lab has virtual switches, not {', '.join(models)}"
+    elif any(port.subport for panel in panels for port in panel.ports):
+        # The ports of a lab's switches are whole ports of the virtual SKU.
+        message = "a lab cannot break ports out"
+    else:
         return ()
-    what = f"a lab has virtual switches, not {', '.join(models)}" if models else "a lab cannot break ports out"
-    return (error("RW701", what, fix="render the lab: it is scaled down, with an intent of its own"),)
+    return (error("RW701", message, fix="render the lab: it is scaled down, with an intent of its own"),)
 
 
 def clab_document(lab: Lab) -> dict[str, Any]:
     """Return the topology as Containerlab reads it; paths are relative to the folder of the file."""
-    cabled, name = lab_topology(lab), lab.fabric.name
-    links = [
-        open_link(name, cable.near) if cable.far is None else joined_link(cable.near, cable.far)
-        for cable in cabled.cables
-    ]
-    return {**document_head(name), "topology": {"nodes": dict(cabled.nodes), "links": links}}
+    topology = lab_topology(lab)
+    name = lab.fabric.name
+    links = []
+    for cable in topology.cables:
+        if cable.far is None:
+            links.append(open_link(name, cable.near))
+        else:
+            links.append(joined_link(cable.near, cable.far))
+    return {**document_head(name), "topology": {"nodes": dict(topology.nodes), "links": links}}
 
 
 def document_head(name: str) -> dict[str, Any]:
@@ -162,31 +185,35 @@ def document_head(name: str) -> dict[str, Any]:
     return {"name": name, "mgmt": {"network": f"railweave-{name}", "ipv4-subnet": management_subnet(name)}}
 
 
-def lab_topology(lab: Lab) -> Topology:
+def lab_topology(lab: Lab) -> LabTopology:
     """Return the nodes that are started, and their cables: open where only the reserve has the far end."""
     fabric = lab.fabric
-    nodes: dict[str, Node] = {one.switch.name: _switch_node(one, lab.image, len(fabric.tiers)) for one in lab.switches}
+    tiers = len(fabric.tiers)
+    nodes: dict[str, Node] = {}
+    for lab_switch in lab.switches:
+        nodes[lab_switch.switch.name] = _switch_node(lab_switch, lab.image, tiers)
     for host in fabric.hosts:
         if host.name in lab.joined:
             command = _joining_command(lab.laid_out, host)
             nodes[lab.joined[host.name]] = {"kind": EXTERNAL_KIND, "exec": [command]}
         else:
-            nodes[host.name] = _host_node(host, lab.host_image, len(fabric.tiers))
+            nodes[host.name] = _host_node(host, lab.host_image, tiers)
     cables = (_cable(lab, link, nodes) for link in lab.laid_out.links)
-    return Topology(nodes, tuple(cable for cable in cables if cable is not None))
+    return LabTopology(nodes, tuple(cable for cable in cables if cable is not None))
 
 
 def node_files(lab: Lab) -> dict[str, str]:
     """Return the files of all nodes by path relative to the folder of the topology."""
     files: dict[str, str] = {}
-    for one in lab.switches:
-        folder = f"nodes/{one.switch.name}"
-        files[f"{folder}/config_db.json"] = _json(one.boot)
-        files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(one, lab.image))
+    for lab_switch in lab.switches:
+        folder = f"nodes/{lab_switch.switch.name}"
+        files[f"{folder}/config_db.json"] = _json(lab_switch.boot)
+        files[f"{folder}/{NODE_FACTS}"] = _json(_node_facts(lab_switch, lab.image))
         if lab.image.kind == NODE_KIND and not lab.image.ours:
             files[f"{folder}/prepare.sh"] = importlib.resources.files(__package__).joinpath(PREPARE).read_text("utf-8")
-    for host in (one for one in lab.fabric.hosts if one.name not in lab.joined):
-        files[f"nodes/{host.name}/{NETWORK_SCRIPT}"] = network_script(lab.laid_out, host)
+    for host in lab.fabric.hosts:
+        if host.name not in lab.joined:
+            files[f"nodes/{host.name}/{NETWORK_SCRIPT}"] = network_script(lab.laid_out, host)
     return files
 
 
@@ -195,68 +222,88 @@ def cable_interface(port: SwitchPort) -> str:
     return f"eth{port.index + 1}"
 
 
-def _node_facts(one: LabSwitch, image: NodeImage) -> dict[str, Any]:
-    panel = one.switch.panel
-    ports = {port.name: cable_interface(port) for port in panel.ports}
-    printed = {"frr": image.frr} if image.frr else {}
-    return {"serial": one.serial, "mac": one.mac, "platform": panel.platform, "ports": ports, **printed}
+def _node_facts(lab_switch: LabSwitch, image: NodeImage) -> dict[str, Any]:
+    panel = lab_switch.switch.panel
+    facts: dict[str, Any] = {
+        "serial": lab_switch.serial,
+        "mac": lab_switch.mac,
+        "platform": panel.platform,
+        "ports": {port.name: cable_interface(port) for port in panel.ports},
+    }
+    if image.frr:
+        facts["frr"] = image.frr
+    return facts
 
 
-def _drawn(group: str, icon: str, level: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the key and the labels by which `containerlab graph` places a node: its own pages go by the group
-    (docs/cmd/graph.md), `--drawio` by the labels of clab-io-draw, where level 1 is the topmost."""
-    return {"group": group}, {"graph-icon": icon, "graph-level": str(level)}
+def _graph_labels(icon: str, level: int) -> dict[str, str]:
+    # Labels of clab-io-draw, by which `containerlab graph --drawio` places a node; level 1 is the topmost.
+    return {"graph-icon": icon, "graph-level": str(level)}
 
 
-def _switch_node(one: LabSwitch, image: NodeImage, tiers: int) -> dict[str, Any]:
-    folder = f"nodes/{one.switch.name}"
-    tier = one.switch.tier
-    group, placed = _drawn(tier.name.replace("-", ""), "switch", tiers - tier.level)
-    labels = {"railweave-role": tier.name, "railweave-state": "claimed" if one.claimed else "reserve", **placed}
-    node: dict[str, Any] = {"kind": image.kind, "image": image.name, **group, "labels": labels}
-    published = {"ports": [f"127.0.0.1:{one.ssh_port}:22"]} if image.has_ssh else {}
+def _switch_node(lab_switch: LabSwitch, image: NodeImage, tiers: int) -> dict[str, Any]:
+    folder = f"nodes/{lab_switch.switch.name}"
+    tier = lab_switch.switch.tier
+    state = "claimed" if lab_switch.claimed else "reserve"
+    node: dict[str, Any] = {
+        "kind": image.kind,
+        "image": image.name,
+        # The pages of `containerlab graph` place nodes by group (docs/cmd/graph.md of Containerlab).
+        "group": tier.name.replace("-", ""),
+        "labels": {
+            "railweave-role": tier.name,
+            "railweave-state": state,
+            **_graph_labels("switch", tiers - tier.level),
+        },
+    }
     if image.kind == MACHINE_KIND:
-        return {**node, "startup-config": f"{folder}/config_db.json", **published}
-    # Not as /etc/sonic/config_db.json: docker-sonic-vs moves a file of its own there when it starts, which a mount
-    # would not let it do.
-    return {**node, "binds": [f"{folder}:/lab:ro"], **published}
+        node["startup-config"] = f"{folder}/config_db.json"
+    else:
+        # Not as /etc/sonic/config_db.json: docker-sonic-vs moves a file of its own there when it starts, which a mount
+        # would not let it do.
+        node["binds"] = [f"{folder}:/lab:ro"]
+    if image.has_ssh:
+        node["ports"] = [f"127.0.0.1:{lab_switch.ssh_port}:22"]
+    return node
 
 
 def _host_node(host: Host, image: str, tiers: int) -> dict[str, Any]:
-    group, placed = _drawn("server", "host", tiers + 1)
     return {
         "kind": HOST_KIND,
         "image": image,
-        **group,
-        "labels": {"railweave-role": "host", **placed},
+        "group": "server",
+        "labels": {"railweave-role": "host", **_graph_labels("host", tiers + 1)},
         "binds": [f"nodes/{host.name}:/lab:ro"],
         "exec": ["sh /usr/local/lib/railweave/host.sh"],
     }
 
 
 def _joining_command(fabric: Fabric, host: Host) -> str:
-    """Return what gives a node that runs in another lab its addresses and routes of this one; rules outlive links."""
-    lines = [
-        f"{line.replace('rule add', 'rule del')} 2>/dev/null || true; {line}" if " rule add " in line else line
-        for line in _commands(fabric, host)
-    ]
-    return "sh -c '" + " && ".join(f"{{ {line}; }}" for line in lines) + "'"
+    """Return the command that gives a node of another lab its addresses and routes in this one."""
+    groups = []
+    for line in _commands(fabric, host):
+        if " rule add " in line:
+            # Addresses and routes go with the link, but rules of an earlier lab are still there.
+            line_without = line.replace("rule add", "rule del")
+            groups.append(f"{{ {line_without} 2>/dev/null || true; {line}; }}")
+        else:
+            groups.append(f"{{ {line}; }}")
+    return f"sh -c '{' && '.join(groups)}'"
 
 
-def _cable(lab: Lab, link: Link, nodes: Mapping[str, Node]) -> Cable | None:
-    """Return the cable of a link; None where none of its switches is started.
-
-    A node of GPUs takes interfaces while it runs, so no cable of one is open.
-    """
+def _cable(lab: Lab, link: Link, nodes: Mapping[str, Node]) -> LabCable | None:
+    """Return the cable of a link; None if none of its switches is started."""
     fabric = lab.laid_out
-    upper = link.upper, cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port])
+    upper: End = (link.upper, cable_interface(fabric.switch_of[link.upper].panel.ports[link.upper_port]))
     port = fabric.ports_of[link.lower][link.lower_port]
     interface = cable_interface(port) if isinstance(port, SwitchPort) else port.name
-    lower = lab.joined.get(link.lower, link.lower), interface
-    started: list[End] = [end for end in (lower, upper) if end[0] in nodes]
+    lower: End = (lab.joined.get(link.lower, link.lower), interface)
+    started = [end for end in (lower, upper) if end[0] in nodes]
     if len(started) == 2:
-        return Cable(lower, upper)
-    return Cable(started[0], None) if started and nodes[started[0][0]]["kind"] == lab.image.kind else None
+        return LabCable(lower, upper)
+    # A GPU node takes interfaces while it runs and needs no open cable.
+    if started and nodes[started[0][0]]["kind"] == lab.image.kind:
+        return LabCable(started[0], None)
+    return None
 
 
 def _json(value: Any) -> str:
@@ -267,7 +314,9 @@ def _digest(name: str) -> int:
     return zlib.crc32(name.encode())
 
 
+# The kernel's own routing tables are 253 to 255; a node has far fewer than 150 ports.
 _FIRST_TABLE = 100
+# Before the kernel's rule of the main table, 32766.
 _FIRST_NIC_PRIORITY = 1000
 
 
@@ -288,73 +337,75 @@ def _commands(fabric: Fabric, host: Host) -> Iterator[str]:
         yield f"ip link set dev {port.name} mtu {mtu} up"
         if fabric.is_numbered(link):
             yield from _ipv4_commands(fabric, link, port, table)
-            own, gateway = _ends(link)
-            for network, length in _blocks(fabric, link, port):
+            source, gateway = _ends(link)
+            leaf = fabric.switch_of[link.upper]
+            for network, length in _rail_blocks(fabric, fabric.host_blocks, leaf, port):
+                # Several ports may reach a block; the main table has it over the first one.
                 if (network, length) not in reached:
                     reached.add((network, length))
-                    yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {own}"
+                    yield f"ip route add {ipv4_text(network)}/{length} via {gateway} src {source}"
         if fabric.nic_address(link) is not None:
             yield from _nic_commands(fabric, link, port, table)
         yield from _ipv6_commands(fabric, link, port, table)
     first = fabric.links_of[host.name][0]
     if fabric.is_numbered(first):
-        own, gateway = _ends(first)
-        yield f"ip route add {fabric.policies.addressing.loopbacks} via {gateway} src {own}"
+        source, gateway = _ends(first)
+        yield f"ip route add {fabric.policies.addressing.loopbacks} via {gateway} src {source}"
 
 
 def _ends(link: Link) -> tuple[str, str]:
-    """Return the IPv4 addresses of a link to a node: the node's own, and its gateway."""
+    """Return the IPv4 addresses of a link to a node: the node's, and its gateway, the leaf's."""
     return ipv4_text(link.network + 1), ipv4_text(link.network)
 
 
 def _ipv4_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
-    (own, gateway), addressing = _ends(link), fabric.policies.addressing
-    yield f"ip addr add {own}/31 dev {port.name}"
-    nics = () if fabric.nic_address(link) is None else (addressing.nics,)
-    for pool in (addressing.hosts, addressing.loopbacks, *nics):
+    source, gateway = _ends(link)
+    addressing = fabric.policies.addressing
+    pools = [addressing.hosts, addressing.loopbacks]
+    if fabric.nic_address(link) is not None:
+        pools.append(addressing.nics)
+    yield f"ip addr add {source}/31 dev {port.name}"
+    for pool in pools:
         yield f"ip route add {pool} via {gateway} table {table}"
-    yield f"ip rule add from {own} table {table}"
+    yield f"ip rule add from {source} table {table}"
 
 
 def _nic_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
-    """Yield what gives a port the address of its NIC, which several leaves announce, and the ways from it: the ports of
-    the NIC in their order, one after the other has lost its link."""
-    own, gateway = ipv4_text(fabric.nic_address(link) or 0), ipv4_text(link.network)
+    """Yield the commands that give a port the address of its NIC, which several leaves announce, and its routes."""
+    source = ipv4_text(fabric.nic_address(link) or 0)
+    gateway = ipv4_text(link.network)
+    # The NIC's ports are used in order, the next one when a port has lost its link: by priority, metric and this.
     yield f"sysctl -q -w net.ipv4.conf.{port.name}.ignore_routes_with_linkdown=1"
-    yield f"ip addr add {own}/32 dev {port.name}"
-    yield f"ip rule add from {own} table {table} priority {_FIRST_NIC_PRIORITY + table}"
-    rail = [
-        block
-        for name, block in fabric.nic_blocks.items()
-        if _same_rail(fabric.switch_of[name], fabric.switch_of[link.upper], port)
-    ]
-    for block in dict.fromkeys(rail):
-        yield f"ip route add {block} via {gateway} src {own} metric {table}"
+    yield f"ip addr add {source}/32 dev {port.name}"
+    yield f"ip rule add from {source} table {table} priority {_FIRST_NIC_PRIORITY + table}"
+    leaf = fabric.switch_of[link.upper]
+    for block in dict.fromkeys(_rail_blocks(fabric, fabric.nic_blocks, leaf, port)):
+        yield f"ip route add {block} via {gateway} src {source} metric {table}"
 
 
 def _ipv6_commands(fabric: Fabric, link: Link, port: HostPort, table: int) -> Iterator[str]:
-    """Yield what gives a port its IPv6 address at once, without a probe for others that have it, and its routes."""
-    network, pool = fabric.ipv6_network(link), fabric.policies.addressing.hosts_ipv6
+    """Yield the commands that give a port its IPv6 address and its routes."""
+    network = fabric.ipv6_network(link)
+    pool = fabric.policies.addressing.hosts_ipv6
     if network is None or pool is None:
         return
-    own, gateway = ipv6_text(network + 1), ipv6_text(network)
-    yield f"ip address add {own}/{IPV6_LINK_LENGTH} dev {port.name} nodad"
+    source = ipv6_text(network + 1)
+    gateway = ipv6_text(network)
+    # Without duplicate address detection (nodad) the address can be used at once, also as the source of routes.
+    yield f"ip address add {source}/{IPV6_LINK_LENGTH} dev {port.name} nodad"
     yield f"ip -6 route add {pool} via {gateway} table {table}"
-    yield f"ip -6 rule add from {own} table {table}"
-    own_leaf = fabric.switch_of[link.upper]
-    for name, block in fabric.ipv6_blocks.items():
-        # The kernel takes several ports of one leaf as equal paths, so the first one has the route.
-        first = min(one.lower_port for one in fabric.links_of[link.lower] if one.upper == link.upper)
-        if link.lower_port == first and _same_rail(fabric.switch_of[name], own_leaf, port):
-            yield f"ip -6 route add {ipv6_text(block)}/{IPV6_BLOCK_LENGTH} via {gateway} src {own}"
+    yield f"ip -6 rule add from {source} table {table}"
+    # The kernel takes several ports of one leaf as equal paths, so only the first one has the routes.
+    first = min(other.lower_port for other in fabric.links_of[link.lower] if other.upper == link.upper)
+    if link.lower_port != first:
+        return
+    for block in _rail_blocks(fabric, fabric.ipv6_blocks, fabric.switch_of[link.upper], port):
+        yield f"ip -6 route add {ipv6_text(block)}/{IPV6_BLOCK_LENGTH} via {gateway} src {source}"
 
 
-def _blocks(fabric: Fabric, link: Link, port: HostPort) -> Iterator[tuple[int, int]]:
-    own_leaf = fabric.switch_of[link.upper]
-    for name, block in fabric.host_blocks.items():
-        if _same_rail(fabric.switch_of[name], own_leaf, port):
+def _rail_blocks(fabric: Fabric, blocks: Mapping[str, Block], leaf: Switch, port: HostPort) -> Iterator[Block]:
+    """Yield the blocks of addresses, given by leaf, of the leaves on the port's plane and the rail of ``leaf``."""
+    for name, block in blocks.items():
+        other = fabric.switch_of[name]
+        if other.plane == port.plane and other.rail == leaf.rail:
             yield block
-
-
-def _same_rail(leaf: Switch, own: Switch, port: HostPort) -> bool:
-    return leaf.plane == port.plane and (leaf.rail == own.rail)

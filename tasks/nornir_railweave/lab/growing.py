@@ -23,8 +23,8 @@ from nornir_railweave.lab.laboratory import (
     waiting_ends,
     write_endpoints,
 )
-from railweave.lab.cables import EXTERNAL_KIND, Topology, container_name, read_record, record
-from railweave.lab.growth import Growth
+from railweave.lab.cables import EXTERNAL_KIND, LabTopology, container_name, read_record, record
+from railweave.lab.growth import LabGrowth
 from railweave.wording import command_line, first_few, listed
 
 _REMOVED = "what was added is removed again"
@@ -37,7 +37,7 @@ def refuse_unable(lab: LabFolder) -> None:
     lab.containerlab.refuse_too_old(lab.kind)
 
 
-def running_topology(lab: LabFolder) -> Topology | None:
+def running_topology(lab: LabFolder) -> LabTopology | None:
     """Return the nodes and cables of the lab if it runs, as `start` and `grow` noted them; None if it does not.
 
     What a `grow` that was killed has left is removed. Raises ContainerlabError if the running lab is not this folder's
@@ -61,7 +61,7 @@ def running_topology(lab: LabFolder) -> Topology | None:
     return noted
 
 
-def _remove_interrupted(lab: LabFolder, noted: Topology) -> None:
+def _remove_interrupted(lab: LabFolder, noted: LabTopology) -> None:
     """Remove what was being added when a process was killed: nodes that nobody noted."""
     own = {container_name(lab.name, name, node) for name, node in noted.nodes.items()}
     for further in lab.further:
@@ -78,14 +78,14 @@ def _remove(lab: LabFolder, further: Containerlab) -> None:
     further.topology.unlink()
 
 
-def _lost(nodes: Iterable[ContainerNode], noted: Topology) -> list[str]:
+def _lost(nodes: Iterable[ContainerNode], noted: LabTopology) -> list[str]:
     """Return which nodes of a lab do not run, and in which state they are."""
     states = {node.name: node.state for node in nodes}
     own = (name for name, node in noted.nodes.items() if node["kind"] != EXTERNAL_KIND)
     return [f"{name}: {states.get(name, 'gone')}" for name in own if states.get(name) != "running"]
 
 
-def refuse_obstacles(name: str, growth: Growth) -> None:
+def refuse_obstacles(name: str, growth: LabGrowth) -> None:
     """Raise ContainerlabError if a running lab cannot become what its intent says."""
     if growth.obstacles:
         reasons = first_few((f"\n  {one}" for one in growth.obstacles), separator="")
@@ -98,7 +98,7 @@ def refuse_obstacles(name: str, growth: Growth) -> None:
 
 def grow(
     lab: LabFolder,
-    growth: Growth,
+    growth: LabGrowth,
     write: Callable[[], None],
     routes: Mapping[str, tuple[str, ...]],
     boot_s: float | None = None,

@@ -24,7 +24,7 @@ import yaml
 
 from nornir_railweave.lab.cable_ends import isolate, remove
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
-from railweave.lab.cables import Topology, record, waiting_end
+from railweave.lab.cables import LabTopology, record, waiting_end
 
 TOPOLOGY = "topology.clab.yml"
 ENDPOINTS = "endpoints.json"
@@ -152,7 +152,7 @@ def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess
     return done
 
 
-def start(lab: LabFolder, topology: Topology, write: Callable[[], None], boot_s: float | None = None) -> None:
+def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot_s: float | None = None) -> None:
     """Start the lab that ``write`` writes, and return when every switch answers, after ``boot_s`` at the latest.
 
     `growing.running_topology` said that none of this name runs: its files would be in use. On any failure nothing of it

@@ -12,8 +12,8 @@ import yaml
 from nornir_railweave.lab import growing, laboratory
 from nornir_railweave.lab.containerlab import ContainerlabError
 from nornir_railweave.lab.laboratory import LabFolder
-from railweave.lab.cables import Cable, Topology, read_record, record, waiting_end
-from railweave.lab.growth import Growth
+from railweave.lab.cables import LabCable, LabTopology, read_record, record, waiting_end
+from railweave.lab.growth import LabGrowth
 
 
 def test_no_lab_is_started_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +23,7 @@ def test_no_lab_is_started_without_root(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 LEAF, GPU = {"kind": "sonic-vs", "image": "node:1"}, {"kind": "linux", "image": "node:1"}
-RUNNING = Topology({"lab-leaf1": LEAF, "gpu1": GPU}, (Cable(("gpu1", "rail0"), ("lab-leaf1", "eth1")),))
+RUNNING = LabTopology({"lab-leaf1": LEAF, "gpu1": GPU}, (LabCable(("gpu1", "rail0"), ("lab-leaf1", "eth1")),))
 
 
 @pytest.fixture
@@ -87,16 +87,18 @@ def test_a_lab_that_cannot_be_added_to_is_refused(programs: Any, nodes: Any, not
 def test_what_stands_in_the_way_is_told_with_the_way_out() -> None:
     obstacles = tuple(f"reason {number}" for number in range(8))
     with pytest.raises(ContainerlabError) as refused:
-        growing.refuse_obstacles("lab", Growth((), (), RUNNING, obstacles=obstacles))
+        growing.refuse_obstacles("lab", LabGrowth((), (), RUNNING, obstacles=obstacles))
     assert str(refused.value) == (
         "the running lab lab cannot be changed like this; nothing was done:\n"
         "  reason 0\n  reason 1\n  reason 2\n  reason 3\n  reason 4\n  reason 5 and 2 more\n"
         "start it anew (`railweave lab down` and `railweave lab up`), or undo the change of the intent or the image"
     )
-    growing.refuse_obstacles("lab", Growth((), (), RUNNING))
+    growing.refuse_obstacles("lab", LabGrowth((), (), RUNNING))
 
 
-WITH_GPU2 = Topology({**RUNNING.nodes, "gpu2": GPU}, (*RUNNING.cables, Cable(("gpu2", "rail0"), ("lab-leaf1", "eth2"))))
+WITH_GPU2 = LabTopology(
+    {**RUNNING.nodes, "gpu2": GPU}, (*RUNNING.cables, LabCable(("gpu2", "rail0"), ("lab-leaf1", "eth2")))
+)
 DOCUMENT: dict[str, Any] = {
     "name": "lab",
     "topology": {
@@ -106,7 +108,7 @@ DOCUMENT: dict[str, Any] = {
         ],
     },
 }
-GROWTH = Growth(("gpu2",), (), WITH_GPU2, DOCUMENT, (("rw1", "rw2"),))
+GROWTH = LabGrowth(("gpu2",), (), WITH_GPU2, DOCUMENT, (("rw1", "rw2"),))
 
 
 def told(tmp_path: Path) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 
 from railweave.api.lab import RenderedLab
 from railweave.cli.lab_commands import _view as view
-from railweave.lab.cables import Cable, Topology, read_record, record, waiting_end
-from railweave.lab.growth import Growth, growth
+from railweave.lab.cables import LabCable, LabTopology, read_record, record, waiting_end
+from railweave.lab.growth import LabGrowth, growth
 from railweave.lab.topology import clab_document, document_head, lab_topology, node_files, with_kept_ports
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,7 +35,7 @@ def lab(render_lab: Any, tmp_path: Path) -> Any:
     return render
 
 
-def added(running: RenderedLab, wanted: RenderedLab) -> Growth:
+def added(running: RenderedLab, wanted: RenderedLab) -> LabGrowth:
     return growth(
         "lab",
         lab_topology(running.lab),
@@ -205,7 +205,7 @@ def test_an_end_of_a_cable_has_a_name_of_its_own_on_the_host() -> None:
 
 
 def test_the_ends_of_an_open_cable_are_one() -> None:
-    topology = Topology({}, (Cable(("a", "eth1"), ("b", "eth2")), Cable(("a", "eth2"), None)))
+    topology = LabTopology({}, (LabCable(("a", "eth1"), ("b", "eth2")), LabCable(("a", "eth2"), None)))
     assert topology.far_ends == {
         ("a", "eth1"): ("b", "eth2"), ("b", "eth2"): ("a", "eth1"), ("a", "eth2"): None,
     }  # fmt: skip
@@ -214,7 +214,7 @@ def test_the_ends_of_an_open_cable_are_one() -> None:
 def test_what_became_of_a_running_lab_is_told(lab: Any) -> None:
     small, large = lab(**MACHINES), lab(MORE_SPINES, **MACHINES)
 
-    def said(made: RenderedLab, found: Growth) -> str:
+    def said(made: RenderedLab, found: LabGrowth) -> str:
         return view(replace(made, growth=found), running=True).splitlines()[1]
 
     assert said(large, added(small, large)) == "added to the running lab: lab-spine3"
