@@ -50,7 +50,7 @@ class CatalogError(RailweaveError):
 
 
 class FormError(ValueError):
-    """A text is JSON, but not of the form of a file; ``faults`` says where and how."""
+    """A text is JSON, but not a valid file; ``faults`` says where and why."""
 
     def __init__(self, faults: list[tuple[Place, str]]) -> None:
         """Take the faults, each with its place."""
@@ -59,8 +59,8 @@ class FormError(ValueError):
 
 
 def decode(kind: type[_Value], text: str) -> _Value:
-    """Return the value of a file's text; raises JSONDecodeError or FormError."""
-    # Late, because pydantic takes long to import and some commands ask for no model.
+    """Parse a file's text; raises JSONDecodeError or FormError."""
+    # Imported late: pydantic takes long to start, and some commands need no model.
     from pydantic import TypeAdapter, ValidationError
 
     adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
@@ -68,10 +68,14 @@ def decode(kind: type[_Value], text: str) -> _Value:
         value: _Value = adapter.validate_json(text, strict=True)
         return value
     except ValidationError as wrong:
+        # For a text that is not JSON, json has the better error: with line and column.
         json.loads(text)
-        found = wrong.errors(include_url=False, include_input=False, include_context=False)
-        told = ((one["loc"], _WORDS.get(one["type"], one["msg"])) for one in found)
-        raise FormError([(place, f"{path_text(place) or 'the file'}: {what}") for place, what in told]) from wrong
+        faults = []
+        for fault in wrong.errors(include_url=False, include_input=False, include_context=False):
+            place = fault["loc"]
+            message = _WORDS.get(fault["type"], fault["msg"])
+            faults.append((place, f"{path_text(place) or 'the file'}: {message}"))
+        raise FormError(faults) from wrong
 
 
 def with_ids(entries: Mapping[str, _Entry]) -> dict[str, _Entry]:
@@ -81,4 +85,7 @@ def with_ids(entries: Mapping[str, _Entry]) -> dict[str, _Entry]:
 
 def path_text(place: Place) -> str:
     """Return a place as text: ``cages[0]``."""
-    return "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in place).removeprefix(".")
+    text = ""
+    for step in place:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")

@@ -1,7 +1,7 @@
 """The catalog: hardware facts as data files that come with railweave or with a project, read when first asked for.
 
-A new switch model is a new file in ``data/switches``, a new NIC vendor one in ``data/nic_vendors``; no code knows them.
-A project's own models are in its folder ``catalog``: ``switches/ID.json`` and ``nics.json``, of the same form.
+A new switch model is a new file in ``data/switches``, a new NIC vendor one in ``data/nic_vendors``; no code names them.
+A project's own models are in its folder ``catalog``: ``switches/ID.json`` and ``nics.json``, in the same format.
 """
 
 import json
@@ -25,20 +25,23 @@ OWN_MODELS = Path("catalog")
 """The folder of a project's own models, in the working directory."""
 
 _PCIE_LINK = re.compile(r"gen(\d{1,2})x(\d{1,2})")
+# Gb/s a lane of generations 1 and 2, in which no slot of the catalog is built but any may train: 2.5 and 5 GT/s with
+# 8b/10b coding (PCI Express Base Specification).
 _OLDER_LANES_GBPS = {1: 2.0, 2: 4.0}
 
 
 class Catalog:
     """Hardware by id. Every file is read at most once, when something in it is asked for.
 
-    ``switch``, ``nic``, ``vendor_pack``, ``medium`` and ``pcie_slot`` raise KeyError for an unknown id, their ``find_``
-    forms return None. A broken file raises CatalogError, one of ``own``, a project's own models, RefusedError with the
-    place; so does an own model with the id of another.
+    ``switch``, ``nic``, ``vendor_pack`` and ``pcie_slot`` raise KeyError for an unknown id, the ``find_`` forms return
+    None. A broken file raises CatalogError; a broken file in ``own``, the folder of a project's models, RefusedError
+    with the place, and so does a project's model with the id of one in the catalog.
     """
 
     def __init__(self, folder: Path, own: Path | None = None) -> None:
         """Keep the folders; nothing is read yet."""
-        self._folder, self._own = folder, own
+        self._folder = folder
+        self._own = own
         self._switches: dict[str, SwitchModel] = {}
 
     def switch_ids(self) -> tuple[str, ...]:
@@ -47,17 +50,21 @@ class Catalog:
 
     def find_switch(self, model_id: str) -> SwitchModel | None:
         """Return a switch model, None for an unknown id."""
-        return self.switch(model_id) if model_id in self._switch_ids else None
+        if model_id not in self._switch_ids:
+            return None
+        return self.switch(model_id)
 
     def switch(self, model_id: str) -> SwitchModel:
         """Return a switch model; KeyError for an unknown id."""
         if model_id not in self._switches:
             if model_id not in self._switch_ids:
                 raise KeyError(model_id)
-            if own := self._own_switches.get(model_id):
+            path = self._own_switches.get(model_id)
+            if path:
+                # Imported late: it brings YAML, which only projects with models of their own need.
                 from railweave.catalog.own import read_switch
 
-                self._switches[model_id] = read_switch(own)
+                self._switches[model_id] = read_switch(path)
             else:
                 self._switches[model_id] = self._read("switches", model_id, SwitchModel)
         return self._switches[model_id]
@@ -65,14 +72,16 @@ class Catalog:
     def file_text(self, model_id: str) -> str:
         """Return the file of a switch model or NIC, from which to make another; KeyError for an unknown id."""
         if model_id in self._switch_ids:
-            own = self._own_switches.get(model_id)
-            found = own or self._folder.joinpath("switches", f"{model_id}{_SUFFIX}")
-            return found.read_text(encoding="utf-8")
-        paths = [self._folder.joinpath("nics.json"), *([self._own / "nics.json"] if self._own else [])]
-        every: dict[str, Any] = {}
+            path = self._own_switches.get(model_id) or self._folder / "switches" / f"{model_id}{_SUFFIX}"
+            return path.read_text(encoding="utf-8")
+        paths = [self._folder / "nics.json"]
+        if self._own:
+            paths.append(self._own / "nics.json")
+        nics: dict[str, Any] = {}
         for path in paths:
-            every |= json.loads(path.read_text(encoding="utf-8"))["nics"] if path.is_file() else {}
-        return json.dumps({"nics": {model_id: every[model_id]}}, indent=2) + "\n"
+            if path.is_file():
+                nics |= json.loads(path.read_text(encoding="utf-8"))["nics"]
+        return json.dumps({"nics": {model_id: nics[model_id]}}, indent=2) + "\n"
 
     def nic_ids(self) -> tuple[str, ...]:
         """Return the ids of the NIC models in alphabetical order."""
@@ -80,7 +89,9 @@ class Catalog:
 
     def find_nic(self, nic_id: str | None) -> NicModel | None:
         """Return a NIC model, None for an unknown id."""
-        return None if nic_id is None else self._nics.get(nic_id)
+        if nic_id is None:
+            return None
+        return self._nics.get(nic_id)
 
     def nic(self, nic_id: str) -> NicModel:
         """Return a NIC model; KeyError for an unknown id."""
@@ -115,10 +126,9 @@ class Catalog:
         return self._pcie.get(slot_id)
 
     def pcie_link_gbps(self, link: str) -> float | None:
-        """Return the raw rate in Gb/s of a PCIe link as it has trained, such as ``gen5x4``, None for no such link.
+        """Return the raw rate in Gb/s of a trained PCIe link such as ``gen5x4``; None if there is no such link.
 
-        A slot trains over fewer lanes or in an older generation than it is built for; of generations 1 and 2, which no
-        slot of the catalog has, a lane carries 2 and 4 Gb/s (PCI Express Base Specification: 2.5 and 5 GT/s, 8b/10b).
+        A slot may train over fewer lanes or in an older generation than it is built for.
         """
         slot = self.find_pcie_slot(link)
         if slot is not None:
@@ -126,13 +136,17 @@ class Catalog:
         trained = _PCIE_LINK.fullmatch(link)
         if trained is None:
             return None
-        generation, lanes = int(trained[1]), int(trained[2])
-        of_lane = {slot.generation: slot.raw_gbps / slot.lanes for slot in self._pcie.values()} | _OLDER_LANES_GBPS
-        return of_lane[generation] * lanes if generation in of_lane else None
+        lane_gbps = {slot.generation: slot.raw_gbps / slot.lanes for slot in self._pcie.values()} | _OLDER_LANES_GBPS
+        generation = int(trained[1])
+        if generation not in lane_gbps:
+            return None
+        return lane_gbps[generation] * int(trained[2])
 
     def best_slot(self, nic: NicModel | None) -> PcieSlot | None:
         """Return the fastest of the PCIe slots that a NIC is made for, None for no NIC."""
-        return max(map(self.pcie_slot, nic.pcie), key=lambda slot: slot.raw_gbps, default=None) if nic else None
+        if nic is None:
+            return None
+        return max(map(self.pcie_slot, nic.pcie), key=lambda slot: slot.raw_gbps, default=None)
 
     def pcie_slot(self, slot_id: str) -> PcieSlot:
         """Return a PCIe slot; KeyError for an unknown id."""
@@ -140,25 +154,29 @@ class Catalog:
 
     @cached_property
     def _switch_ids(self) -> tuple[str, ...]:
-        ours = self._ids_in("switches")
-        _refuse_known(self._own_switches, ours)
-        return tuple(sorted((*ours, *self._own_switches)))
+        shipped = self._ids_in("switches")
+        _refuse_shipped_ids(self._own_switches, shipped)
+        return tuple(sorted((*shipped, *self._own_switches)))
 
     @cached_property
     def _own_switches(self) -> dict[str, Path]:
-        return {path.stem: path for path in self._own.glob(f"switches/*{_SUFFIX}")} if self._own else {}
+        if self._own is None:
+            return {}
+        return {path.stem: path for path in self._own.glob(f"switches/*{_SUFFIX}")}
 
     @cached_property
     def _nics(self) -> dict[str, NicModel]:
-        ours = with_ids(self._file("nics.json", NicsFile).nics)
-        path = self._own / "nics.json" if self._own else None
-        if path is None or not path.is_file():
-            return ours
+        shipped = with_ids(self._file("nics.json", NicsFile).nics)
+        if self._own is None:
+            return shipped
+        path = self._own / "nics.json"
+        if not path.is_file():
+            return shipped
         from railweave.catalog.own import read_nics
 
         own = read_nics(path)
-        _refuse_known(dict.fromkeys(own, path), ours)
-        return ours | own
+        _refuse_shipped_ids(dict.fromkeys(own, path), shipped)
+        return shipped | own
 
     @cached_property
     def _packs(self) -> dict[str, VendorPack]:
@@ -195,9 +213,10 @@ class Catalog:
             raise CatalogError(file, str(wrong)) from wrong
 
 
-def _refuse_known(own: Mapping[str, Path], ours: Container[str]) -> None:
-    """Refuse own models that have the id of one of ours: an intent would mean another switch after an update."""
-    found = [
+def _refuse_shipped_ids(own: Mapping[str, Path], shipped: Container[str]) -> None:
+    """Refuse a project's models with the id of a shipped one."""
+    # Otherwise an intent could mean another switch after an update of railweave.
+    diagnostics = [
         error(
             "RW017",
             f"`{name}` is a model of railweave's own catalog",
@@ -205,23 +224,28 @@ def _refuse_known(own: Mapping[str, Path], ours: Container[str]) -> None:
             fix=f"give it an id of its own, such as my-{name}",
         )
         for name, path in own.items()
-        if name in ours
+        if name in shipped
     ]
-    if found:
-        raise RefusedError(found)
+    if diagnostics:
+        raise RefusedError(diagnostics)
+
+
+_OwnModels = tuple[Path | None, tuple[tuple[str, int], ...]]
 
 
 class _Used:
-    """The own models in use: their folder, and its files with the time of their last change."""
+    """The project's models in use: their folder, and its files with the time of their last change in nanoseconds."""
 
-    own: ClassVar[tuple[Path | None, tuple[tuple[str, int], ...]]] = (None, ())
+    own: ClassVar[_OwnModels] = (None, ())
 
 
 def use_own_models(folder: Path = OWN_MODELS) -> None:
-    """Let `load_catalog` return the models in ``folder`` too; one that is not there has none."""
+    """Make `load_catalog` also return the models in ``folder``, which need not exist."""
     paths = sorted((*folder.glob(f"switches/*{_SUFFIX}"), *folder.glob("nics.json")))
-    files_of = tuple((path.name, path.stat().st_mtime_ns) for path in paths)
-    _Used.own = (folder.resolve(), files_of) if paths else (None, ())
+    if not paths:
+        _Used.own = (None, ())
+        return
+    _Used.own = (folder.resolve(), tuple((path.name, path.stat().st_mtime_ns) for path in paths))
 
 
 def load_catalog() -> Catalog:
@@ -230,5 +254,5 @@ def load_catalog() -> Catalog:
 
 
 @lru_cache(maxsize=4)
-def _catalog(own: tuple[Path | None, tuple[tuple[str, int], ...]]) -> Catalog:
+def _catalog(own: _OwnModels) -> Catalog:
     return Catalog(_DATA, own[0])

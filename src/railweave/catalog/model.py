@@ -1,7 +1,7 @@
-"""Hardware: switch models as SONiC knows them, NICs of GPU nodes with their vendors' tools, cable media.
+"""Hardware: switch models as SONiC describes them, NICs of GPU nodes with their vendors' tools, cable media.
 
-The fields of these values are the fields of the catalog's files (``data/README.md``): a value of named fields is an
-object there, the values of a list are rows in the order of the fields.
+The fields of these values are the fields of the catalog's files (``data/README.md``): a value is an object there, or,
+within a list, a row in the order of the fields.
 
 A model id names hardware. SONiC runs the same hardware under several HWSKUs, which differ in their native port speed
 and in the buffer settings that they ship.
@@ -24,21 +24,25 @@ if TYPE_CHECKING:
 
 
 class Asic(NamedTuple):
-    """The switching chip. ``buffer_bytes`` is its packet buffer, ``ecmp_limit`` the most next hops of a route,
-    ``logical_ports`` the most fabric ports, however its lanes are split, ``lossless_classes`` the most priorities that
-    it keeps headroom for, ``slices`` how its buffer is divided; None where no source states it. ``headroom`` is what
-    its vendor computes headroom from, ``hash_fields`` tells that SONiC sets the fields of its ECMP hash (Broadcom's SAI
-    has hashes by IP version alone, which orchagent does not set: sonic-swss issue 3986)."""
+    """The switching chip. A limit is None if no source states it."""
 
     vendor: str
     family: str
+    # The whole packet buffer.
     buffer_bytes: int | None
+    # The most next hops of a route.
     ecmp_limit: int | None
+    # The most fabric ports, however the lanes are split.
     logical_ports: int | None
     source: str
+    # The most priorities that it keeps headroom for.
     lossless_classes: int | None = None
+    # What its vendor computes headroom from.
     headroom: HeadroomChip | None = None
+    # How the buffer is divided.
     slices: BufferSlices | None = None
+    # Whether SONiC sets the fields of its ECMP hash. Broadcom's SAI has hashes by IP version alone, which orchagent
+    # does not set (sonic-swss issue 3986).
     hash_fields: bool = False
 
     def __str__(self) -> str:
@@ -120,7 +124,7 @@ class BreakoutMode(NamedTuple):
 
     @property
     def parts(self) -> tuple[BreakoutPart, ...]:
-        """Return the parts of the mode; raises ValueError where its text is none."""
+        """Return the parts of the mode; raises ValueError if the text is not a mode."""
         return parse_breakout_mode(self.text)
 
 
@@ -134,7 +138,7 @@ _PART = re.compile(
 
 @lru_cache(maxsize=1024)
 def parse_breakout_mode(text: str) -> tuple[BreakoutPart, ...]:
-    """Return the parts of a breakout mode; ValueError when it is none."""
+    """Parse a breakout mode; raises ValueError."""
     return tuple(_parse_part(part, text) for part in text.split("+"))
 
 
@@ -143,35 +147,40 @@ def _parse_part(part: str, whole: str) -> BreakoutPart:
     if match is None:
         raise ValueError(f"{whole!r} is not a breakout mode; write it like 2x400G[200G]")
     alternatives = match["before"] or match["after"] or ""
+    lanes = match["lanes"]
     return BreakoutPart(
         count=int(match["count"]),
         speed_gbps=int(match["speed"]),
         alternatives=tuple(int(speed.strip().removesuffix("G")) for speed in alternatives.split(",") if speed),
-        lanes=int(match["lanes"]) if match["lanes"] else None,
+        lanes=int(lanes) if lanes else None,
     )
 
 
 class Hwsku(NamedTuple):
-    """A HWSKU: native speed and ports of a cage (None where its cages boot in different modes), and what it ships.
-
-    ``mode`` is its breakout mode, None on a platform without modes, where ``aliases`` has the patterns instead.
-    ``buffer_pools`` is by the role whose template they come from (``t0`` leaf, ``t1`` spine, ``def`` without a role).
-    ``buffers`` is what else it ships of buffers, None where all of it is not enough to configure them;
-    ``lossless_sets`` are then the files of its folder that hold profiles for lossless queues all the same, for one role
-    or for a set that SONiC does not load by itself.
-    """
+    """A HWSKU: the native ports of a cage, and the settings that SONiC ships for it."""
 
     name: str
+    # The folder or file in SONiC's repository.
     source: str
+    # None if its cages boot in different modes, as is the number of ports.
     speed_gbps: int | None
     ports_per_cage: int | None
+    # A key of platform.json; None on a platform without breakout modes.
     mode: str | None
+    # Whether it ships qos.json.j2.
     has_qos_template: bool
+    # Remarks for a person.
     notes: str
+    # By the role of the template they come from: t0 is a leaf, t1 a spine, def without a role.
     buffer_pools: Mapping[str, tuple[BufferPool, ...]]
+    # Rows of pg_profile_lookup.ini.
     pg_profiles: tuple[PgProfile, ...]
+    # Patterns of aliases on a platform without breakout modes, as those of `BreakoutMode`.
     aliases: tuple[str, ...] = ()
+    # The other buffer settings; None if they do not suffice to configure buffers.
     buffers: ShippedBuffers | None = None
+    # Files with profiles for lossless queues although `buffers` is None: for one role, or for a set that SONiC does not
+    # load by itself.
     lossless_sets: tuple[str, ...] = ()
 
 
@@ -187,8 +196,11 @@ class ServicePort(NamedTuple):
 
 
 class Housing(NamedTuple):
-    """The box of a switch: ``rack_units`` that it takes, and ``max_power_w``, a bound of what it draws: of its data
-    sheet, else what one power supply gives, on which it has to run alone; None where no source states it."""
+    """The box of a switch: its height in ``rack_units``, and ``max_power_w``, an upper bound of the power it draws.
+
+    The bound is from the data sheet, else what one power supply gives, on which the switch has to run alone. None if no
+    source states it.
+    """
 
     rack_units: int | None
     max_power_w: int | None
@@ -196,10 +208,11 @@ class Housing(NamedTuple):
 
 
 class Chassis(NamedTuple):
-    """A switch of ``line_cards`` that are alike, each a ``card`` of its vendor; ``source`` tells how many it takes.
+    """A switch of identical line cards; ``card`` is the vendor's name of one, ``source`` states how many fit.
 
-    Every card runs a SONiC of its own beside those of the supervisors (SONiC's VoQ chassis), so that such a switch is
-    sized and counted, and not configured."""
+    Every card runs a SONiC of its own beside those of the supervisors (SONiC's VoQ chassis), so such a switch is sized
+    and counted, but not configured.
+    """
 
     line_cards: int
     card: str
@@ -208,28 +221,36 @@ class Chassis(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchModel:
-    """A switch model. Models are compared by identity: the catalog holds each once.
-
-    ``hwskus[0]`` is the base HWSKU. With ``duplicate_lanes`` SONiC's own port table lists a lane twice, so that its
-    generic updater refuses every patch (sonic-facts section 5): such a device is never patched. The file of a
-    ``chassis`` lists the cages of one line card; ``cages`` are those of all, card by card, their ports named on.
-    """
+    """A switch model. Models are compared by identity: the catalog holds each once."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
+    # The name of its file.
     id: str
+    # The name for people, with the vendor.
     title: str
+    # REPOSITORY:PATH@COMMIT of its SONiC platform.
     source: str
+    # The license of that source.
     license: str
+    # SONiC's name of the platform, such as x86_64-nvidia_sn5600-r0.
     platform: str
     asic: Asic
+    # All cages are of one type.
     cage_type: CageType
+    # Front to back. The file of a chassis lists those of one line card; here are those of all cards, card by card.
     cages: tuple[Cage, ...]
+    # In the order of platform.json; empty if it lists none.
     breakout_modes: tuple[BreakoutMode, ...]
+    # The first is the base HWSKU.
     hwskus: tuple[Hwsku, ...]
     service_ports: tuple[ServicePort, ...]
+    # SONiC's own port table lists a lane twice, so its generic updater refuses every patch (sonic-facts section 5);
+    # such a switch is never patched.
     duplicate_lanes: bool
+    # None if no source states it.
     housing: Housing | None = None
+    # None if it has no line cards.
     chassis: Chassis | None = None
 
     def __post_init__(self) -> None:
@@ -239,16 +260,18 @@ class SwitchModel:
 
     @property
     def card_cages(self) -> int:
-        """Return the cages of one line card, 0 of a switch without."""
-        return 0 if self.chassis is None else len(self.cages) // self.chassis.line_cards
+        """Return the number of cages of one line card; 0 for a switch without."""
+        if self.chassis is None:
+            return 0
+        return len(self.cages) // self.chassis.line_cards
 
     def hwsku(self, name: str) -> Hwsku | None:
-        """Return the HWSKU of that name."""
-        return next((one for one in self.hwskus if one.name == name), None)
+        """Return the HWSKU of that name, None for an unknown name."""
+        return next((hwsku for hwsku in self.hwskus if hwsku.name == name), None)
 
 
 def _cages_of_cards(cages: Sequence[Cage], line_cards: int) -> Iterator[Cage]:
-    """Yield the cages of all cards: numbers and names go on from card to card, lanes are those of each card's chips."""
+    """Yield the cages of all cards. Numbers and names continue from card to card, lanes are those of a card's chips."""
     span = max(int(cage.name.removeprefix("Ethernet")) + len(cage.lanes) for cage in cages)
     for card in range(line_cards):
         for cage in cages:
@@ -268,28 +291,32 @@ class Pmd(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """A kind of cable. ``cost_rank`` orders media from the cheapest; ``form_factors`` are the cages that it has plugs
-    for. ``fiber`` is the glass between two modules, empty where the ends are fixed to the cable; ``duplex`` tells that
-    all lanes share one fiber each way, by wavelengths.
-    ``lengths_m`` are the lengths that are sold, ascending, by ``lengths_source``; beyond them there are multiples of
-    ``length_step_m``, none where that is 0. ``id`` is its name in the file."""
+    """A kind of cable."""
 
     title: str
     source: str
+    # The cheapest medium has the lowest.
     cost_rank: int
+    # The cages that it has plugs for.
     form_factors: tuple[str, ...]
     pmds: tuple[Pmd, ...]
+    # The fiber between two modules; empty if the ends are fixed to the cable.
     fiber: str = ""
+    # All lanes share one fiber each way, by wavelengths.
     duplex: bool = False
+    # The lengths that are sold, ascending, as `lengths_source` states them.
     lengths_m: tuple[int, ...] = ()
+    # Above those, multiples of this are sold; none if it is 0.
     length_step_m: int = 0
     lengths_source: str = ""
+    # Its name in the file.
     id: str = ""
 
     def sold_m(self, length_mm: int, sold: Sequence[int] = ()) -> int | None:
-        """Return the shortest length in meters that is sold and not below ``length_mm``, None where there is none.
+        """Return the shortest length in meters that is sold and not below ``length_mm``, None if there is none.
 
-        ``sold`` are the only lengths there are, where a user states them."""
+        ``sold`` are the lengths that a user states, in place of the medium's.
+        """
         for length_m in sorted(sold) or self.lengths_m:
             if length_m * 1000 >= length_mm:
                 return length_m
@@ -307,7 +334,7 @@ class NicPorts(NamedTuple):
 
 
 class NotSupported(NamedTuple):
-    """A combination of ports and speed that people expect and the NIC refuses, with the reason and the fix."""
+    """A combination of ports and speed that people expect and the NIC does not support, with the reason and a fix."""
 
     ports: int
     speed_gbps: int
@@ -316,46 +343,61 @@ class NotSupported(NamedTuple):
 
 
 class NicModel(NamedTuple):
-    """A NIC model. ``form_factors`` are the cages that its cards come with, ``pcie`` the slots it was made for;
-    ``reorders`` tells that it takes the packets of a flow in any order, as spraying over several paths brings them;
-    ``not_public`` what its vendor has not published of its ports, empty where all is known; ``shared_gbps`` what all
-    ports together carry, 0 where that is their sum. ``id`` is its name in the file."""
+    """A NIC model."""
 
     title: str
     source: str
+    # The cages that its cards come with.
     form_factors: tuple[str, ...]
+    # The ids of the PCIe slots it is made for.
     pcie: tuple[str, ...]
     combinations: tuple[NicPorts, ...]
+    # Remarks for a person.
     notes: str
     not_supported: tuple[NotSupported, ...] = ()
+    # What all ports carry together; 0 if that is their sum.
     shared_gbps: int = 0
+    # It accepts the packets of a flow in any order, as spraying over several paths delivers them.
     reorders: bool = False
+    # What its vendor has not published about its ports; empty if nothing is missing.
     not_public: str = ""
+    # Its name in the file.
     id: str = ""
 
     def total_gbps(self, ports: int, speed_gbps: int) -> int:
-        """Return what ports of a speed carry together."""
+        """Return what ports of a speed carry together, in Gb/s."""
         return self.shared_gbps or ports * speed_gbps
 
     def find(self, ports: int, speed_gbps: int) -> NicPorts | None:
-        """Return the use as ``ports`` ports of a speed, None where the NIC cannot do it."""
-        return next((one for one in self.combinations if (one.ports, one.speed_gbps) == (ports, speed_gbps)), None)
+        """Return the combination of ``ports`` ports of a speed, None if the NIC has no such one."""
+        for combination in self.combinations:
+            if combination.ports == ports and combination.speed_gbps == speed_gbps:
+                return combination
+        return None
 
     def refusal_of(self, ports: int, speed_gbps: int) -> NotSupported | None:
-        """Return why a combination is refused where the source says so, None where it is only not listed."""
-        return next((one for one in self.not_supported if (one.ports, one.speed_gbps) == (ports, speed_gbps)), None)
+        """Return why a combination is not supported, None if the source gives no reason."""
+        for refused in self.not_supported:
+            if refused.ports == ports and refused.speed_gbps == speed_gbps:
+                return refused
+        return None
 
     def refusal(self, ports: int, speed_gbps: int) -> Blocker:
-        """Return why the NIC is refused as ``ports`` ports of a speed, and what it can be instead."""
-        asked, known = f"{ports}x{format_speed(speed_gbps)}", self.refusal_of(ports, speed_gbps)
-        known_uses = [f"{one.ports}x{format_speed(one.speed_gbps)}" for one in self.combinations]
-        can_be = f"it can be {either(known_uses)}" if known_uses else "use another NIC"
-        if known is not None:
-            return Blocker(f"{self.title} cannot have {asked} ports: {known.reason}", f"{known.fix}; {can_be}")
+        """Return why the NIC cannot have ``ports`` ports of a speed, and its combinations as the fix."""
+        requested = f"{ports}x{format_speed(speed_gbps)}"
+        fix = "use another NIC"
+        if self.combinations:
+            uses = [f"{use.ports}x{format_speed(use.speed_gbps)}" for use in self.combinations]
+            fix = f"it can be {either(uses)}"
+        refused = self.refusal_of(ports, speed_gbps)
+        if refused is not None:
+            return Blocker(f"{self.title} cannot have {requested} ports: {refused.reason}", f"{refused.fix}; {fix}")
         if self.not_public:
-            fix = f"{can_be}; or state its ports in catalog/nics.json of the project"
-            return Blocker(f"{asked} ports are not known of {self.title}: {self.not_public}", fix)
-        return Blocker(f"{self.title} cannot have {asked} ports", can_be)
+            return Blocker(
+                f"{requested} ports are not known of {self.title}: {self.not_public}",
+                f"{fix}; or state its ports in catalog/nics.json of the project",
+            )
+        return Blocker(f"{self.title} cannot have {requested} ports", fix)
 
 
 Step = Mapping[str, Any]
@@ -363,37 +405,38 @@ Step = Mapping[str, Any]
 
 
 class VendorPack(NamedTuple):
-    """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them.
-
-    ``nics`` are ids of NIC models. ``rdma_prefix`` begins the kernel's names of RDMA devices. ``firmware`` are settings
-    that survive a reboot and need a reset, which are reported and never changed; ``firmware_query`` shows them,
-    ``firmware_set`` begins the command by which a person sets them. ``names`` are further names for the steps, each
-    read on the node. ``sent_bytes`` reads what a NIC has sent in a priority, None where it does not count that.
-    ``facts`` tells which read of the steps gives a fact of ``check --facts``, and what its values
-    mean there; ``effects`` says by the start of a read's name what it means for the fabric if that is set otherwise.
-    ``lossless_priorities`` is how many priorities its tools give PFC and congestion control.
-    """
+    """The tools of one NIC vendor, as ``data/nic_vendors/ID.json`` describes them."""
 
     id: str
     title: str
     source: str
+    # How many priorities its tools configure for PFC and congestion control.
     lossless_priorities: int
+    # The ids of NIC models.
     nics: tuple[str, ...]
+    # The start of the kernel's names of its RDMA devices.
     rdma_prefix: str
+    # Settings that survive a reboot and need a reset to apply; they are reported and never changed.
     firmware: tuple[str, ...]
+    # The command that shows these settings.
     firmware_query: tuple[str, ...]
+    # The start of the command with which a person changes one.
     firmware_set: str
     steps: tuple[Step, ...]
+    # Further names for use in the steps, each read on the node.
     names: Mapping[str, Mapping[str, Any]]
+    # Which read of the steps gives a fact of `check --facts`, and how its values translate.
     facts: Mapping[str, Mapping[str, Any]]
+    # How to read the bytes that a NIC has sent in a priority; None if it does not count them.
     sent_bytes: Mapping[str, Any] | None = None
+    # By the start of a read's name: what another value of it means for the fabric.
     effects: Mapping[str, str] = {}
 
 
 class PcieSlot(NamedTuple):
-    """A slot: ``raw_gbps`` is the link after its line coding, the bound for pass or fail.
+    """A slot: ``raw_gbps`` is the rate after line coding, to which ports are compared.
 
-    ``payload_gbps`` is the lower and upper estimate of what is left for data with payloads of 256 and 512 bytes.
+    ``payload_gbps`` estimates what is left for data, with payloads of 256 and of 512 bytes.
     ``slots`` is 2 where one NIC uses two slots (socket direct).
     """
 

@@ -1,6 +1,6 @@
-"""A project's own switch models and NICs: files in its folder ``catalog``, of the form of ours (``data/README.md``).
+"""A project's own switch models and NICs: files in its folder ``catalog``, in the format of ``data/README.md``.
 
-They are read like ours, but diagnostics name file, line and column, and what contradicts itself is refused.
+They are parsed as the shipped ones, but diagnostics name file, line and column, and contradictions are refused.
 """
 
 import json
@@ -21,11 +21,13 @@ from railweave.errors import RefusedError
 from railweave.files import shown_path
 
 CODE = "RW017"
-Found = Iterator[tuple[Place, str]]
+Faults = Iterator[tuple[Place, str]]
+"""Places in a file, each with a message."""
 _Value = TypeVar("_Value")
 
 _FIX = "correct it there; `railweave models MODEL --file` prints a sound file to compare with"
-INGRESS_LOSSLESS, EGRESS_LOSSLESS = "ingress_lossless_pool", "egress_lossless_pool"
+INGRESS_LOSSLESS = "ingress_lossless_pool"
+EGRESS_LOSSLESS = "egress_lossless_pool"
 _PORT = re.compile(r"Ethernet(?:0|[1-9][0-9]{0,5})")
 _ALIAS_FIELDS = re.compile(r"\{(?:cage|index|port)\}")
 
@@ -44,35 +46,39 @@ def read_nics(path: Path) -> dict[str, NicModel]:
     """Return the NIC models of a file; raises RefusedError with everything that is wrong in it."""
     file = _File(path)
     nics = with_ids(file.decode(NicsFile).nics)
-    file.refuse(fault for nic in nics.values() for fault in _nic_faults(nic))
+    file.refuse(chain.from_iterable(map(_nic_faults, nics.values())))
     return nics
 
 
-def switch_faults(model: SwitchModel) -> Found:
-    """Yield where a switch model contradicts itself, by its place in the file, and how."""
+def switch_faults(model: SwitchModel) -> Faults:
+    """Yield the contradictions within a switch model."""
     if not model.hwskus or not model.cages:
         yield (), "a switch has at least one cage and one HWSKU"
         return
     if model.asic.slices and not 1 <= model.asic.slices.of_port <= model.asic.slices.total:
         yield ("asic", "slices"), "a port uses at least one slice of the buffer and at most all"
     yield from _cage_faults(model)
-    unread = list(_unread_modes(model))
-    yield from unread
-    if unread:
+    unparsed = list(_unparsed_modes(model))
+    yield from unparsed
+    if unparsed:
         return
     for index, mode in enumerate(model.breakout_modes):
-        yield from ((("breakout_modes", index), what) for what in _mode_faults(mode, model.cage_type.lanes))
+        for message in _mode_faults(mode, model.cage_type.lanes):
+            yield ("breakout_modes", index), message
     for index, hwsku in enumerate(model.hwskus):
-        yield from ((("hwskus", index), what) for what in _hwsku_faults(hwsku, model))
-        yield from ((("hwskus", index, "buffers"), what) for what in _buffer_faults(hwsku))
-    if model.hwskus[0].speed_gbps is None and not any(_everywhere(model, speed) for speed in speeds(model)):
+        for message in _hwsku_faults(hwsku, model):
+            yield ("hwskus", index), message
+        for message in _buffer_faults(hwsku):
+            yield ("hwskus", index, "buffers"), message
+    # Without a speed of the base HWSKU the switch has to boot at one that all cages can run.
+    if model.hwskus[0].speed_gbps is None and not any(_all_cages_run(model, speed) for speed in speeds(model)):
         yield ("breakout_modes",), "no speed runs on all cages"
 
 
-def _cage_faults(model: SwitchModel) -> Found:
+def _cage_faults(model: SwitchModel) -> Faults:
     lanes = model.cage_type.lanes
-    of_ports = (*(cage.lanes for cage in model.cages), *(port.lanes for port in model.service_ports))
-    times = Counter(chain(*of_ports))
+    uses = Counter(chain.from_iterable(cage.lanes for cage in model.cages))
+    uses.update(chain.from_iterable(port.lanes for port in model.service_ports))
     names = Counter(cage.name for cage in model.cages)
     for index, cage in enumerate(model.cages):
         place = ("cages", index)
@@ -82,11 +88,15 @@ def _cage_faults(model: SwitchModel) -> Found:
             yield place, f"`{cage.name}` is not the name of one port, like Ethernet0"
         if len(cage.lanes) != lanes:
             yield place, f"the cage has {len(cage.lanes)} lanes, all cages have {lanes}"
-        if not (model.duplicate_lanes or model.chassis) and (twice := [lane for lane in cage.lanes if times[lane] > 1]):
-            yield place, f"lane {twice[0]} is used twice"
+        # The cards of a chassis number the lanes of their own chips.
+        if model.duplicate_lanes or model.chassis:
+            continue
+        repeated = [lane for lane in cage.lanes if uses[lane] > 1]
+        if repeated:
+            yield place, f"lane {repeated[0]} is used twice"
 
 
-def _unread_modes(model: SwitchModel) -> Found:
+def _unparsed_modes(model: SwitchModel) -> Faults:
     for index, mode in enumerate(model.breakout_modes):
         try:
             _ = mode.parts
@@ -96,17 +106,22 @@ def _unread_modes(model: SwitchModel) -> Found:
 
 def _mode_faults(mode: BreakoutMode, lanes: int) -> Iterator[str]:
     children = sum(part.count for part in mode.parts)
-    taken = [part.lanes or lanes for part in mode.parts]
+    part_lanes = [part.lanes or lanes for part in mode.parts]
     if len(mode.aliases) != children:
         yield f"{mode.text} has {children} ports and {len(mode.aliases)} aliases"
-    if sum(taken) > lanes or any(have % part.count for have, part in zip(taken, mode.parts, strict=True)):
+    if sum(part_lanes) > lanes or any(
+        of_part % part.count for of_part, part in zip(part_lanes, mode.parts, strict=True)
+    ):
         yield f"{mode.text} does not divide the {lanes} lanes of a cage"
     if any({"{", "}"} & set(_ALIAS_FIELDS.sub("", alias)) for alias in mode.aliases):
         yield "an alias knows {cage}, {index} and {port} only"
 
 
 def _hwsku_faults(hwsku: Hwsku, model: SwitchModel) -> Iterator[str]:
-    ports, speed, cage = hwsku.ports_per_cage, hwsku.speed_gbps, model.cage_type
+    ports = hwsku.ports_per_cage
+    speed = hwsku.speed_gbps
+    cage = model.cage_type
+    # None is the mode of a HWSKU on a platform without modes.
     aliases = {None: hwsku.aliases} | {mode.text: mode.aliases for mode in model.breakout_modes}
     if hwsku.mode not in aliases:
         yield f"{hwsku.mode} is none of its breakout modes"
@@ -118,7 +133,7 @@ def _hwsku_faults(hwsku: Hwsku, model: SwitchModel) -> Iterator[str]:
         yield f"{hwsku.name} has {ports} ports and {len(aliases[hwsku.mode])} aliases"
 
 
-def _everywhere(model: SwitchModel, speed_gbps: int) -> bool:
+def _all_cages_run(model: SwitchModel, speed_gbps: int) -> bool:
     use = cage_use(model, speed_gbps)
     return use is not None and len(cages_with(model, use)) == len(model.cages)
 
@@ -127,69 +142,75 @@ def _buffer_faults(hwsku: Hwsku) -> Iterator[str]:
     buffers = hwsku.buffers
     if buffers is None:
         return
-    profiles = {one.name: one for one in buffers.profiles}
+    profiles = {profile.name for profile in buffers.profiles}
     used = {buffers.lossy_group, buffers.lossless_queue, buffers.lossy_queue, *chain(*buffers.port_lists)}
-    yield from (f"profile {name} is not among its profiles" for name in sorted(used - profiles.keys()))
+    for name in sorted(used - profiles):
+        yield f"profile {name} is not among its profiles"
+    # Leaves take their pools from the template of SONiC's role t0, spines from that of t1.
     for role in ("t0", "t1"):
-        pools = {one.name for one in hwsku.buffer_pools.get(role, ())}
-        needed = {INGRESS_LOSSLESS, EGRESS_LOSSLESS, *(one.pool for one in buffers.profiles)}
-        yield from (f"buffer_pools.{role} lacks the pool {name}" for name in sorted(needed - pools))
+        pools = {pool.name for pool in hwsku.buffer_pools.get(role, ())}
+        needed = {INGRESS_LOSSLESS, EGRESS_LOSSLESS, *(profile.pool for profile in buffers.profiles)}
+        for name in sorted(needed - pools):
+            yield f"buffer_pools.{role} lacks the pool {name}"
 
 
-def _nic_faults(nic: NicModel) -> Found:
+def _nic_faults(nic: NicModel) -> Faults:
     for index, use in enumerate(nic.combinations):
         if not use.lane_gbps or any(use.speed_gbps // rate not in (1, 2, 4, 8) for rate in use.lane_gbps if rate):
-            what = f"{use.speed_gbps}G does not run on 1, 2, 4 or 8 lanes of {use.lane_gbps}"
-            yield ("nics", nic.id, "combinations", index), what
+            message = f"{use.speed_gbps}G does not run on 1, 2, 4 or 8 lanes of {use.lane_gbps}"
+            yield ("nics", nic.id, "combinations", index), message
     if not nic.combinations and not nic.not_public:
         yield ("nics", nic.id), "a NIC lists its combinations of ports and speed"
 
 
 class _File:
-    """A file of a project, with the places of what is wrong in it."""
+    """A file of a project, whose faults are reported with line and column."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file; raises RefusedError where it is no text."""
+        """Read the file; raises RefusedError if it is not text."""
         self.path = path
         try:
             self._text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as wrong:
-            where, fix = Where(shown_path(path)), "let it be a readable file of UTF-8 text"
+            fix = "let it be a readable file of UTF-8 text"
+            where = Where(shown_path(path))
             raise RefusedError([error(CODE, f"the file cannot be read: {wrong}", where, fix=fix)]) from wrong
 
     def decode(self, kind: type[_Value]) -> _Value:
-        """Return the value of the file; raises RefusedError where it is no JSON of that form."""
+        """Parse the file; raises RefusedError if it is not JSON, or not of that kind."""
         try:
             return decode(kind, self._text)
         except json.JSONDecodeError as wrong:
             where = Where(shown_path(self.path), wrong.lineno, wrong.colno)
             raise RefusedError([error(CODE, f"this is not JSON: {wrong.msg}", where, fix=_FIX)]) from wrong
         except FormError as wrong:
-            self._refuse([self._told(place, what) for place, what in wrong.faults])
+            self._refuse([self._diagnostic(place, message) for place, message in wrong.faults])
 
     def refuse(self, faults: Iterable[tuple[Place, str]]) -> None:
-        """Raise RefusedError where there is any fault."""
-        if told := [self._told(place, what) for place, what in faults]:
-            self._refuse(told)
+        """Raise RefusedError if there are faults."""
+        diagnostics = [self._diagnostic(place, message) for place, message in faults]
+        if diagnostics:
+            self._refuse(diagnostics)
 
-    def _refuse(self, found: Sequence[Diagnostic]) -> Never:
-        raise RefusedError(found)
+    def _refuse(self, diagnostics: Sequence[Diagnostic]) -> Never:
+        raise RefusedError(diagnostics)
 
-    def _told(self, place: Place, what: str) -> Diagnostic:
+    def _diagnostic(self, place: Place, message: str) -> Diagnostic:
         line, column = position(self._text, place)
-        return error(CODE, what, Where(shown_path(self.path), line, column, path_text(place)), fix=_FIX)
+        return error(CODE, message, Where(shown_path(self.path), line, column, path_text(place)), fix=_FIX)
 
 
 def position(text: str, place: Place) -> tuple[int, int]:
-    """Return line and column from 1 of a value of a JSON text, or of the nearest value around it."""
+    """Return line and column, from 1, of a value in a JSON text, or of the nearest value around it."""
+    # JSON is YAML, and PyYAML's nodes have their places, which the json module does not keep.
     node: Any = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     for step in place:
-        below = None
+        child = None
         if isinstance(node, yaml.MappingNode):
-            below = next((value for key, value in node.value if key.value == step), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            below = node.value[step] if step < len(node.value) else None
-        if below is None:
+            child = next((value for key, value in node.value if key.value == step), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            child = node.value[step]
+        if child is None:
             break
-        node = below
+        node = child
     return node.start_mark.line + 1, node.start_mark.column + 1

@@ -1,7 +1,7 @@
 """Front panels: the logical ports of a switch model at the speeds that an intent chooses.
 
-The breakout rule is SONiC's own (sonic-facts section 1.3): a child is named after the parent's number plus its lane
-offset, takes the next slice of the parent's lanes, its alias from the mode, and a subport from its position.
+The breakout rule is SONiC's (sonic-facts section 1.3): a child is named after the parent's number plus its lane
+offset; it has the next slice of the parent's lanes, the mode's alias at its position, and its position as subport.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,20 +47,24 @@ def speeds(model: SwitchModel) -> tuple[int, ...]:
 
 
 def logical_ports_per_cage(model: SwitchModel, speed_gbps: int) -> int | None:
-    """Return the logical ports of a cage at a speed, None where no breakout mode gives it."""
+    """Return the number of logical ports of a cage at a speed, None if no breakout mode has it."""
     use = cage_use(model, speed_gbps)
-    return None if use is None else use.ports
+    if use is None:
+        return None
+    return use.ports
 
 
 def cage_use(model: SwitchModel, speed_gbps: int) -> CageUse | None:
-    """Return how a cage of the model carries a speed, None where it cannot."""
+    """Return how a cage of the model carries a speed, None if it cannot."""
     return _uses(model).get(speed_gbps)
 
 
 def boot_speed_gbps(model: SwitchModel) -> int:
-    """Return the speed at which all cages of the base HWSKU boot; where they differ, the fastest that all can have."""
-    base = model.hwskus[0].speed_gbps
-    return base or next(one for one in speeds(model) if len(cages_with(model, _uses(model)[one])) == len(model.cages))
+    """Return the speed at which all cages of the base HWSKU boot; if they differ, the fastest that all can run."""
+    uses = _uses(model)
+    return model.hwskus[0].speed_gbps or next(
+        speed for speed in speeds(model) if len(cages_with(model, uses[speed])) == len(model.cages)
+    )
 
 
 def build_panel(model: SwitchModel, groups: Sequence[PortGroup]) -> Panel | Blocker:
@@ -119,16 +123,18 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
 
 @lru_cache(maxsize=256)
 def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
-    """Return the buffers of a HWSKU with what of its chip decides about them, None where it does not ship all."""
+    """Return a HWSKU's buffers with the limits of its chip; None if it does not ship a complete set."""
     hwsku = model.hwsku(name)
     if hwsku is None or hwsku.buffers is None:
         return None
-    repository, _, rest = model.source.partition(":")
-    shipped = {one.name: getattr(hwsku.buffers, one.name) for one in fields(hwsku.buffers)}
+    # A model's source is REPOSITORY:PATH@COMMIT.
+    repository, _, path = model.source.partition(":")
+    commit = path.rpartition("@")[2][:12]
+    shipped = {field.name: getattr(hwsku.buffers, field.name) for field in fields(hwsku.buffers)}
     return Buffers(
         **shipped,
         hwsku=name,
-        source=f"{repository}:{hwsku.source}@{rest.rpartition('@')[2][:12]}",
+        source=f"{repository}:{hwsku.source}@{commit}",
         pools=hwsku.buffer_pools,
         pg_profiles=hwsku.pg_profiles,
         chip=model.asic.headroom,
@@ -138,8 +144,9 @@ def hwsku_buffers(model: SwitchModel, name: str) -> Buffers | None:
 
 
 def no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
-    """Return why the cages of a model cannot run a speed: it has none, or nobody states its breakout modes."""
-    speed, possible = format_speed(speed_gbps), ", ".join(map(format_speed, speeds(model)))
+    """Return why the cages of a model cannot run a speed, and the speeds that they can."""
+    speed = format_speed(speed_gbps)
+    possible = ", ".join(map(format_speed, speeds(model)))
     if model.breakout_modes:
         return Blocker(f"{model.title} has no {speed} ports", f"choose one of its speeds: {possible}; or another model")
     return Blocker(
@@ -167,9 +174,11 @@ def _cage_lacks_mode(model: SwitchModel, cage: Cage, use: CageUse) -> Blocker:
 
 
 def cages_with(model: SwitchModel, use: CageUse) -> tuple[int, ...]:
-    """Return the numbers of the cages that can be used so."""
-    lacking = use.mode.not_on if use.mode is not None else ()
-    return tuple(cage.number for cage in model.cages if cage.number not in lacking)
+    """Return the numbers of the cages that have the mode of a use."""
+    numbers = tuple(cage.number for cage in model.cages)
+    if use.mode is None:
+        return numbers
+    return tuple(number for number in numbers if number not in use.mode.not_on)
 
 
 def _hwsku(model: SwitchModel, uses: dict[int, CageUse]) -> Hwsku:
@@ -184,7 +193,10 @@ def _hwsku(model: SwitchModel, uses: dict[int, CageUse]) -> Hwsku:
 
 def _ports(plan: list[tuple[Cage, CageUse]]) -> tuple[SwitchPort, ...]:
     indexes = count()
-    return tuple(port for cage, use in plan for port in _children(cage, use, indexes))
+    ports: list[SwitchPort] = []
+    for cage, use in plan:
+        ports += _children(cage, use, indexes)
+    return tuple(ports)
 
 
 def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[SwitchPort]:
@@ -199,7 +211,8 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
             lanes=",".join(map(str, cage.lanes[first : first + use.lanes])),
             speed_gbps=use.speed_gbps,
             panel=cage.port_index,
-            subport=0 if use.ports == 1 else position + 1,
+            # SONiC counts subports from 1; 0 is a whole cage.
+            subport=position + 1 if use.ports > 1 else 0,
             fec=fec_of(use.lane_gbps),
         )
 
@@ -208,35 +221,36 @@ def _children(cage: Cage, use: CageUse, indexes: Iterator[int]) -> Iterator[Swit
 def _uses(model: SwitchModel) -> Mapping[int, CageUse]:
     """Return the best use of a cage for every speed.
 
-    The mode that most cages have wins; then most ports; then a mode whose own speed it is, before one that names it as
-    an alternative; then the order of ``platform.json``. A speed below the mode's own counts only where some lane rate
-    gives it.
+    That is the mode that most cages have; then the most ports; then a mode with the speed as its main one, before one
+    that lists it as an alternative; then the first in ``platform.json``.
     """
     if not model.breakout_modes:
         return _native_uses(model)
     best: dict[int, tuple[tuple[int, int, bool], CageUse]] = {}
     for mode in model.breakout_modes:
-        for own, use in _uses_of_mode(model, mode):
-            rank = (-len(mode.not_on), use.ports, own)
+        for is_main, use in _uses_of_mode(model, mode):
+            rank = (-len(mode.not_on), use.ports, is_main)
             if use.speed_gbps not in best or rank > best[use.speed_gbps][0]:
                 best[use.speed_gbps] = (rank, use)
     return {speed: use for speed, (_, use) in best.items()}
 
 
 def _uses_of_mode(model: SwitchModel, mode: BreakoutMode) -> Iterator[tuple[bool, CageUse]]:
-    if len(mode.parts) != 1:  # a mixed cage has no one speed
+    """Yield the uses of a cage in a mode, each with whether the speed is the mode's main one."""
+    # Ports of a mixed cage differ in speed.
+    if len(mode.parts) != 1:
         return
     part = mode.parts[0]
     lanes = (part.lanes or model.cage_type.lanes) // part.count
     for speed in (part.speed_gbps, *part.alternatives):
         rates = lane_rates(speed, lanes, model.cage_type.lane_gbps)
         if rates:
-            own = speed == part.speed_gbps
-            yield own, CageUse(speed, part.count, lanes, rates[0], mode, mode.aliases)
+            is_main = speed == part.speed_gbps
+            yield is_main, CageUse(speed, part.count, lanes, rates[0], mode, mode.aliases)
 
 
 def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
-    """Return what a platform without breakout modes can do: the native ports of its HWSKUs."""
+    """Return the uses of a cage on a platform without breakout modes: the native ports of its HWSKUs."""
     uses: dict[int, CageUse] = {}
     for hwsku in model.hwskus:
         if hwsku.speed_gbps is None or hwsku.ports_per_cage is None:
@@ -250,13 +264,15 @@ def _native_uses(model: SwitchModel) -> Mapping[int, CageUse]:
 LANE_RATES_GBPS = (200, 100, 50, 25, 10)
 """Rates of an electrical lane, nominal: 200, 100 and 50 are PAM4, 25 and 10 NRZ."""
 
+# Reed-Solomon FEC is mandatory on PAM4 lanes and the rule on 25G lanes (IEEE 802.3 clauses 91, 108 and 134;
+# fabric-facts section 3.4); 10G lanes run without.
 _RS_FEC_FROM_GBPS = 25
 
 
 def lane_rates(speed_gbps: int, lanes: int, lane_gbps: int) -> tuple[int, ...]:
     """Return the lane rates at which a port of ``lanes`` lanes of up to ``lane_gbps`` runs a speed, most lanes first.
 
-    Empty where the speed cannot run there: 40G needs four lanes of 10G, so no single lane carries it.
+    Empty if it cannot run the speed: 40G needs four lanes of 10G, so no single lane carries it.
     """
     usable = [
         rate
@@ -267,12 +283,17 @@ def lane_rates(speed_gbps: int, lanes: int, lane_gbps: int) -> tuple[int, ...]:
 
 
 def _is_lane_count(speed_gbps: int, rate_gbps: int, lanes: int) -> bool:
-    """Tell whether the speed takes 1, 2, 4 or 8 of ``lanes`` lanes; 10G lanes come alone or by four."""
     count = speed_gbps // rate_gbps
-    return count <= lanes and count in ((1, 4) if rate_gbps == 10 else (1, 2, 4, 8))
+    if count > lanes:
+        return False
+    # Lanes of 10G are 10G or 40G Ethernet; IEEE 802.3 has no 20G or 80G.
+    if rate_gbps == 10:
+        return count in (1, 4)
+    return count in (1, 2, 4, 8)
 
 
 def fec_of(lane_gbps: int) -> str:
-    """Return PORT.fec for a lane rate: Reed-Solomon is mandatory on PAM4 lanes and the rule on 25G lanes
-    (IEEE 802.3 clauses 91, 108 and 134; fabric-facts section 3.4); 10G lanes run without."""
-    return "rs" if lane_gbps >= _RS_FEC_FROM_GBPS else "none"
+    """Return PORT.fec for a lane rate."""
+    if lane_gbps >= _RS_FEC_FROM_GBPS:
+        return "rs"
+    return "none"
