@@ -1,12 +1,12 @@
-"""Lengths of cables as they were built, from a CSV beside the intent: ``cables.csv`` with the measured lengths.
+"""Lengths of cables as built, from a CSV beside the intent: ``cables.csv`` with the measured lengths.
 
-Columns are found by their names: ``a_device``, ``a_port`` and ``length_m``, and where they are there ``b_device`` and
-``b_port``, which must be the far end. Other columns are not read. Rows without a length keep the one of the design.
+Columns are found by name: ``a_device``, ``a_port``, ``length_m``, and optionally ``b_device`` and ``b_port``, which
+must be the far end. Other columns are ignored. A row without a length keeps the designed one.
 """
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 CODE = "RW303"
 MOST_BYTES = 64 << 20
 MOST_REPORTED = 20
-"""Wrong rows that are reported; a table of another fabric has a hundred thousand."""
+"""Wrong rows that are reported: in the table of another fabric every row is wrong, up to a hundred thousand."""
 
 _NEEDED = ("a_device", "a_port", "length_m")
 _COLUMNS = (*_NEEDED, "b_device", "b_port")
@@ -24,9 +24,9 @@ _MOST_M = 10_000
 
 
 class AsBuilt(NamedTuple):
-    """A cable's length as it was built, in whole meters rounded up: of the link at port ``port`` of ``device``.
+    """The length of a cable as built, in whole meters rounded up: of the link at port ``port`` of ``device``.
 
-    ``far`` is its far end as (device, port), empty texts where the file does not say; ``where`` is the length's place.
+    ``far`` is its far end as (device, port), both empty if the file does not say; ``where`` is the length's place.
     """
 
     device: str
@@ -37,27 +37,34 @@ class AsBuilt(NamedTuple):
 
 
 def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
-    """Return the lengths of a file, and everything that is wrong in it."""
+    """Return the lengths in a file, and everything that is wrong in it."""
     if len(data) > MOST_BYTES:
         return (), [error(CODE, "the file is larger than 64 MiB", Where(file), fix="name the table of cables")]
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]
-    header = [name.strip() for name in lines[0].split(",")] if lines else []
+    header: list[str] = []
+    if lines:
+        header = [name.strip() for name in lines[0].split(",")]
     missing = [name for name in _NEEDED if name not in header]
     if missing:
         message = f"the first line names no column {', '.join(missing)}"
         fix = "start from the rendered cables.csv"
         return (), [error(CODE, message, Where(file, 1, 1), fix=fix)]
-    at = {name: header.index(name) for name in _COLUMNS if name in header}
-    found: list[AsBuilt] = []
+    columns = {name: header.index(name) for name in _COLUMNS if name in header}
+    return _rows(lines, columns, file)
+
+
+def _rows(lines: Sequence[str], columns: Mapping[str, int], file: str) -> tuple[tuple[AsBuilt, ...], list[Diagnostic]]:
+    lengths: list[AsBuilt] = []
     diagnostics: list[Diagnostic] = []
     for number, line in enumerate(lines[1:], start=2):
         if len(diagnostics) >= MOST_REPORTED:
             diagnostics.append(and_more(Where(file, number, 1)))
             break
         try:
+            # Line by line: with a quote left open the rest of the file would be one cell.
             cells = [cell.strip() for cell in next(csv.reader([line]), [])]
         except csv.Error as exc:
             diagnostics.append(
@@ -66,34 +73,36 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
             continue
         if not any(cells):
             continue
-        one = _row(cells, at, Where(file, number, _column(line, cells, at["length_m"])))
-        if isinstance(one, Diagnostic):
-            diagnostics.append(one)
-        elif one is not None:
-            found.append(one)
-    return tuple(found), diagnostics
+        length = _row(cells, columns, Where(file, number, _column(line, cells, columns["length_m"])))
+        if isinstance(length, Diagnostic):
+            diagnostics.append(length)
+        elif length is not None:
+            lengths.append(length)
+    return tuple(lengths), diagnostics
 
 
 def and_more(where: Where) -> Diagnostic:
-    """Return the last diagnostic of a table with more mistakes than anybody reads at once."""
+    """Return the last diagnostic of a table with too many mistakes to report them all."""
     return error(CODE, "the rows from here on were not checked", where, fix="correct the rows above first")
 
 
 def _column(line: str, cells: Sequence[str], index: int) -> int:
-    """Return the column at which a cell begins; 1 of a line with quotes, or that ends before it."""
+    """Return the column at which a cell begins, from 1; 1 if the line has quotes, or ends before the cell."""
     if '"' in line or len(cells) <= index:
         return 1
     return sum(len(cell) + 1 for cell in line.split(",")[:index]) + 1
 
 
-def _row(cells: Sequence[str], at: dict[str, int], where: Where) -> AsBuilt | Diagnostic | None:
-    row = {name: cells[index] if index < len(cells) else "" for name, index in at.items()}
-    if not row["length_m"]:
+def _row(cells: Sequence[str], columns: Mapping[str, int], where: Where) -> AsBuilt | Diagnostic | None:
+    """Return the length in a row, why it is wrong, or None if the row has no length."""
+    row = {name: cells[index] for name, index in columns.items() if index < len(cells)}
+    length_m = row.get("length_m")
+    if not length_m:
         return None
-    if not row["a_device"] or not row["a_port"]:
+    if not row.get("a_device") or not row.get("a_port"):
         return error(CODE, "a length without a device and port", where, fix="fill in a_device and a_port")
-    if not _LENGTH.fullmatch(row["length_m"]) or not 0 < float(row["length_m"]) <= _MOST_M:
-        message = f"`{row['length_m']}` is no length of a cable"
+    if not _LENGTH.fullmatch(length_m) or not 0 < float(length_m) <= _MOST_M:
+        message = f"`{length_m}` is no length of a cable"
         return error(CODE, message, where, fix=f"write meters without a unit, up to {_MOST_M:,}")
     far = row.get("b_device", ""), row.get("b_port", "")
-    return AsBuilt(row["a_device"], row["a_port"], far, ceil(float(row["length_m"])), where)
+    return AsBuilt(row["a_device"], row["a_port"], far, ceil(float(length_m)), where)

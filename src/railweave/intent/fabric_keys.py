@@ -1,22 +1,23 @@
-"""The JSON Schema of a file with several fabrics, made of that of one: ``fabrics``, and groups of NICs."""
+"""The JSON Schema of a file with several fabrics, derived from that of one: ``fabrics``, and groups of NICs."""
 
 from collections.abc import Mapping
 from typing import Any
 
-_OF_FILE = ("fabrics", "nodes")
+_KEYS_OF_FILE = ("fabrics", "nodes")
 _MAPPING = {"type": "object", "additionalProperties": False}
 
 
 def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a file of one fabric as that of a file of one or several."""
-    keys, defs = schema["properties"], schema["$defs"]
+    """Extend the schema of a file with one fabric to a file with one or several."""
+    keys = schema["properties"]
+    defs = schema["$defs"]
     nodes = defs["Nodes"]
     nics = nodes["properties"]["nics"]
     section = {
         **_MAPPING,
         "title": "FabricKeys",
         "description": "The keys of one of several fabrics; those at the top level hold where it does not state them.",
-        "properties": {name: form for name, form in keys.items() if name not in _OF_FILE},
+        "properties": {name: form for name, form in keys.items() if name not in _KEYS_OF_FILE},
         "required": ["topology"],
     }
     group = {
@@ -31,8 +32,8 @@ def with_fabrics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "required": ["fabric", *defs["Nics"]["required"]],
     }
     groups = {"type": "array", "items": {"$ref": "#/$defs/NicGroup"}, "minItems": 1}
-    both = {"description": nics["description"], "anyOf": [{"$ref": "#/$defs/Nics"}, groups]}
-    entry = {**nodes, "properties": {**nodes["properties"], "nics": both}}
+    nics_or_groups = {"description": nics["description"], "anyOf": [{"$ref": "#/$defs/Nics"}, groups]}
+    entry = {**nodes, "properties": {**nodes["properties"], "nics": nics_or_groups}}
     fabrics = {
         "type": "object",
         "description": "several fabrics by name, in place of topology and addressing; nics is then a list of groups",

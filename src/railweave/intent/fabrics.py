@@ -1,11 +1,11 @@
-"""An intent file of several fabrics as one document a fabric, so that everything after it sees one fabric.
+"""Dividing an intent file with several fabrics into one document each, so that everything later sees one fabric.
 
-``fabrics`` has the keys of each fabric; those at the top level hold for every fabric that does not state them itself.
+``fabrics`` has the keys of each fabric; those at the top level apply to every fabric that does not state them itself.
 A node's ``nics`` is a list of groups, each in one fabric. Every value keeps its place in the file.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from railweave.diagnostics import Diagnostic, Where, error
@@ -14,19 +14,18 @@ from railweave.intent.paths import child
 from railweave.intent.positions import Document, Value
 from railweave.wording import either, nearest
 
+# Linux allows 15 characters for an interface: the fabric's name, the number of the NIC and that of its port.
 MOST_LETTERS = 11
-"""Linux allows 15 characters for an interface: the fabric's name, the number of the NIC and that of its port."""
 _NAME = re.compile(rf"[a-z]{{1,{MOST_LETTERS}}}")
-_OWN = ("topology", "addressing")
-"""What every fabric has of its own."""
-_OF_GROUP = ("first_stripe", "leaf")
-"""What a group of NICs states of its node's place in the fabric."""
+_KEYS_OF_FABRIC = ("topology", "addressing")
+# The place of a node in a fabric: keys of an entry of nodes in a file with one fabric, of a group of NICs here.
+_KEYS_OF_GROUP = ("first_stripe", "leaf")
 
 Fabrics = dict[str, dict[str, Value]]
 
 
 class _Projection:
-    """The document of one fabric, as it grows: values, with the places of them and of their keys."""
+    """The document of one fabric while it is built: its values, their places and those of their keys."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -35,66 +34,73 @@ class _Projection:
         self.keys: dict[str, Where] = {}
 
     def take(self, value: Value, source: str, path: str) -> Value:
-        """Return ``value``, which is at ``source`` in the file, and note its places for ``path``."""
-        for known, own in ((self._document.places, self.places), (self._document.keys, self.keys)):
-            for place, where in known.items():
-                rest = place.removeprefix(source)
-                if place == source or (rest != place and rest[0] in ".["):
-                    own[path + rest] = where
+        """Return ``value``, which is at ``source`` in the file, and record its places under ``path``."""
+        _copy_places(self._document.places, source, self.places, path)
+        _copy_places(self._document.keys, source, self.keys, path)
         return value
 
 
-def split_fabrics(document: Document) -> tuple[dict[str, Document], list[Diagnostic]]:
-    """Return the document of every fabric by its name, and what is wrong with the division itself.
+def _copy_places(places: Mapping[str, Where], source: str, copies: dict[str, Where], path: str) -> None:
+    """Copy the places of ``source`` and everything below it to ``path``."""
+    for place, where in places.items():
+        below = place.removeprefix(source)
+        if place == source or (below != place and below[0] in ".["):
+            copies[path + below] = where
 
-    A document without ``fabrics`` is that of its only fabric, whose name is empty.
+
+def split_fabrics(document: Document) -> tuple[dict[str, Document], list[Diagnostic]]:
+    """Return the document of every fabric by its name, and what prevents the division.
+
+    A document without ``fabrics`` has one fabric, with an empty name.
     """
     if "fabrics" not in document.value:
         return {"": document}, []
-    found = list(_structure(document))
-    fabrics = _fabrics(document)
-    if found:
-        return {}, found
-    return {name: _project(document, name, section) for name, section in fabrics.items()}, []
+    diagnostics = list(_structure(document))
+    if diagnostics:
+        return {}, diagnostics
+    return {name: _project(document, name, section) for name, section in _fabrics(document).items()}, []
 
 
 def group_order(document: Document) -> dict[str, tuple[str, ...]]:
-    """Return the fabrics of each entry's groups of NICs by the entry's name, of a file that can be divided."""
+    """Return, by name of each entry of nodes, the fabrics of its groups of NICs; the file can be divided."""
+    order: dict[str, tuple[str, ...]] = {}
     entries: list[Any] = _entries(document)
-    return {entry["name"]: tuple(group["fabric"] for group in entry["nics"]) for entry in entries}
+    for entry in entries:
+        order[entry["name"]] = tuple(group["fabric"] for group in entry["nics"])
+    return order
 
 
 def _fabrics(document: Document) -> Fabrics:
     fabrics = document.value["fabrics"]
-    known = fabrics.items() if isinstance(fabrics, dict) else ()
-    return {name: section for name, section in known if isinstance(section, dict)}
+    if not isinstance(fabrics, dict):
+        return {}
+    return {name: section for name, section in fabrics.items() if isinstance(section, dict)}
 
 
 def _structure(document: Document) -> Iterator[Diagnostic]:
-    """Yield what keeps the file from being divided into fabrics."""
-    fabrics, start = document.value["fabrics"], document.places["fabrics"]
+    """Yield what prevents the division of the file into fabrics."""
+    fabrics = document.value["fabrics"]
+    start = document.places["fabrics"]
     if not isinstance(fabrics, dict) or not fabrics:
         fix = "write a mapping of fabrics by name, like `backend: {topology: …}`"
         yield error("RW012", f"fabrics: expected a mapping, got {shown(fabrics)}", start, fix=fix)
         return
     for name in fabrics:
         yield from _section_structure(document, name, fabrics[name])
-    for key in _OWN:
+    for key in _KEYS_OF_FABRIC:
         if key in document.value:
             fix = f"`{key}` belongs in each of `fabrics`"
             yield error("RW010", f"unknown key `{key}` beside `fabrics`", document.keys[key], fix=fix)
     used: set[str] = set()
-    wrong = [
-        found
-        for index, entry in enumerate(_entries(document))
-        for found in _entry_structure(document, index, entry, list(fabrics), used)
-    ]
-    yield from wrong
-    for name in fabrics:
-        # Which fabrics the groups mean cannot be told where one of them is wrong.
-        if name not in used and not wrong:
-            fix = f"add a group `{{fabric: {name}, …}}` to the `nics` of a node, or leave the fabric out"
-            yield error("RW016", f"fabric `{name}` has no nodes", document.places[child("fabrics", name)], fix=fix)
+    wrong_entries: list[Diagnostic] = []
+    for index, entry in enumerate(_entries(document)):
+        wrong_entries += _entry_structure(document, index, entry, list(fabrics), used)
+    yield from wrong_entries
+    # A wrong group may mean any of the fabrics.
+    unused = [] if wrong_entries else [name for name in fabrics if name not in used]
+    for name in unused:
+        fix = f"add a group `{{fabric: {name}, …}}` to the `nics` of a node, or leave the fabric out"
+        yield error("RW016", f"fabric `{name}` has no nodes", document.places[child("fabrics", name)], fix=fix)
 
 
 def _section_structure(document: Document, name: str, section: Value) -> Iterator[Diagnostic]:
@@ -121,103 +127,126 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
 def _entry_structure(
     document: Document, index: int, entry: Value, names: list[str], used: set[str]
 ) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the groups of one entry of nodes; the fabrics that they name are added to ``used``."""
+    """Yield what is wrong with the groups of one entry of nodes, and add the fabrics that they name to ``used``."""
     if not isinstance(entry, dict) or "nics" not in entry:
         return
     path = f"nodes[{index}]"
-    for key in _OF_GROUP:
+    for key in _KEYS_OF_GROUP:
         if key in entry:
             fix = f"`{key}` belongs in the groups of `{path}.nics`, each in its fabric"
             yield error("RW010", f"unknown key `{key}` in `{path}`", document.keys[f"{path}.{key}"], fix=fix)
-    groups = entry["nics"]
+    groups: Any = entry["nics"]
     if not isinstance(groups, list):
         fix = f"write one group a fabric, like `- {{fabric: {names[0]}, count: 8, speed: 400G}}`"
         where = document.places[f"{path}.nics"]
         yield error("RW012", f"{path}.nics: expected a list, as there are several fabrics", where, fix=fix)
         return
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for number, group in enumerate(groups):
-        at = f"{path}.nics[{number}]"
-        if not isinstance(group, dict):
-            fix = "write its keys below it, or in `{ }`"
-            yield error("RW012", f"{at}: expected a mapping, got {shown(group)}", document.places[at], fix=fix)
-        elif (name := group.get("fabric")) is None:
-            fix = f"add `fabric`: {either([f'`{one}`' for one in names])}"
-            yield error("RW011", f"key `fabric` is missing in `{at}`", document.places[at], fix=fix)
-        elif name not in names:
-            guess = nearest(str(name), names)
-            fix = f"did you mean `{guess}`?" if guess else f"write {either([f'`{one}`' for one in names])}"
-            yield error("RW014", f"{at}.fabric: {shown(name)} is no fabric", document.places[f"{at}.fabric"], fix=fix)
-        elif name in seen:
-            fix = "keep one group of NICs a fabric"
-            yield error("RW016", f"{at}: a second group in `{name}`", document.places[f"{at}.fabric"], fix=fix)
+        diagnostic = _group_diagnostic(document, f"{path}.nics[{number}]", group, names, earlier)
+        if diagnostic is not None:
+            yield diagnostic
         else:
-            seen.add(str(name))
-    used |= seen
+            earlier.add(str(group["fabric"]))
+    used |= earlier
+
+
+def _group_diagnostic(
+    document: Document, path: str, group: Any, names: list[str], earlier: Container[str]
+) -> Diagnostic | None:
+    """Return what is wrong with a group of NICs; ``earlier`` are the fabrics of the groups above it."""
+    if not isinstance(group, dict):
+        fix = "write its keys below it, or in `{ }`"
+        return error("RW012", f"{path}: expected a mapping, got {shown(group)}", document.places[path], fix=fix)
+    choices = either([f"`{fabric}`" for fabric in names])
+    name = group.get("fabric")
+    if name is None:
+        fix = f"add `fabric`: {choices}"
+        return error("RW011", f"key `fabric` is missing in `{path}`", document.places[path], fix=fix)
+    where = document.places[f"{path}.fabric"]
+    if name not in names:
+        guess = nearest(str(name), names)
+        fix = f"did you mean `{guess}`?" if guess else f"write {choices}"
+        return error("RW014", f"{path}.fabric: {shown(name)} is no fabric", where, fix=fix)
+    if name in earlier:
+        return error("RW016", f"{path}: a second group in `{name}`", where, fix="keep one group of NICs a fabric")
+    return None
 
 
 def _project(document: Document, name: str, section: Mapping[str, Value]) -> Document:
     """Return the document of one fabric: its own keys, those of the top level, and its part of the nodes."""
-    made = _Projection(document)
+    projection = _Projection(document)
     path = child("fabrics", name)
     top = document.value.get("fabric")
     if isinstance(top, str):
-        made.value["fabric"] = f"{top}-{name}"
-        made.places["fabric"] = document.places[path]
+        # The names of devices begin with it.
+        projection.value["fabric"] = f"{top}-{name}"
+        projection.places["fabric"] = document.places[path]
     elif "fabric" in document.value:
-        made.value["fabric"] = made.take(top, "fabric", "fabric")
-    entries = _nodes(document, name, made)
-    whole = len(entries) == len(_entries(document))
+        projection.value["fabric"] = projection.take(top, "fabric", "fabric")
+    entries = _nodes(document, name, projection)
+    has_all_nodes = len(entries) == len(_entries(document))
     for key, value in document.value.items():
         if key == "nodes":
-            made.value[key] = entries or value
+            projection.value[key] = entries or value
         elif key not in {"fabric", "fabrics"} and key not in section:
-            made.value[key] = made.take(value if whole else _partly(key, value), key, key)
+            is_whole = key != "workload" or has_all_nodes
+            projection.value[key] = projection.take(value if is_whole else _without_gpus(value), key, key)
     if "addressing" not in section:
-        made.places["addressing"] = document.places[path]
+        projection.places["addressing"] = document.places[path]
     for key, value in section.items():
-        made.value[key] = made.take(value, child(path, key), child("", key))
-    return Document(made.value, made.places, made.keys, document.diagnostics)
+        projection.value[key] = projection.take(value, child(path, key), child("", key))
+    return Document(projection.value, projection.places, projection.keys, document.diagnostics)
 
 
-def _partly(key: str, value: Value) -> Value:
-    """Return a key of the top level for a fabric of some of the nodes: GPUs of the cluster are not those of it."""
-    if key == "workload" and isinstance(value, dict):
-        return {name: one for name, one in value.items() if name not in {"gpus", "growth"}}
-    return value
+def _without_gpus(workload: Value) -> Value:
+    """Return the workload for a fabric with some of the nodes: the cluster's GPUs are more than the fabric's."""
+    if not isinstance(workload, dict):
+        return workload
+    return {key: value for key, value in workload.items() if key not in {"gpus", "growth"}}
 
 
-def _nodes(document: Document, name: str, made: _Projection) -> list[Value]:
-    """Return the entries of nodes that have NICs in the fabric, with these alone."""
+def _nodes(document: Document, name: str, projection: _Projection) -> list[Value]:
+    """Return the entries of nodes with NICs in the fabric, with only these NICs."""
     entries: list[Value] = []
     for index, entry in enumerate(_entries(document)):
-        source, path = f"nodes[{index}]", f"nodes[{len(entries)}]"
+        source = f"nodes[{index}]"
+        path = f"nodes[{len(entries)}]"
         if not isinstance(entry, dict) or "nics" not in entry:
-            entries.append(made.take(entry, source, path))
+            # Reported later, as in a file with one fabric.
+            entries.append(projection.take(entry, source, path))
             continue
         groups: Any = entry["nics"]
-        number = next((at for at, group in enumerate(groups) if group["fabric"] == name), None)
-        if number is None:
-            continue
-        made.take(entry, source, path)
-        _forget(made, f"{path}.nics")
-        group = f"{source}.nics[{number}]"
-        made.take(groups[number], group, f"{path}.nics")
-        placed = {key: groups[number][key] for key in _OF_GROUP if key in groups[number]}
-        for key, value in placed.items():
-            made.take(value, f"{group}.{key}", f"{path}.{key}")
-        nics = {key: one for key, one in groups[number].items() if key not in {"fabric", *_OF_GROUP}}
-        entries.append({**entry, "nics": nics, **placed})
+        for number, group in enumerate(groups):
+            if group["fabric"] == name:
+                projection.take(entry, source, path)
+                _forget(projection, f"{path}.nics")
+                nics = _take_group(group, f"{source}.nics[{number}]", path, projection)
+                entries.append({**entry, **nics})
     return entries
 
 
-def _forget(made: _Projection, path: str) -> None:
-    """Remove the places of ``path`` and of what is below it."""
-    for own in (made.places, made.keys):
-        for place in [one for one in own if one == path or one.startswith((f"{path}.", f"{path}["))]:
-            del own[place]
+def _take_group(group: dict[str, Value], source: str, path: str, projection: _Projection) -> dict[str, Value]:
+    """Return the keys of a group of NICs as an entry of nodes at ``path`` has them."""
+    projection.take(group, source, f"{path}.nics")
+    nics = {key: value for key, value in group.items() if key not in {"fabric", *_KEYS_OF_GROUP}}
+    keys: dict[str, Value] = {"nics": nics}
+    for key in _KEYS_OF_GROUP:
+        if key in group:
+            keys[key] = projection.take(group[key], f"{source}.{key}", f"{path}.{key}")
+    return keys
+
+
+def _forget(projection: _Projection, path: str) -> None:
+    """Remove the places of ``path`` and of everything below it."""
+    for places in (projection.places, projection.keys):
+        for place in list(places):
+            if place == path or place.startswith((f"{path}.", f"{path}[")):
+                del places[place]
 
 
 def _entries(document: Document) -> list[Value]:
     entries = document.value.get("nodes")
-    return entries if isinstance(entries, list) else []
+    if not isinstance(entries, list):
+        return []
+    return entries

@@ -1,4 +1,4 @@
-"""The floors of the intent: what of the fabric has to be left whatever fails."""
+"""The floors of the intent: how much of the fabric has to survive failures."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""The kinds of value that an intent is made of, for use as pydantic annotations.
+"""The kinds of value in an intent, for use as pydantic annotations.
 
-Each kind reads one value as YAML gives it, refuses it in one sentence with a fix, and describes itself to JSON
-Schema, so that the file's words (``400G``, ``"1.5:1"``, ``auto``) are understood in one place.
+Each kind parses a value as YAML gives it, refuses it in one sentence with a fix, and describes itself in JSON Schema,
+so that notations (``400G``, ``"1.5:1"``, ``auto``) are understood in one place.
 """
 
 import ipaddress
@@ -28,8 +28,8 @@ REFUSED = "refused"
 """The pydantic error type of everything that a kind refuses; its context holds code, message and fix."""
 
 _LONGEST_SHOWN = 40
+# A message lists up to so many numbers of a range one by one.
 _FEW = 4
-"""Numbers of a range that a message still lists one by one."""
 _PREFIX = r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}"
 _IPV6_PREFIX = r"[0-9A-Fa-f:]{2,39}/[0-9]{1,3}"
 _SPEED = r"[1-9][0-9]{0,5}[GT]"
@@ -37,36 +37,38 @@ _RATIO = re.compile(r"(?P<down>[0-9]{1,4}(?:\.[0-9]{1,4})?):(?P<up>[0-9]{1,4}(?:
 
 
 def shown(value: object) -> str:
-    """Return how a message names a value: itself in backquotes, or what it is."""
+    """Return how a message names a value: a scalar in backquotes, a collection by its kind."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
         return "a list"
     if value is None:
         return "nothing"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = text.replace("\n", "⏎")
+    text = str(value).replace("\n", "⏎")
+    if isinstance(value, bool):
+        text = text.lower()
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 1] + "…"
-    # Text that would be something else without its quotes is shown with them.
-    quoted = isinstance(value, str) and not isinstance(plain_value(value), str)
-    return f'`"{text}"`' if quoted else f"`{text}`"
+    # Text that would be a number or a truth value without its quotes is shown with them.
+    if isinstance(value, str) and not isinstance(plain_value(value), str):
+        text = f'"{text}"'
+    return f"`{text}`"
 
 
 def refuse(code: str, message: str, fix: str) -> Never:
-    """Refuse the value at hand."""
+    """Refuse the value that is validated; raises PydanticCustomError."""
     raise PydanticCustomError(REFUSED, "{message}", {"code": code, "message": message, "fix": fix})
 
 
 @dataclass(frozen=True, slots=True)
 class Kind(ABC):
-    """A kind of scalar; with ``auto`` the word stands for None: railweave chooses."""
+    """A kind of scalar; with ``auto`` that word means None: railweave chooses."""
 
     auto: bool = False
 
     @abstractmethod
     def read(self, value: object) -> object:
-        """Return the value's meaning or refuse it."""
+        """Return the value parsed, or refuse it."""
 
     @abstractmethod
     def form(self) -> dict[str, Any]:
@@ -74,17 +76,21 @@ class Kind(ABC):
 
     @property
     def or_auto(self) -> str:
-        """Return the words that a message adds where ``auto`` may stand."""
+        """Return what a message adds if ``auto`` is allowed."""
         return " or `auto`" if self.auto else ""
 
     def _read(self, value: object) -> object:
-        return None if self.auto and value == AUTO else self.read(value)
+        if self.auto and value == AUTO:
+            return None
+        return self.read(value)
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
-        return {"anyOf": [{"const": AUTO}, self.form()]} if self.auto else self.form()
+        if self.auto:
+            return {"anyOf": [{"const": AUTO}, self.form()]}
+        return self.form()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +103,11 @@ class Whole(Kind):
     def read(self, value: object) -> int:
         """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int):
-            meant = plain_value(value) if isinstance(value, str) else None
-            unquoted = isinstance(meant, int) and self.least <= meant <= self.most
-            fix = f"write {meant} without quotes" if unquoted else self._range()
+            fix = self._range()
+            if isinstance(value, str):
+                unquoted = plain_value(value)
+                if isinstance(unquoted, int) and self.least <= unquoted <= self.most:
+                    fix = f"write {unquoted} without quotes"
             refuse("RW012", f"{shown(value)} is not a whole number", fix)
         if not self.least <= value <= self.most:
             refuse("RW013", f"{shown(value)} is out of range", self._range())
@@ -107,8 +115,10 @@ class Whole(Kind):
 
     def _range(self) -> str:
         if self.most - self.least < _FEW:
-            few = [str(number) for number in range(self.least, self.most + 1)]
-            return f"write {either([*few, '`auto`'] if self.auto else few)}"
+            choices = [str(number) for number in range(self.least, self.most + 1)]
+            if self.auto:
+                choices.append("`auto`")
+            return f"write {either(choices)}"
         return f"write a number from {self.least} to {self.most}{self.or_auto}"
 
     def form(self) -> dict[str, Any]:
@@ -117,7 +127,7 @@ class Whole(Kind):
 
 
 class Flag(Kind):
-    """``true`` or ``false``; YAML 1.1's other words for them are text here."""
+    """``true`` or ``false``; YAML 1.1's other words for them (``yes``, ``off``) are text here."""
 
     __slots__ = ()
 
@@ -125,7 +135,7 @@ class Flag(Kind):
         """Return the truth value."""
         if isinstance(value, bool):
             return value
-        word = value.lower() if isinstance(value, str) else ""
+        word = str(value).lower()
         fix = "write `true` or `false`"
         if word in {"yes", "on", "y", "true"}:
             fix = "write `true`"
@@ -140,7 +150,7 @@ class Flag(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind):
-    """Text that is not empty; ``what`` says of what kind in messages, ``ids`` looks up what an editor offers."""
+    """Text that is not empty; ``what`` names its kind in messages, ``ids`` returns the words that an editor offers."""
 
     what: str = "text"
     pattern: str = r"\S.*"
@@ -151,22 +161,28 @@ class Text(Kind):
     def read(self, value: object) -> str:
         """Return the text."""
         if not isinstance(value, str):
-            fits = isinstance(value, int) and re.fullmatch(self.pattern, str(value)) is not None
-            hint = f"put {shown(value)} in quotes" if fits else f"write {self._sample()}"
-            refuse("RW012", f"{shown(value)} is not {self.what}", hint)
+            fix = f"write {self._sample()}"
+            if isinstance(value, int) and re.fullmatch(self.pattern, str(value)):
+                fix = f"put {shown(value)} in quotes"
+            refuse("RW012", f"{shown(value)} is not {self.what}", fix)
         if re.fullmatch(self.pattern, value) is None:
             refuse("RW015", f"{shown(value)} is not {self.what}", self.rule or f"write {self._sample()}")
         return value
 
     def _sample(self) -> str:
-        return f"{self.what}, like `{self.example}`" if self.example else self.what
+        if not self.example:
+            return self.what
+        return f"{self.what}, like `{self.example}`"
 
     def form(self) -> dict[str, Any]:
         """Return the ids, else the pattern and an example for editors."""
-        if ids := self.ids():
+        ids = self.ids()
+        if ids:
             return {"enum": [*ids]}
         form: dict[str, Any] = {"type": "string", "pattern": f"^{self.pattern}$"}
-        return form | {"examples": [self.example]} if self.example else form
+        if self.example:
+            form["examples"] = [self.example]
+        return form
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +194,19 @@ class Word(Kind):
 
     def read(self, value: object) -> StrEnum:
         """Return the member of the enumeration."""
-        allowed = [one.value for one in self.words]
+        allowed = [word.value for word in self.words]
         if value not in allowed:
             _refuse_word(value, self.what, allowed, auto=self.auto)
         return self.words(value)
 
     def form(self) -> dict[str, Any]:
         """Return the words."""
-        return {"enum": [one.value for one in self.words]}
+        return {"enum": [word.value for word in self.words]}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry(Kind):
-    """The id of something that data files describe; ``ids`` looks them up when a value is read."""
+    """The id of something in the data files; ``ids`` looks them up when a value is read."""
 
     ids: Callable[[], Sequence[str]] = tuple
     what: str = "entry"
@@ -207,9 +223,13 @@ class Entry(Kind):
 
 
 def _refuse_word(value: object, what: str, allowed: Sequence[str], *, auto: bool) -> Never:
-    fix = suggestion(value, allowed) if isinstance(value, str) else ""
-    words = [*allowed, "`auto`"] if auto else allowed
-    refuse("RW014", f"{shown(value)} is no {what}", f"{fix}write {either(words)}")
+    words = list(allowed)
+    if auto:
+        words.append("`auto`")
+    fix = f"write {either(words)}"
+    if isinstance(value, str):
+        fix = suggestion(value, allowed) + fix
+    refuse("RW014", f"{shown(value)} is no {what}", fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +237,10 @@ class Release(Kind):
     """A SONiC branch: year and month, as text or as the number that YAML makes of it, or ``master``."""
 
     def read(self, value: object) -> str:
-        """Return the branch as text; one that is not known is a warning of RW116."""
-        text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        """Return the branch as text; an unknown one is a warning (RW116)."""
+        text = ""
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            text = str(value)
         if re.fullmatch(NAME, text) is None:
             fix = f"{suggestion(text, (*RELEASES, 'master'))}write {either((*RELEASES, 'master'))}"
             refuse("RW014", f"{shown(value)} is no SONiC release", fix)
@@ -238,9 +260,10 @@ class Speed(Kind):
     def read(self, value: object) -> int:
         """Return the speed in Gb/s."""
         if not isinstance(value, str) or re.fullmatch(_SPEED, value) is None:
-            digits = re.fullmatch(r"([1-9][0-9]{0,5})\s*(?:g|G|[gG][bB].*)?", str(value))
-            known = digits is not None and not isinstance(value, bool)
-            fix = f"write {digits[1]}G" if digits is not None and known else "write the Gb/s of one port, like 400G"
+            fix = "write the Gb/s of one port, like 400G"
+            number = re.fullmatch(r"([1-9][0-9]{0,5})\s*(?:g|G|[gG][bB].*)?", str(value))
+            if number is not None:
+                fix = f"write {number[1]}G"
             refuse("RW015", f"{shown(value)} is not a speed", fix + self.or_auto)
         return parse_speed_gbps(value)
 
@@ -258,10 +281,12 @@ class Ratio(Kind):
         """Return the ratio as an exact fraction."""
         match = _RATIO.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            number = re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4})?", str(value)) if isinstance(value, int | str) else None
-            fix = f'write "{value}:1"' if number else 'write downlink to uplink bandwidth, like "1:1" or "1.5:1"'
+            fix = 'write downlink to uplink bandwidth, like "1:1" or "1.5:1"'
+            if isinstance(value, int | str) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4})?", str(value)):
+                fix = f'write "{value}:1"'
             refuse("RW015", f"{shown(value)} is not a ratio", fix + self.or_auto)
-        down, up = Fraction(match["down"]), Fraction(match["up"])
+        down = Fraction(match["down"])
+        up = Fraction(match["up"])
         if not up or not Fraction(1, 8) <= down / up <= 64:
             refuse("RW013", f"{shown(value)} is out of range", f'write a ratio from "1:8" to "64:1"{self.or_auto}')
         return down / up
@@ -273,7 +298,7 @@ class Ratio(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Prefix(Kind):
-    """An IPv4 prefix of which the host bits are zero; where it is ``optional``, ``none`` stands for no addresses."""
+    """An IPv4 prefix whose host bits are zero; if it is ``optional``, ``none`` means no addresses."""
 
     optional: bool = False
 
@@ -282,7 +307,9 @@ class Prefix(Kind):
         if self.optional and value == NO_POOL:
             return None
         try:
-            interface = ipaddress.IPv4Interface(value if re.fullmatch(_PREFIX, str(value)) else "")
+            # ipaddress would accept an address alone, and a netmask in place of the length.
+            is_prefix = re.fullmatch(_PREFIX, str(value)) is not None
+            interface = ipaddress.IPv4Interface(value if is_prefix else "")
         except ValueError:
             fix = "write a network and length, like 10.32.0.0/11"
             if self.optional and value is None:
@@ -296,18 +323,21 @@ class Prefix(Kind):
     def form(self) -> dict[str, Any]:
         """Return the pattern of a prefix."""
         form = {"type": "string", "pattern": f"^{_PREFIX}$", "examples": ["10.32.0.0/11"]}
-        return {"anyOf": [{"const": NO_POOL}, form]} if self.optional else form
+        if self.optional:
+            return {"anyOf": [{"const": NO_POOL}, form]}
+        return form
 
 
 class Ipv6Prefix(Kind):
-    """An IPv6 prefix of at most 64 bits of which the other bits are zero."""
+    """An IPv6 prefix of at most 64 bits, whose host bits are zero."""
 
     __slots__ = ()
 
     def read(self, value: object) -> Ipv6Pool:
         """Return the prefix as a pool of addresses."""
         try:
-            interface = ipaddress.IPv6Interface(value if re.fullmatch(_IPV6_PREFIX, str(value)) else "")
+            is_prefix = re.fullmatch(_IPV6_PREFIX, str(value)) is not None
+            interface = ipaddress.IPv6Interface(value if is_prefix else "")
         except ValueError:
             refuse("RW015", f"{shown(value)} is not an IPv6 prefix", "write a network and length, like fd00:10::/44")
         network = interface.network
@@ -334,9 +364,11 @@ class CodePoints:
             return None
         if isinstance(value, list) and value:
             return tuple(read_list(value))
-        fix = f"write [{value}]" if isinstance(value, int) and not isinstance(value, bool) else "write a list like [26]"
-        what = "an empty list" if value == [] else shown(value)
-        refuse("RW012", f"{what} is not a list of DSCPs", f"{fix}, or `default` for all that no other class names")
+        fix = "write a list like [26]"
+        if isinstance(value, int) and not isinstance(value, bool):
+            fix = f"write [{value}]"
+        wrong = "an empty list" if value == [] else shown(value)
+        refuse("RW012", f"{wrong} is not a list of DSCPs", f"{fix}, or `default` for all that no other class names")
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
         return {"anyOf": [{"const": "default"}, {"type": "array", "minItems": 1, "items": _DSCP.form()}]}
@@ -350,9 +382,14 @@ class FieldValue:
         return core_schema.no_info_wrap_validator_function(self._read, items)
 
     def _read(self, value: object, read_list: Callable[[object], list[str]]) -> str | tuple[str, ...]:
-        if isinstance(value, dict) and list(value) == ["secret"] and references(reference(str(value["secret"]))):
-            return reference(str(value["secret"]))
-        return tuple(read_list(value)) if isinstance(value, list) else _field_text(value)
+        if isinstance(value, dict) and list(value) == ["secret"]:
+            text = reference(str(value["secret"]))
+            # It is a reference only if the name is one.
+            if references(text):
+                return text
+        if isinstance(value, list):
+            return tuple(read_list(value))
+        return _field_text(value)
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
         secret = {"type": "object", "properties": {"secret": {"type": "string"}}, "required": ["secret"]}
@@ -366,6 +403,8 @@ _DSCP = Whole(least=0, most=63)
 def _field_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    text = shown(value).strip("`")
-    fix = f'write "{text}" in quotes' if isinstance(value, int) else "write text, or a list of text"
+    fix = "write text, or a list of text"
+    if isinstance(value, int):
+        text = shown(value).strip("`")
+        fix = f'write "{text}" in quotes'
     refuse("RW012", f"{shown(value)} is not text, and CONFIG_DB fields are text", fix)

@@ -1,6 +1,6 @@
-"""An intent file to an ``Intent``, or to all of its errors at once.
+"""Reading an intent file: an ``Intent``, or all of the file's errors at once.
 
-Of a file with several fabrics all are read, and the named one is returned with the others beside it.
+If the file has several fabrics, all are read; the named one is returned, with the others in ``Intent.others``.
 """
 
 import hashlib
@@ -9,7 +9,6 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from railweave.intent.model import Intent
 
 Beside = Callable[[str], tuple[str, bytes]]
-"""Reads a file beside an intent: its name for people, and its bytes. Raises RailweaveError where it cannot."""
+"""Reads a file beside an intent and returns its name for people and its bytes; raises RailweaveError."""
 
 
 def load_intent(path: Path) -> "Intent":
-    """Return the intent in the file at ``path``, of the fabric that it names (``FILE.yml#NAME``).
+    """Return the intent in the file at ``path``, of the fabric that the path names (``FILE.yml#NAME``).
 
-    Raises RefusedError with every error in it, UsageError where the file has several fabrics and none of them is named.
+    Raises RefusedError with every error in the file; UsageError if it has several fabrics and none of them is named.
     """
     file, name = split_reference(str(path))
     data = _read(Path(file))
@@ -41,23 +40,25 @@ def load_intent(path: Path) -> "Intent":
 def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Intent":
     """Return the intent in ``text``, reporting places in ``file``; raises RefusedError with every error in it.
 
-    ``file`` may name one of several fabrics, as the path of ``load_intent`` does. ``beside`` reads the files that the
-    intent names; without it there are none.
+    ``file`` may name one of several fabrics, like the path of ``load_intent``. ``beside`` reads the files that the
+    intent names; without it, naming one is an error.
     """
     file, name = split_reference(file)
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
+        # It refuses the size.
         decode(data, file)
     return _load(text.removeprefix("\ufeff"), (file, name), data, beside)
 
 
 def files_beside(path: Path) -> Beside:
-    """Return what reads the files beside the intent at ``path``."""
+    """Return a function that reads the files beside the intent at ``path``."""
 
     def read(name: str) -> tuple[str, bytes]:
         file = path.parent / name
         try:
-            folder, target = path.parent.resolve(), file.resolve(strict=True)
+            folder = path.parent.resolve()
+            target = file.resolve(strict=True)
             if not target.is_relative_to(folder):
                 raise RailweaveError(f"{file} leads out of {folder}: it is a symbolic link to {target}")
             return str(file), _regular(target)
@@ -70,10 +71,8 @@ def files_beside(path: Path) -> Beside:
 
 
 def _regular(file: Path) -> bytes:
-    """Return the content of a file, at most a byte more than such a file may have; raises RailweaveError, OSError.
-
-    A pipe or a device is not opened for reading: whoever opens a pipe waits for a writer.
-    """
+    """Return the content of a regular file, up to a byte more than the limit; raises RailweaveError, OSError."""
+    # O_NONBLOCK: opening a pipe would wait for a writer.
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -82,21 +81,23 @@ def _regular(file: Path) -> bytes:
 
 
 def fabrics_in(path: Path) -> tuple[str, ...]:
-    """Return the names of the fabrics in the file at ``path``, none where it holds one, or ``path`` names one.
+    """Return the names of the fabrics in the file at ``path``; none if it has one fabric, or ``path`` names one.
 
-    Raises RefusedError where it is no YAML.
+    Raises RefusedError if it is not YAML.
     """
     file, name = split_reference(str(path))
     if name:
         return ()
     value = read_document(decode(_read(path), file), file).value.get("fabrics")
-    return tuple(value) if isinstance(value, dict) else ()
+    if not isinstance(value, dict):
+        return ()
+    return tuple(value)
 
 
 def document_of(path: Path) -> dict[str, Value]:
-    """Return the keys and values of the intent at ``path``, of the fabric that it names where the file has several.
+    """Return the keys and values of the intent at ``path``, of the named fabric if the file has several.
 
-    Raises RefusedError where it is no YAML or cannot be divided, UsageError where no such fabric is in it.
+    Raises RefusedError if it is not YAML or cannot be divided, UsageError if it has no such fabric.
     """
     file, name = split_reference(str(path))
     documents, diagnostics = split_fabrics(read_document(decode(_read(Path(file)), file), file))
@@ -108,27 +109,31 @@ def document_of(path: Path) -> dict[str, Value]:
 
 
 def _load(text: str, named: tuple[str, str], data: bytes, beside: Beside | None) -> "Intent":
-    """Return the intent that ``named`` means: its file, and its fabric where there are several."""
+    """Return the intent of the fabric ``named``: the file, and the fabric's name if the file has several."""
     file, name = named
     whole = read_document(text, file)
     documents, diagnostics = split_fabrics(whole)
     intents: dict[str, Intent] = {}
     for fabric, document in documents.items():
-        found = _validated(document, file, hashlib.sha256(data).hexdigest())
-        if isinstance(found, list):
-            diagnostics = _without_echoes(diagnostics, found)
+        intent = _validated(document, file, hashlib.sha256(data).hexdigest())
+        if isinstance(intent, list):
+            diagnostics = _without_echoes(diagnostics, intent)
         else:
-            intents[fabric] = found
+            intents[fabric] = intent
     if diagnostics:
         raise RefusedError(diagnostics)
-    orders = group_order(whole) if "" not in intents else {}
-    intent = _chosen({known: _as_part(intents, known, orders) for known in intents}, file, name)
-    return intent if intent.cabling.as_built is None else _as_built(intent, intent.cabling.as_built, data, beside)
+    # A file with one fabric has it under the empty name.
+    if "" not in intents:
+        intents = _as_parts(intents, group_order(whole))
+    chosen = _chosen(intents, file, name)
+    if chosen.cabling.as_built is None:
+        return chosen
+    return _with_as_built(chosen, chosen.cabling.as_built, data, beside)
 
 
 def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Diagnostic]":
     """Return the intent of one fabric, or all of its errors."""
-    # Late, because pydantic takes longer to import than a faulty file takes to refuse.
+    # Imported late: pydantic takes longer to import than a faulty file takes to refuse.
     from pydantic import ValidationError
 
     from railweave.intent.rules import rule_diagnostics
@@ -143,81 +148,86 @@ def _validated(document: Document, file: str, sha256: str) -> "Intent | list[Dia
     return diagnostics or keys.intent(document.places, file, sha256)
 
 
-def _as_part(intents: "dict[str, Intent]", name: str, orders: Mapping[str, tuple[str, ...]]) -> "Intent":
-    """Return the intent of the fabric ``name`` with its place among those of its nodes; ``orders`` are the fabrics of
-    each entry's groups of NICs."""
-    if not name:
-        return intents[name]
+def _as_parts(intents: "dict[str, Intent]", orders: Mapping[str, tuple[str, ...]]) -> "dict[str, Intent]":
+    """Return the intents of the fabrics of one file, each with its place among the groups of NICs of its nodes.
+
+    ``orders`` are the fabrics of these groups, by entry of nodes.
+    """
     from railweave.fabric.model import NodeRole
     from railweave.intent.model import Part
 
-    ports = {
-        (known, entry.name): entry.nics.count * entry.nics.ports
-        for known, one in intents.items()
-        for entry in one.nodes
-    }
-    first_ports = {
-        entry.name: sum(ports[before, entry.name] for before in takewhile(lambda one: one != name, orders[entry.name]))
-        for entry in intents[name].nodes
-    }
-    collectives = frozenset(
-        entry.name for entry in intents[name].nodes if entry.role is NodeRole.GPU and orders[entry.name][0] == name
-    )
-    return replace(intents[name], part=Part(name, first_ports, collectives))
+    entries = {name: {entry.name: entry for entry in intent.nodes} for name, intent in intents.items()}
+    first_ports = {name: dict.fromkeys(entries[name], 0) for name in intents}
+    collectives: dict[str, set[str]] = {name: set() for name in intents}
+    for entry_name, fabrics in orders.items():
+        first_port = 0
+        for name in fabrics:
+            first_ports[name][entry_name] = first_port
+            nics = entries[name][entry_name].nics
+            first_port += nics.count * nics.ports
+        # GPUs meet over the NICs that are listed first.
+        if entries[fabrics[0]][entry_name].role is NodeRole.GPU:
+            collectives[fabrics[0]].add(entry_name)
+    parts = {name: Part(name, first_ports[name], frozenset(collectives[name])) for name in intents}
+    return {name: replace(intent, part=parts[name]) for name, intent in intents.items()}
 
 
 def _chosen(intents: "dict[str, Intent]", file: str, name: str) -> "Intent":
-    """Return the intent of the fabric ``name``; raises UsageError where it is none of the file's."""
+    """Return the intent of the fabric ``name``; raises UsageError if the file has no such fabric."""
     if name in intents:
-        return replace(intents[name], others=tuple(one for known, one in intents.items() if known != name))
+        others = tuple(intent for other, intent in intents.items() if other != name)
+        return replace(intents[name], others=others)
     if "" in intents:
         raise UsageError(f"{file} holds one fabric, `{intents[''].fabric}`: omit --fabric {name}")
     raise _no_fabric(tuple(intents), file, name)
 
 
-def _no_fabric(known: Sequence[str], file: str, name: str) -> UsageError:
-    """Return why ``name`` is none of the fabrics of a file."""
-    listed = ", ".join(known)
+def _no_fabric(fabrics: Sequence[str], file: str, name: str) -> UsageError:
+    """Return the error that ``name`` is not one of the fabrics of a file."""
+    listed = ", ".join(fabrics)
     if not name:
-        return UsageError(f"{file} holds {len(known)} fabrics ({listed}): name one with --fabric NAME")
-    guess = nearest(name, list(known))
-    meant = f"; did you mean {guess}?" if guess else ""
-    return UsageError(f"{file} has no fabric {name!r}{meant} (fabrics: {listed})")
+        return UsageError(f"{file} holds {len(fabrics)} fabrics ({listed}): name one with --fabric NAME")
+    message = f"{file} has no fabric {name!r}"
+    guess = nearest(name, fabrics)
+    if guess:
+        message += f"; did you mean {guess}?"
+    return UsageError(f"{message} (fabrics: {listed})")
 
 
-def _as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":
-    """Return the intent with the lengths of the file that it names."""
+def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | None) -> "Intent":
+    """Return the intent with the lengths of cables in the file that it names."""
     where = intent.where("cabling.as_built")
     if beside is None:
         message = f"`{name}` cannot be read: this intent is no file"
         raise RefusedError([error(CODE, message, where, fix="leave out `as_built`")])
     try:
-        file, found = beside(name)
+        file, table = beside(name)
     except RailweaveError as exc:
         fix = "write the name of a file beside the intent, or leave out `as_built`"
         raise RefusedError([error(CODE, str(exc), where, fix=fix)]) from None
-    lengths, diagnostics = read_as_built(found, file)
+    lengths, diagnostics = read_as_built(table, file)
     if diagnostics:
         raise RefusedError(diagnostics)
-    digest = hashlib.sha256(hashlib.sha256(data).digest() + hashlib.sha256(found).digest())
+    digest = hashlib.sha256(hashlib.sha256(data).digest() + hashlib.sha256(table).digest())
     return replace(intent, as_built=lengths, sha256=digest.hexdigest())
 
 
-def _without_echoes(known: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Add to ``known`` what was found at other places.
+def _without_echoes(diagnostics: Sequence[Diagnostic], more: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the diagnostics with those of ``more`` that are at other places.
 
-    One mistake is reported once, although YAML, a rule and a key's own kind may all stumble over it, or an alias
-    repeats it. Several keys may be missing at one place, so for them the path decides.
+    One mistake is reported once, although YAML, a rule and a key's kind may all find it, or an alias repeats it.
     """
-    diagnostics = {_place(one): one for one in reversed(known)}
-    for one in found:
-        diagnostics.setdefault(_place(one), one)
-    return list(diagnostics.values())
+    by_place = {_place(diagnostic): diagnostic for diagnostic in reversed(diagnostics)}
+    for diagnostic in more:
+        by_place.setdefault(_place(diagnostic), diagnostic)
+    return list(by_place.values())
 
 
-def _place(one: Diagnostic) -> tuple[int, int, str]:
-    where = one.where
-    return where.line, where.column, where.path if one.code == "RW011" else ""
+def _place(diagnostic: Diagnostic) -> tuple[int, int, str]:
+    where = diagnostic.where
+    # Several keys may be missing at one place.
+    path = where.path if diagnostic.code == "RW011" else ""
+    return where.line, where.column, path
 
 
 def _read(path: Path) -> bytes:
@@ -230,8 +240,8 @@ def _read(path: Path) -> bytes:
     except IsADirectoryError:
         raise RefusedError([error("RW001", "this is a folder", where, fix=_file_within(path))]) from None
     except PermissionError:
-        message, fix = "the file cannot be read: permission denied", "give yourself read permission on it"
-        raise RefusedError([error("RW001", message, where, fix=fix)]) from None
+        message = "the file cannot be read: permission denied"
+        raise RefusedError([error("RW001", message, where, fix="give yourself read permission on it")]) from None
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
         message = f"the file cannot be read: {reason}"
@@ -242,22 +252,35 @@ _EXAMPLE = "name an intent file, like intent/pod-32.yml"
 
 
 def _other_file(path: Path) -> str:
-    folders = (Path("intent"), path.parent) if path.parent == Path() else (path.parent,)
-    files = {name: folder / name for folder in reversed(folders) for name in _intents_in(folder)}
+    """Return a fix that names an existing file instead of ``path``."""
+    folders = [path.parent]
+    if path.parent == Path():
+        # Where `railweave init` puts them.
+        folders.insert(0, Path("intent"))
+    names_by_folder = {folder: _intents_in(folder) for folder in folders}
+    files: dict[str, Path] = {}
+    for folder, names in names_by_folder.items():
+        for name in names:
+            files.setdefault(name, folder / name)
     near = get_close_matches(path.name, files, 1) or get_close_matches(f"{path.name}.yml", files, 1)
     if near:
         return f"did you mean {files[near[0]]}?"
-    listed = next((names for folder in folders if (names := [str(folder / one) for one in _intents_in(folder)])), ())
-    return f"name an intent file{': ' if listed else ', like intent/pod-32.yml'}{', '.join(listed)}"
+    for folder, names in names_by_folder.items():
+        if names:
+            return f"name an intent file: {', '.join(str(folder / name) for name in names)}"
+    return _EXAMPLE
 
 
 def _file_within(path: Path) -> str:
     names = _intents_in(path)
-    return f"name one of its files: {', '.join(names)}" if names else _EXAMPLE
+    if not names:
+        return _EXAMPLE
+    return f"name one of its files: {', '.join(names)}"
 
 
 def _intents_in(folder: Path) -> list[str]:
+    """Return the names of the intent files in a folder, at most ten."""
     try:
-        return sorted(one.name for one in folder.glob("[!.]*") if one.suffix in {".yml", ".yaml"})[:10]
+        return sorted(path.name for path in folder.glob("[!.]*") if path.suffix in {".yml", ".yaml"})[:10]
     except (OSError, ValueError):
         return []

@@ -1,8 +1,8 @@
-"""The intent as plain values: what the user's file says, with defaults filled in and nothing computed.
+"""The intent as plain values: the user's file with defaults filled in and nothing computed.
 
 ``None`` stands for ``auto``. Every value that a later check may question has its place in ``Intent.places``. The keys
 of the file are the fields here, or their aliases; every key has a description, because editors show it through the JSON
-Schema (design.md section 3). What becomes policies of the fabric is read by ``schema``.
+Schema (design.md section 3). Keys that become policies of the fabric are in ``schema``.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ SwitchId = Annotated[
 NicId = Annotated[str | None, Text(what="a NIC model id", example="connectx-7", ids=lambda: load_catalog().nic_ids())]
 PcieId = Annotated[str | None, Text(what="a PCIe slot id", example="gen5x16", ids=lambda: load_catalog().pcie_ids())]
 MediaId = Annotated[
-    str | None, Text(what="a media id", auto=True, ids=lambda: [one.id for one in load_catalog().media()])
+    str | None, Text(what="a media id", auto=True, ids=lambda: [medium.id for medium in load_catalog().media()])
 ]
 PciAddress = Annotated[
     str, Text(what="a PCI address", pattern=r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", example="0000:1a:00.0")
@@ -173,8 +173,10 @@ class TierIntent(Keys):
 
     @property
     def inline(self) -> InlineModel | None:
-        """Return the switch that is no model of the catalog, None where ``model`` names one."""
-        return None if self.model is not None else InlineModel(self.ports or 0, self.speed_gbps or 0)
+        """Return the switch without a catalog entry, None if ``model`` names one."""
+        if self.model is not None:
+            return None
+        return InlineModel(self.ports or 0, self.speed_gbps or 0)
 
 
 class LeafIntent(TierIntent):
@@ -267,21 +269,26 @@ class Topology(Keys):
         """Name the spines of a rail-only fabric, which may have none."""
         if not isinstance(value, dict) or value.get("shape") != Shape.RAIL_ONLY or "spine" in value:
             return value
+        spine = {}
         leaf = value.get("leaf")
-        switch = ("model", "ports", "speed")
-        spine = {key: leaf[key] for key in switch if key in leaf} if isinstance(leaf, dict) else {}
+        if isinstance(leaf, dict):
+            spine = {key: leaf[key] for key in ("model", "ports", "speed") if key in leaf}
         return {**value, "spine": spine}
 
     def named_tiers(self) -> tuple[tuple[str, TierIntent], ...]:
-        """Return the tiers that the file names, each with its path; spines once where they are like the leaves."""
+        """Return the tiers that the file names, each with its path."""
+        tiers: list[tuple[str, TierIntent]] = [("topology.leaf", self.leaf)]
         alike = (self.spine.model, self.spine.inline) == (self.leaf.model, self.leaf.inline)
-        spine = None if self.shape is Shape.RAIL_ONLY and alike else self.spine
-        tiers = (("leaf", self.leaf), ("spine", spine), ("super_spine", self.super_spine))
-        return tuple((f"topology.{name}", tier) for name, tier in tiers if tier is not None)
+        # A rail-only file may leave out its spines, which are then like its leaves.
+        if self.shape is not Shape.RAIL_ONLY or not alike:
+            tiers.append(("topology.spine", self.spine))
+        if self.super_spine is not None:
+            tiers.append(("topology.super_spine", self.super_spine))
+        return tuple(tiers)
 
     @property
     def asks_for_pods(self) -> bool:
-        """Tell whether it states anything of a third tier, so that its pool and AS numbers have to be sound."""
+        """Tell whether it states anything about a third tier, so that its pool and AS numbers have to be valid."""
         return self.tiers == 3 or self.super_spine is not None or self.reserve.pods is not None
 
 
@@ -324,43 +331,53 @@ class Cabling(Keys):
 
 
 MANAGEMENT = "management"
-"""The key of the management network's pool among those of an intent, which stands in a section of its own."""
+"""The key of the management network's pool in ``Intent.pools``; in the file it is in a section of its own."""
 
 
 def pool_path(name: str) -> str:
     """Return the intent path of an address pool by its key in ``Intent.pools``."""
-    return f"{MANAGEMENT}.pool" if name == MANAGEMENT else f"addressing.{name}"
+    if name == MANAGEMENT:
+        return "management.pool"
+    return f"addressing.{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one of several fabrics in a file is: its name there, and by entry of nodes how many NIC ports the groups
-    before its own have. ``collectives`` are the entries whose first group it has: their GPUs meet in this fabric."""
+    """The place of one of several fabrics in a file."""
 
+    # Its key in `fabrics`.
     name: str
+    # By entry of nodes: how many NIC ports the groups before the fabric's have.
     first_ports: Mapping[str, int]
+    # The entries whose first group is the fabric's; their GPUs meet in it.
     collectives: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One intent file. ``places`` maps an intent path (``topology.spine.count``, ``nodes[0].nics.speed``) to where it
-    stands in the file; ``sha256`` is of the file's bytes, and of those of the file of lengths where it names one.
-    ``part`` is None where the file has one fabric; ``others`` are the other fabrics of the file."""
+    """One fabric of an intent file."""
 
+    # The start of the names of its switches.
     fabric: str
     workload: Workload
     nodes: tuple[Nodes, ...]
     topology: Topology
+    # Everything that configurations depend on besides links.
     policies: Policies
     cabling: Cabling
+    # The place of a value by its intent path: topology.spine.count, nodes[0].nics.speed.
     places: Mapping[str, Where] = field(repr=False)
+    # The name of the file in diagnostics.
     file: str
+    # Of the file's bytes, and of those of the file of lengths if it names one.
     sha256: str
     racks: Racks | None = None
     management: ManagementKeys | None = None
+    # The rows of the file of lengths.
     as_built: tuple[AsBuilt, ...] = ()
+    # None if the file has one fabric.
     part: Part | None = None
+    # The other fabrics of the file.
     others: tuple["Intent", ...] = field(default=(), repr=False)
 
     @property
@@ -370,16 +387,20 @@ class Intent:
 
     @property
     def pools(self) -> Mapping[str, Pool]:
-        """Return the address pools that are in use, or would be with the third tier that is asked for, by key. That of
-        NICs is where several leaves share one."""
+        """Return the address pools in use by key, also those of a third tier that is only reserved."""
         addressing = self.policies.addressing
-        core = {"core": addressing.core} if self.topology.asks_for_pods and not addressing.unnumbered else {}
-        nics = {"nics": addressing.nics} if self.topology.leaves_per_nic > 1 else {}
-        management = {} if self.management is None else {MANAGEMENT: self.management.pool}
-        return addressing.pools | core | nics | management
+        pools = dict(addressing.pools)
+        if self.topology.asks_for_pods and not addressing.unnumbered:
+            pools["core"] = addressing.core
+        # A NIC has an address of its own only if several leaves announce it.
+        if self.topology.leaves_per_nic > 1:
+            pools["nics"] = addressing.nics
+        if self.management is not None:
+            pools[MANAGEMENT] = self.management.pool
+        return pools
 
     def where(self, path: str) -> Where:
-        """Return the place of ``path``, or of its nearest parent that stands in the file, by the file's own path."""
+        """Return the place of ``path``, or of its nearest parent in the file."""
         while path:
             if path in self.places:
                 return self.places[path]

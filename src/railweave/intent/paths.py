@@ -1,4 +1,4 @@
-"""Intent paths: how a value of the intent is named, ``nodes[0].nics.speed``.
+"""Intent paths, the names of values in the intent: ``nodes[0].nics.speed``.
 
 Keys are joined with dots and list items counted from 0 in brackets; a key that is no plain word is quoted in
 brackets, ``overrides.leaf.SYSLOG_SERVER["10.9.9.9"]``, so that a path is never ambiguous.
@@ -17,7 +17,9 @@ def child(path: str, part: str | int) -> str:
         return f"{path}[{part}]"
     if _WORD.fullmatch(part) is None:
         return f"{path}[{json.dumps(part, ensure_ascii=False)}]"
-    return f"{path}.{part}" if path else part
+    if not path:
+        return part
+    return f"{path}.{part}"
 
 
 def path_text(parts: Sequence[str | int]) -> str:

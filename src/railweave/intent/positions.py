@@ -1,8 +1,8 @@
 """A YAML file as plain values, with the place of every value and key, refusing what an intent never needs.
 
-A scalar's place is the value itself, a mapping's or list's the key that it belongs to, a list item's its first token;
-an alias has a place of its own. The parser's events are read once into nodes, which bounds depth and size before
-anything is expanded. Errors that leave the rest readable are gathered; the others end the reading.
+The place of a scalar is the value itself, of a mapping or list its key, of a list item its first token; an alias has a
+place of its own. The parser's events become nodes, which limits depth and size before aliases are expanded. Errors that
+leave the rest readable are gathered; others end the reading.
 """
 
 import re
@@ -22,7 +22,7 @@ from railweave.secrets import shown_key
 MAX_BYTES = 1 << 20
 """Largest file; the intent of a fabric of thousands of switches needs a few kilobytes."""
 MAX_VALUES = 200_000
-"""Most values of a document, aliases written out."""
+"""Most values of a document with its aliases expanded."""
 MAX_DEPTH = 32
 """Deepest nesting; the intent itself ends at seven."""
 
@@ -41,8 +41,8 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that could be read. ``places`` and ``keys`` give the place of a path's value and of its key;
-    ``diagnostics`` are what was wrong with the YAML although the rest was readable."""
+    """A document that could be read. ``places`` and ``keys`` are the places of values and of their keys by path;
+    ``diagnostics`` are errors in the YAML that left the rest readable."""
 
     value: dict[str, Value] = field(repr=False)
     places: Mapping[str, Where] = field(repr=False)
@@ -51,18 +51,20 @@ class Document:
 
 
 def plain_value(text: str) -> str | bool | int | None:
-    """Return what an unquoted scalar means: ``true``, ``false``, a decimal integer, nothing, or else its text.
+    """Return the value of an unquoted scalar: ``true``, ``false``, a decimal integer, None, or else its text.
 
     Every other reading of YAML 1.1 stays text: ``no`` and ``on``, ``1:30`` (base 60), ``017`` (octal), ``1_000``,
     dates and floats.
     """
     if text in {"true", "false"}:
         return text == "true"
-    return int(text) if _INTEGER.fullmatch(text) else text or None
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return text or None
 
 
 def decode(data: bytes, file: str) -> str:
-    """Return the text of a file, without its byte order mark; raises RefusedError where it is no UTF-8 text."""
+    """Return the text of a file without its byte order mark; raises RefusedError if it is not UTF-8."""
     if len(data) > MAX_BYTES:
         _refuse("RW007", f"the file is larger than {MAX_BYTES >> 20} MiB", Where(file), "give the intent file itself")
     try:
@@ -78,24 +80,25 @@ def decode(data: bytes, file: str) -> str:
 def read_checked(
     path: Path, faults: Callable[[Document, str], Iterable[Diagnostic]], named: str, begins: str
 ) -> Document:
-    """Return the document in a file of the user's that is no intent; ``faults`` yields what is wrong in it.
+    """Return the document in another file of the user than an intent; ``faults`` yields what is wrong in it.
 
-    Raises RefusedError with everything that is wrong, RailweaveError where the file cannot be read.
+    Raises RefusedError with everything that is wrong, RailweaveError if the file cannot be read.
     """
     try:
         data = path.read_bytes()
     except OSError as exc:
         raise RailweaveError(f"{path}: {exc.strerror}") from exc
     document = read_document(decode(data, str(path)), str(path), named, begins)
-    if found := [*document.diagnostics, *faults(document, str(path))]:
-        raise RefusedError(found)
+    diagnostics = [*document.diagnostics, *faults(document, str(path))]
+    if diagnostics:
+        raise RefusedError(diagnostics)
     return document
 
 
 def read_document(text: str, file: str, named: str = "intent", begins: str = "fabric: NAME") -> Document:
-    """Return the document that ``text`` holds; raises RefusedError where there is none to be had.
+    """Return the document in ``text``; raises RefusedError if it cannot be read.
 
-    Messages call it ``named``, and advise one without keys to begin with ``begins``.
+    Messages call it ``named``; the fix of an empty one is to begin with ``begins``.
     """
     _refuse_control_characters(text, file)
     reader = _Reader(file)
@@ -113,7 +116,8 @@ def _refuse_control_characters(text: str, file: str) -> None:
     if match is None:
         return
     breaks = list(_LINE_BREAK.finditer(text, 0, match.start()))
-    where = Where(file, len(breaks) + 1, match.start() - (breaks[-1].end() if breaks else 0) + 1)
+    start_of_line = breaks[-1].end() if breaks else 0
+    where = Where(file, len(breaks) + 1, match.start() - start_of_line + 1)
     _refuse("RW002", f"character U+{ord(match[0]):04X} cannot stand in a text file", where, "remove it")
 
 
@@ -122,26 +126,28 @@ def _refuse(code: str, message: str, where: Where, fix: str) -> Never:
 
 
 class _Node:
-    """A value as it is written: an event, and what a collection holds, of a mapping key and value in turn.
+    """A value as written: its event, and the children of a collection; those of a mapping are keys and values in turn.
 
-    ``target`` is what an alias stands for, else the node itself. ``size`` are its values with every alias written out,
-    ``height`` is its nesting.
+    ``target`` is the node that an alias refers to, else the node itself. ``size`` is the number of its values with
+    every alias expanded, ``height`` its nesting.
     """
 
     __slots__ = ("children", "event", "height", "size", "target")
 
     def __init__(self, event: Any) -> None:
-        self.event, self.target = event, self
+        self.event = event
+        self.target = self
         self.children: list[_Node] = []
-        self.size, self.height = 1, 0
+        self.size = 1
+        self.height = 0
 
 
 _Entries = dict[str, tuple[Any, _Node]]
-"""The entries of a mapping: by key the event that names it, and the value."""
+"""The entries of a mapping by key: the key's event, and the value."""
 
 
 class _Reader:
-    """Reads one document: ``read`` makes its nodes, ``mapping`` writes one out and notes the places."""
+    """Reads one document: ``read`` builds its nodes, ``mapping`` expands one and records the places."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -153,7 +159,7 @@ class _Reader:
         self._entries_of: dict[_Node, _Entries] = {}
 
     def read(self, text: str) -> _Node | None:
-        """Return the document, None where there is none; raises RefusedError where reading cannot go on."""
+        """Return the document, None for an empty file; raises RefusedError if reading cannot continue."""
         root = None
         try:
             events = iter(yaml.parse(text, Loader=_LOADER))
@@ -187,41 +193,48 @@ class _Reader:
 
     def _resolve(self, node: _Node) -> None:
         event = node.event
-        inside = any(one.event.anchor == event.anchor for one in self._open)
-        target = None if inside else self._anchors.get(event.anchor)
-        if target is None:
-            why = "refers to the value that contains it" if inside else f"has no anchor `&{event.anchor}` above it"
+        target = self._anchors.get(event.anchor)
+        fault = ""
+        # An earlier anchor of the same name does not help: the inner one replaces it.
+        if any(collection.event.anchor == event.anchor for collection in self._open):
+            fault = "refers to the value that contains it"
+        elif target is None:
+            fault = f"has no anchor `&{event.anchor}` above it"
+        if fault or target is None:
             fix = "write the value itself, or name an anchor that ends above this line"
-            self.report("RW006", f"alias `*{event.anchor}` {why}", event, fix)
+            self.report("RW006", f"alias `*{event.anchor}` {fault}", event, fix)
             return
         self._bound_depth(target.height, event)
-        node.target, node.size, node.height = target, target.size, target.height
+        node.target = target
+        node.size = target.size
+        node.height = target.height
 
     def _bound_depth(self, height: int, event: Any) -> None:
         if len(self._open) + height > MAX_DEPTH:
             message = f"values are nested deeper than {MAX_DEPTH} levels"
             self.stop("RW007", message, event, "compare the structure with a reference intent")
 
-    def _add(self, here: _Node, node: _Node) -> None:
-        """Count a finished node into the collection that it belongs to; keys of a mapping are none of its values."""
-        here.children.append(node)
-        if isinstance(here.event, yaml.MappingStartEvent) and len(here.children) % 2:
+    def _add(self, collection: _Node, node: _Node) -> None:
+        """Add a finished node to the collection that it belongs to."""
+        collection.children.append(node)
+        # The keys of a mapping do not count as values.
+        if isinstance(collection.event, yaml.MappingStartEvent) and len(collection.children) % 2:
             return
-        here.size += node.size
-        here.height = max(here.height, node.height)
-        if here.size > MAX_VALUES:
+        collection.size += node.size
+        collection.height = max(collection.height, node.height)
+        if collection.size > MAX_VALUES:
             message = f"aliases make this document grow beyond {MAX_VALUES} values"
             self.stop("RW006", message, node.event, "use fewer aliases of aliases")
 
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            what = "binary values" if tag == "!!binary" else "YAML tags"
+            refused = "binary values" if tag == "!!binary" else "YAML tags"
             fix = "remove the tag and write the value as plain text"
-            self.report("RW005", f"{what} are not read (`{tag}`)", event, fix)
+            self.report("RW005", f"{refused} are not read (`{tag}`)", event, fix)
 
     def mapping(self, node: _Node, path: str) -> dict[str, Value]:
-        """Return a mapping as values; ``path`` is its own."""
+        """Return a mapping as values; ``path`` is the mapping's."""
         result: dict[str, Value] = {}
         for key, (named, value) in self._entries(node, path).items():
             below = child(path, key)
@@ -230,34 +243,46 @@ class _Reader:
         return result
 
     def _value(self, node: _Node, path: str, key: Any = None) -> Value:
-        target, found = node.target, node.target.event
-        value = plain_value(found.value) if _is_plain(found) else getattr(found, "value", None)
-        # Nothing written, and a mapping or list below its key, are shown at the key.
-        at_key = value is None and not (isinstance(node.event, yaml.AliasEvent) and isinstance(found, _LEAF))
-        self.places[path] = self._where(key if key is not None and at_key else node.event, path)
-        if isinstance(value, str) and _is_plain(found) and _BASE_60.fullmatch(value):
-            # A value of overrides may be a secret.
-            what, it = ("this value", "it") if path.startswith("overrides") else (f"`{value}`", f'"{value}"')
-            message = f"{what} without quotes is a number of base 60 to some YAML readers, text to others"
-            self.diagnostics.append(error("RW015", message, self.places[path], fix=f"write {it} in quotes"))
-        if isinstance(found, yaml.MappingStartEvent):
-            return self.mapping(target, path)
-        if isinstance(found, yaml.SequenceStartEvent):
-            return [self._value(one, child(path, index)) for index, one in enumerate(target.children)]
+        event = node.target.event
+        is_plain = _is_plain(event)
+        value = plain_value(event.value) if is_plain else getattr(event, "value", None)
+        place = node.event
+        # A mapping or list below its key, and a key without a value, are reported at the key.
+        is_alias_of_leaf = isinstance(node.event, yaml.AliasEvent) and isinstance(event, _LEAF)
+        if key is not None and value is None and not is_alias_of_leaf:
+            place = key
+        self.places[path] = self._where(place, path)
+        if isinstance(value, str) and is_plain and _BASE_60.fullmatch(value):
+            self._report_base_60(value, path)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self.mapping(node.target, path)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
         return value
 
+    def _report_base_60(self, value: str, path: str) -> None:
+        written = f"`{value}`"
+        quoted = f'"{value}"'
+        if path.startswith("overrides"):
+            # It may be a secret.
+            written = "this value"
+            quoted = "it"
+        message = f"{written} without quotes is a number of base 60 to some YAML readers, text to others"
+        self.diagnostics.append(error("RW015", message, self.places[path], fix=f"write {quoted} in quotes"))
+
     def _entries(self, node: _Node, path: str) -> _Entries:
-        """Return the entries of a mapping: the first of two equal keys counts, written ones before those of ``<<``."""
+        """Return the entries of a mapping; the first of two equal keys counts, and written ones before merged ones."""
         if node in self._entries_of:
             return self._entries_of[node]
         entries: _Entries = {}
         merges: list[tuple[Any, _Node]] = []
         for key, value in zip(node.children[::2], node.children[1::2], strict=True):
-            event, found = key.event, key.target.event
-            text = found.value if isinstance(found, yaml.ScalarEvent) else None
+            event = key.event
+            scalar = key.target.event
+            text = scalar.value if isinstance(scalar, yaml.ScalarEvent) else None
             if not text:
-                what = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
-                self.report("RW012", what, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
+                wrong = "a key is missing before the `:`" if text == "" else "expected a key, got a list or mapping"
+                self.report("RW012", wrong, event, "write the key as plain text; put a template's `{{ … }}` in quotes")
             elif text in entries:
                 first = entries[text][0].start_mark.line + 1
                 # The key of a row in overrides may be a secret.
@@ -268,24 +293,31 @@ class _Reader:
                 merges.append((event, value))
             else:
                 entries[text] = (event, value)
-        for named, value in merges:
-            several = isinstance(value.target.event, yaml.SequenceStartEvent)
-            for part in value.target.children if several else (value,):
-                if isinstance(part.target.event, yaml.MappingStartEvent):
-                    merged = self._entries(part.target, path)
-                    entries |= {key: one for key, one in merged.items() if key not in entries}
-                elif not isinstance(part.target.event, yaml.AliasEvent):
-                    fix = "name an anchor of a mapping after `<<:`"
-                    self.report("RW012", "`<<` merges mappings only", named, fix)
+        for event, value in merges:
+            self._merge(entries, event, value, path)
         self._entries_of[node] = entries
         return entries
 
+    def _merge(self, entries: _Entries, event: Any, value: _Node, path: str) -> None:
+        """Add the entries of a mapping, or list of mappings, after ``<<`` (https://yaml.org/type/merge.html)."""
+        mappings = [value]
+        if isinstance(value.target.event, yaml.SequenceStartEvent):
+            mappings = value.target.children
+        for mapping in mappings:
+            if isinstance(mapping.target.event, yaml.MappingStartEvent):
+                for key, merged in self._entries(mapping.target, path).items():
+                    entries.setdefault(key, merged)
+            elif not isinstance(mapping.target.event, yaml.AliasEvent):
+                # An alias without a target has been reported.
+                fix = "name an anchor of a mapping after `<<:`"
+                self.report("RW012", "`<<` merges mappings only", event, fix)
+
     def report(self, code: str, message: str, event: Any, fix: str) -> None:
-        """Note what is wrong at an event."""
+        """Record an error at an event."""
         self.diagnostics.append(error(code, message, self._where(event), fix=fix))
 
     def stop(self, code: str, message: str, event: Any, fix: str) -> Never:
-        """Refuse the document for what is wrong at an event."""
+        """Refuse the document with an error at an event."""
         self.report(code, message, event, fix)
         raise RefusedError(self.diagnostics)
 

@@ -1,8 +1,8 @@
 """Presets: traffic classes and ECN thresholds as vendors publish them, by name (``data/presets.json``).
 
 A preset is data with its source. It fills in what the intent leaves out: an explicit list of traffic classes replaces
-the preset's classes, and an ``ecn`` of a class replaces its thresholds. A vendor that publishes no thresholds in bytes
-leaves them to the rule of the tool.
+the preset's classes, and an ``ecn`` of a class replaces its thresholds. Without published thresholds in bytes those of
+railweave apply.
 """
 
 import json
@@ -37,25 +37,26 @@ def preset_classes(name: PresetName) -> tuple[TrafficClass, ...]:
     """Return the traffic classes of a preset."""
     return tuple(
         TrafficClass(
-            name=one["name"],
-            role=ClassRole(one["role"]),
-            dscp=tuple(one.get("dscp", ())),
-            is_default="dscp" not in one,
-            lossless=one.get("lossless", False),
-            priority=one["priority"],
-            strict=one.get("strict", False),
-            share_percent=one.get("share", 0),
+            name=keys["name"],
+            role=ClassRole(keys["role"]),
+            dscp=tuple(keys.get("dscp", ())),
+            is_default="dscp" not in keys,
+            lossless=keys.get("lossless", False),
+            priority=keys["priority"],
+            strict=keys.get("strict", False),
+            share_percent=keys.get("share", 0),
         )
-        for one in _document()[name]["classes"]
+        for keys in _document()[name]["classes"]
     )
 
 
 def marking_of(name: PresetName) -> MarkingPreset | None:
-    """Return the ECN thresholds of a preset; None where its vendor publishes none in bytes."""
+    """Return the ECN thresholds of a preset; None if its vendor publishes none in bytes."""
     ecn = _document()[name]["ecn"]
     if not ecn:
         return None
-    steps = tuple(
-        (one["from_gbps"], Marking(one["bytes"][0], one["bytes"][1], one["probability"])) for one in ecn["by_speed"]
-    )
-    return MarkingPreset(name.value, ecn["source"], steps)
+    steps = []
+    for step in ecn["by_speed"]:
+        least_bytes, most_bytes = step["bytes"]
+        steps.append((step["from_gbps"], Marking(least_bytes, most_bytes, step["probability"])))
+    return MarkingPreset(name.value, ecn["source"], tuple(steps))

@@ -1,8 +1,8 @@
 """The racks of the intent: rows of racks, and which nodes and switches stand where in them.
 
-Several names are written as a range of numbers, ``gpu1-32`` or ``pod1-leaf1-8``, with as many digits as the first has
-(``r01-12``); ``pod1-spine*`` are all of them, whose numbers may have gaps. What a range of devices means is known once
-the fabric is, because a name may end like one.
+A range of numbers stands for several names, ``gpu1-32`` or ``pod1-leaf1-8``, with as many digits as the first has
+(``r01-12``); ``pod1-spine*`` are all of them, whose numbers may have gaps. Ranges of devices are expanded once the
+fabric is designed, because a device's own name may end like a range.
 """
 
 import re
@@ -52,10 +52,11 @@ class Names(Kind):
 
     def read(self, value: object) -> tuple[str, ...]:
         """Return the names and ranges."""
-        given = value if isinstance(value, list) else [value]
-        if not given:
+        if not isinstance(value, list):
+            return (self._name(value),)
+        if not value:
             refuse("RW012", "the list is empty", f"write {self.what} or a range of them, like `{self.example}`")
-        return tuple(self._name(one) for one in given)
+        return tuple(map(self._name, value))
 
     def _name(self, value: object) -> str:
         fix = f"write {self.what} or a range of them, like `{self.example}`"
@@ -63,8 +64,8 @@ class Names(Kind):
             refuse("RW012", f"{shown(value)} is not text", f'write "{value}" in quotes')
         if not isinstance(value, str) or re.fullmatch(self.pattern, value) is None:
             refuse("RW015", f"{shown(value)} is not {self.what}", fix)
-        found = RANGE.fullmatch(value)
-        if found is not None and int(found["last"]) - int(found["first"]) >= _MOST_OF_A_RANGE:
+        match = RANGE.fullmatch(value)
+        if match is not None and int(match["last"]) - int(match["first"]) >= _MOST_OF_A_RANGE:
             refuse("RW013", f"{shown(value)} has more than {_MOST_OF_A_RANGE:,} names", "write a smaller range")
         return value
 
@@ -75,12 +76,13 @@ class Names(Kind):
 
 
 def names_in_range(text: str) -> tuple[str, ...]:
-    """Return the names of a range in its order, the text itself where it is none or runs backwards."""
-    found = RANGE.fullmatch(text)
-    if found is None:
+    """Return the names of a range in its order; the text itself if it is not a range, or runs backwards."""
+    match = RANGE.fullmatch(text)
+    if match is None or int(match["last"]) < int(match["first"]):
         return (text,)
-    first, last, width = int(found["first"]), int(found["last"]), len(found["first"])
-    return tuple(f"{found['stem']}{number:0{width}}" for number in range(first, last + 1)) or (text,)
+    numbers = range(int(match["first"]), int(match["last"]) + 1)
+    width = len(match["first"])
+    return tuple(f"{match['stem']}{number:0{width}}" for number in numbers)
 
 
 RowName = Annotated[str, Text(what="a name of a row", pattern=_NAME, example="a")]

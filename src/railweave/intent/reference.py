@@ -1,7 +1,7 @@
-"""How a fabric of an intent file is named: ``FILE.yml#NAME``, the file alone where it holds one fabric.
+"""Names of fabrics in intent files: ``FILE.yml#NAME``, or the file alone if it has one fabric.
 
-The name goes where the file's name goes: through journals, phases and git revisions, so that a rollout that is resumed
-means the same fabric.
+The name goes with the file's through journals, phases and git revisions, so that a resumed rollout works on the same
+fabric.
 """
 
 import re
@@ -9,13 +9,15 @@ from pathlib import Path
 
 _REFERENCE = re.compile(r"(?P<file>.+\.ya?ml)#(?P<name>[^#/]*)")
 SUFFIXES = (".yml", ".yaml")
-"""How the names of intent files end."""
+"""The suffixes of intent files."""
 
 
 def split_reference(text: str) -> tuple[str, str]:
-    """Return the file and the fabric that ``text`` names; the fabric is empty where it names the file alone."""
+    """Return the file and the fabric that ``text`` names; the fabric is empty if it names the file alone."""
     match = _REFERENCE.fullmatch(text)
-    return (match["file"], match["name"]) if match else (text, "")
+    if match is None:
+        return text, ""
+    return match["file"], match["name"]
 
 
 def file_of(path: Path) -> Path:
@@ -24,8 +26,10 @@ def file_of(path: Path) -> Path:
 
 
 def reference(file: Path, name: str) -> Path:
-    """Return the name of the fabric ``name`` in ``file``, in place of another that ``file`` may name."""
-    return Path(f"{file_of(file)}#{name}") if name else file
+    """Return the path of ``file`` with the fabric ``name``, in place of another that it may name."""
+    if not name:
+        return file
+    return Path(f"{file_of(file)}#{name}")
 
 
 def names_intent(text: str) -> bool:

@@ -1,7 +1,6 @@
-"""Rules between keys that no single value can break.
+"""Rules between keys, which no single value can break.
 
-They look at the document as it was read, not at validated values, so that their errors are reported together with
-all others.
+They check the document as read, not validated values, so that their errors are reported together with all others.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,10 @@ _TIERS = ("leaf", "spine", "super_spine")
 def rule_diagnostics(document: Document, file: str) -> list[Diagnostic]:
     """Return the breaches of all rules between keys."""
     rules = (_values_written, _first_stripes, _tier_models, _class_roles, _rows_apart, _one_length)
-    return [one for rule in rules for one in rule(document, file)]
+    diagnostics: list[Diagnostic] = []
+    for rule in rules:
+        diagnostics += rule(document, file)
+    return diagnostics
 
 
 def _values_written(document: Document, file: str) -> Iterator[Diagnostic]:
@@ -38,17 +40,21 @@ def _empty_paths(value: Value, path: str) -> Iterator[str]:
     if value is None:
         yield path
     elif isinstance(value, dict):
-        for key, below in value.items():
-            yield from _empty_paths(below, child(path, key))
+        for key, member in value.items():
+            yield from _empty_paths(member, child(path, key))
     elif isinstance(value, list):
-        for index, below in enumerate(value):
-            yield from _empty_paths(below, child(path, index))
+        for index, item in enumerate(value):
+            yield from _empty_paths(item, child(path, index))
+
+
+def _items(value: Value) -> list[Value]:
+    """Return the items of a list; another value in its place is reported by its own kind."""
+    return value if isinstance(value, list) else []
 
 
 def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every entry of nodes after the first that does not say where it begins."""
-    entries = document.value.get("nodes")
-    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+    for index, entry in enumerate(_items(document.value.get("nodes"))):
         if index and isinstance(entry, dict) and "first_stripe" not in entry:
             path = f"nodes[{index}].first_stripe"
             yield error(
@@ -62,8 +68,10 @@ def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
 def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every tier that has neither or both of a model and ports with a speed."""
     topology = document.value.get("topology")
+    if not isinstance(topology, dict):
+        return
     for name in _TIERS:
-        tier = topology.get(name) if isinstance(topology, dict) else None
+        tier = topology.get(name)
         if not isinstance(tier, dict):
             continue
         path = f"topology.{name}"
@@ -78,21 +86,18 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
                 fix="keep `model`, which knows its ports, or for sizing only `ports` and `speed`",
             )
         elif "model" not in tier and len(inline) < 2:
-            missing = "model" if not inline else "speed" if "ports" in tier else "ports"
-            place = place_of(document.places, f"{path}.{missing}", file)
+            missing = "model"
             fix = "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
-            yield error(
-                "RW011",
-                f"key `{missing}` is missing in `{path}`",
-                place,
-                fix=fix if not inline else f"add `{missing}`, or give a `model` of the catalog instead",
-            )
+            if inline:
+                missing = "ports" if inline == ["speed"] else "speed"
+                fix = f"add `{missing}`, or give a `model` of the catalog instead"
+            place = place_of(document.places, f"{path}.{missing}", file)
+            yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
 
 
 def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every class that names no role and whose name tells none."""
-    classes = document.value.get("traffic_classes")
-    for index, entry in enumerate(classes if isinstance(classes, list) else []):
+    for index, entry in enumerate(_items(document.value.get("traffic_classes"))):
         if not isinstance(entry, dict) or entry.get("role", "auto") != "auto":
             continue
         name = entry.get("name")
@@ -110,7 +115,7 @@ def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every row of racks after the first that does not say how far it is from the one before."""
     racks = document.value.get("racks")
     rows = racks.get("rows") if isinstance(racks, dict) else None
-    for index, row in enumerate(rows if isinstance(rows, list) else []):
+    for index, row in enumerate(_items(rows)):
         if index and isinstance(row, dict) and "distance_m" not in row:
             path = f"racks.rows[{index}].distance_m"
             yield error(

@@ -1,7 +1,7 @@
-"""The keys of an intent file: which there are, what they take, what they default to (design.md section 3).
+"""The keys of an intent file, with their kinds and defaults (design.md section 3).
 
-What describes the nodes and the shape of the fabric is a value itself (``model``); the keys here become the policies of
-the fabric. Used only where a file is read.
+Nodes and the shape of the fabric are values themselves (``model``); the keys here become the policies of the fabric.
+Used only where a file is read.
 """
 
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ USUAL_ROLES: Mapping[str, ClassRole] = {
     "management": ClassRole.BULK,
     "scavenger": ClassRole.BULK,
 }
-"""The role that a class has by its name, where it names none."""
+"""The role of a class that names none, by its name."""
 
 
 class Underlay(StrEnum):
@@ -183,8 +183,11 @@ class ClassKeys(Keys):
     ecn: EcnKeys | None = unset("ECN thresholds of a lossless class; by default they follow from preset or port speed")
 
     def policy(self) -> TrafficClass:
-        """Return the traffic class; 1 KB of its thresholds is 1000 bytes."""
-        ecn = self.ecn
+        """Return the traffic class."""
+        ecn = None
+        if self.ecn:
+            # The key's KB is 1000 bytes.
+            ecn = Marking(self.ecn.min_kb * 1000, self.ecn.max_kb * 1000, self.ecn.probability)
         return TrafficClass(
             name=self.name,
             role=self.role or USUAL_ROLES[self.name],
@@ -194,7 +197,7 @@ class ClassKeys(Keys):
             priority=self.priority,
             strict=self.strict,
             share_percent=self.share,
-            ecn=Marking(ecn.min_kb * 1000, ecn.max_kb * 1000, ecn.probability) if ecn else None,
+            ecn=ecn,
         )
 
 
@@ -256,10 +259,11 @@ class HostsKeys(Keys):
         default("auto", "addresses that RDMA and NCCL use; auto is IPv4 where nodes have both (addressing.hosts_ipv6)")
     )
 
-    def policy(self, families: Addressing) -> HostPolicy:
-        """Return how nodes are set up that have the families of these addresses."""
-        only = AddressFamily.IPV6 if families.hosts is None else AddressFamily.IPV4
-        rdma_family = only if self.rdma_family is None else self.rdma_family
+    def policy(self, addressing: Addressing) -> HostPolicy:
+        """Return the settings of nodes with addresses of these pools."""
+        rdma_family = self.rdma_family
+        if rdma_family is None:
+            rdma_family = AddressFamily.IPV6 if addressing.hosts is None else AddressFamily.IPV4
         queue_pairs = self.qps_per_connection
         return HostPolicy(self.vendor, self.manage, self.network, self.frontend, queue_pairs, rdma_family)
 
@@ -281,7 +285,7 @@ class IntentKeys(Keys):
         "published traffic classes and ECN thresholds of a vendor; traffic_classes replaces its classes"
     )
     traffic_classes: Annotated[tuple[ClassKeys, ...], Field(min_length=1)] = default(
-        [dict(one) for one in DEFAULT_CLASSES], "all traffic classes of the fabric"
+        list(map(dict, DEFAULT_CLASSES)), "all traffic classes of the fabric"
     )
     pfc_watchdog: WatchdogKeys = section(WatchdogKeys, "the PFC watchdog of the switches")
     edge_guard: Annotated[bool, Flag()] = default(
@@ -305,8 +309,10 @@ class IntentKeys(Keys):
         return tuple(entry.policy() for entry in self.traffic_classes)
 
     def policies(self) -> Policies:
-        """Return everything that devices' configurations depend on beside their links."""
-        watchdog, addressing = self.pfc_watchdog, self.addressing.policy()
+        """Return everything that devices' configurations depend on besides their links."""
+        watchdog = self.pfc_watchdog
+        addressing = self.addressing.policy()
+        marking = marking_of(self.preset) if self.preset else None
         return Policies(
             classes=self.classes(),
             mtu=Mtu(self.mtu.fabric, self.mtu.hosts),
@@ -318,13 +324,13 @@ class IntentKeys(Keys):
                 watchdog.enabled, watchdog.detection_ms, watchdog.restoration_ms, watchdog.poll_ms, watchdog.action
             ),
             sonic=SonicPolicy(self.sonic.release, self.sonic.buffer_model),
-            marking=marking_of(self.preset) if self.preset else None,
+            marking=marking,
             edge_guard=self.edge_guard,
             floors=self.failures.floors(),
         )
 
     def intent(self, places: Mapping[str, Where], file: str, sha256: str) -> Intent:
-        """Return the intent; ``places`` and ``sha256`` are those of the file that the keys were read from."""
+        """Return the intent; ``places`` and ``sha256`` are those of the file with these keys."""
         policies = self.policies()
         return Intent(
             self.fabric,

@@ -1,6 +1,6 @@
-"""What a YAML parser's complaint means, in words that help to fix the file.
+"""Errors of YAML parsers in words that help to fix the file.
 
-libyaml and PyYAML word the same error differently; both are recognized by a few telling words.
+libyaml and PyYAML word the same error differently; both are recognized by a few characteristic words.
 """
 
 from typing import Any
@@ -40,26 +40,31 @@ _MEANINGS: tuple[tuple[str, tuple[str, str]], ...] = (
 
 
 def syntax_diagnostic(problem: Any, text: str, file: str) -> Diagnostic:
-    """Return the diagnostic of a parser's exception about ``text``: at the opening bracket or quote that is not closed,
-    else at the parser's own place."""
-    opening, mark = getattr(problem, "context_mark", None), getattr(problem, "problem_mark", None)
-    context, words = (str(getattr(problem, name, "") or "") for name in ("context", "problem"))
-    mark = mark or opening
+    """Return a parser's exception about ``text`` as a diagnostic."""
+    opening = getattr(problem, "context_mark", None)
+    mark = getattr(problem, "problem_mark", None) or opening
+    context = str(getattr(problem, "context", None) or "")
+    words = str(getattr(problem, "problem", None) or "")
+    if mark is None:
+        message, fix = _meaning(context, words, "", 0)
+        return error("RW003", message, Where(file, 1, 1), fix=fix)
     lines = text.splitlines()
-    line = lines[mark.line] if mark and mark.line < len(lines) else ""
-    message, fix = _meaning(context, words, line, mark.column if mark else 0)
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    message, fix = _meaning(context, words, line, mark.column)
     if opening is not None and ("closed" in message or "no `:`" in message):
+        # The parser's own place is where it gave up, often the end of the file.
         mark = opening
-    return error("RW003", message, Where(file, mark.line + 1, mark.column + 1) if mark else Where(file, 1, 1), fix=fix)
+    return error("RW003", message, Where(file, mark.line + 1, mark.column + 1), fix=fix)
 
 
 def _meaning(context: str, problem: str, line: str, column: int) -> tuple[str, str]:
-    """Return what a complaint about ``line``, at ``column`` from 0, means, and what to do."""
+    """Return message and fix of an error in ``line``, at ``column`` from 0."""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return "a tab cannot indent YAML", "indent with spaces"
     if "cannot start any token" in problem:
         return f"a value cannot begin with `{line[column : column + 1]}`", "put the value in quotes"
     if "unknown escape" in problem:
+        # Its context is the quoted scalar, which is closed.
         context = ""
     for words, meaning in _MEANINGS:
         if words in problem or words in context:
