@@ -33,9 +33,10 @@ def members(value: object, *names: str) -> dict[str, Any]:
 
 
 def _fields(value: Any) -> Iterable[str]:
-    if hasattr(value, "_fields"):
-        return value._fields
-    return [field.name for field in fields(value)]
+    if is_dataclass(value):
+        return [field.name for field in fields(value)]
+    names: tuple[str, ...] = value._fields
+    return names
 
 
 def object_of(line: str | bytes) -> dict[str, Any]:
