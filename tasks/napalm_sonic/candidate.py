@@ -33,7 +33,7 @@ _SWITCH_ROW = re.compile(r"(BUFFER_PROFILE\|pg_lossless_\d+_.+_profile|BUFFER_PG
 """Rows that the buffer manager makes from speed, cable length and PFC; it would make them again at once."""
 
 
-class Kind(Enum):
+class CandidateKind(Enum):
     """Whether the candidate is the whole configuration or a part to merge."""
 
     REPLACE = "replace"
@@ -44,7 +44,7 @@ class Kind(Enum):
 class Candidate:
     """A loaded document that has the right shape."""
 
-    kind: Kind
+    kind: CandidateKind
     document: Mapping[str, Any] = field(repr=False)
 
     def delta(self, running: RunningConfig) -> Delta:
@@ -53,7 +53,7 @@ class Candidate:
         Raises DocumentError where the candidate changes FRR and FRR's running configuration is unknown, or where a row
         names no priority group or queue.
         """
-        if self.kind is Kind.MERGE:
+        if self.kind is CandidateKind.MERGE:
             delta = delta_of(self.document, running)
         else:
             delta = judged(tuple(_replace_edits(self.document, running)), running.config_db)
@@ -66,7 +66,7 @@ class Candidate:
         return delta
 
 
-def read_candidate(kind: Kind, filename: str | None, config: str | None) -> Candidate:
+def read_candidate(kind: CandidateKind, filename: str | None, config: str | None) -> Candidate:
     """Return the checked candidate of a file (which wins, as NAPALM has it) or a text; raises DocumentError."""
     if filename:
         try:
@@ -95,14 +95,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check(kind: Kind, document: Mapping[str, Any]) -> None:
+def _check(kind: CandidateKind, document: Mapping[str, Any]) -> None:
     for table in document:
         if table != BGPRAW and not _TABLE_NAME.fullmatch(table):
             raise DocumentError(f"{table!r} is no name of a CONFIG_DB table (they are written in capitals)")
     frr = document.get(BGPRAW)
     if frr is not None and not isinstance(frr, str):
         raise DocumentError(f"{BGPRAW}: not text")
-    if kind is Kind.MERGE:
+    if kind is CandidateKind.MERGE:
         parse_merge(document)
         return
     tables = running_from(document).config_db

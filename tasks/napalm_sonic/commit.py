@@ -34,7 +34,7 @@ from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig
 from railweave.sonic.frr import FrrDocument, FrrEntry, delta_text, frr_difference, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.rows import FRR_TABLE
-from railweave_switch.state import Kind
+from railweave_switch.state import TransactionKind
 from railweave_switch.state_forms import VERSION
 
 
@@ -233,7 +233,7 @@ class Committer:
         return {
             "version": VERSION,
             "id": work.commit_id,
-            "kind": Kind.COMMIT,
+            "kind": TransactionKind.COMMIT,
             "deadline_s": options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,
             "step_timeout_s": options.apply_timeout_s,
         }

@@ -21,7 +21,7 @@ from railweave.sonic.frr import FrrDocument, FrrEntry, parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave.sonic.frr.drain import drain_lines, drain_text, drained_peers, redrained, undo_text, undrain_text
 from railweave.sonic.frr.lines import JOIN
-from railweave_switch.state import Kind
+from railweave_switch.state import TransactionKind
 from railweave_switch.state_forms import VERSION
 
 
@@ -197,7 +197,7 @@ def _transaction(name: str, last: str, lines: _Lines, revert_in_s: int | None, m
         "version": VERSION,
         "id": name,
         "last": last,
-        "kind": Kind.DRAIN,
+        "kind": TransactionKind.DRAIN,
         "by": who(),
         "message": message,
         "deadline_s": revert_in_s,

@@ -14,7 +14,7 @@ from napalm_sonic import (
     getters_tables,
 )
 from napalm_sonic.calling import Caller
-from napalm_sonic.candidate import Candidate, Kind, read_candidate
+from napalm_sonic.candidate import Candidate, CandidateKind, read_candidate
 from napalm_sonic.commit import Changes, Committer
 from napalm_sonic.compare import difference
 from napalm_sonic.drain import Drainer, Traffic, check_revert_in
@@ -84,7 +84,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Stage a whole configuration (tables and ``bgpraw`` as JSON); the switch is not touched."""
         self.discard_config()
         try:
-            self._candidate = read_candidate(Kind.REPLACE, filename, config)
+            self._candidate = read_candidate(CandidateKind.REPLACE, filename, config)
         except DocumentError as error:
             raise ReplaceConfigException(str(error)) from error
 
@@ -92,7 +92,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         """Stage a part of a configuration; null removes a field or row, ``bgpraw`` holds FRR lines to apply."""
         self.discard_config()
         try:
-            self._candidate = read_candidate(Kind.MERGE, filename, config)
+            self._candidate = read_candidate(CandidateKind.MERGE, filename, config)
         except DocumentError as error:
             raise MergeConfigException(str(error)) from error
 
@@ -216,7 +216,7 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
         return Committer(self.revert_timer, self.traffic.temporary)
 
     def _load_error(self, error: DocumentError) -> ReplaceConfigException | MergeConfigException:
-        if self._candidate is not None and self._candidate.kind is Kind.REPLACE:
+        if self._candidate is not None and self._candidate.kind is CandidateKind.REPLACE:
             return ReplaceConfigException(f"{self.hostname}: {error}")
         return MergeConfigException(f"{self.hostname}: {error}")
 

@@ -17,7 +17,7 @@ from railweave.secrets import shown_text
 from railweave.sonic.document import BGPRAW, DocumentError, RunningConfig, parse_fields, running_from
 from railweave.sonic.rows import ConfigDb
 from railweave_switch.daemons import Unapplied
-from railweave_switch.state import ENDED, OPEN, Kind, Stage
+from railweave_switch.state import ENDED, OPEN, Stage, TransactionKind
 
 PENDING = frozenset({*OPEN, Stage.EXPIRED})
 """States in which a transaction waits for its confirmation or for its revert."""
@@ -86,7 +86,7 @@ class Status:
     @property
     def is_drain(self) -> bool:
         """True where the last transaction is a drain, temporary or an operator's."""
-        return self.kind == Kind.DRAIN
+        return self.kind == TransactionKind.DRAIN
 
     @property
     def drains(self) -> bool:

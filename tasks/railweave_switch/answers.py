@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, Host
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Hash, SwitchHost
 from railweave_switch.restart import settle
 from railweave_switch.rows import changed, digest
 from railweave_switch.state import Stage, State, read_state, report
@@ -20,7 +20,7 @@ LOCK_S = 2.0
 DEVICE_ERRORS = (StepError, CommandError, DatabaseError, OSError)
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``held``, ``pending``, ``moved``,
     ``damaged``, ``unasked`` (the switch's YANG models cannot be asked) or ``invalid``, and then ``rejected`` is what
     they refuse."""
@@ -32,30 +32,30 @@ class RefusedError(Exception):
 
 
 @contextlib.contextmanager
-def locked(host: Host, asked: Mapping[str, Any]) -> Iterator[None]:
-    """Hold the lock; raises RefusedError where another transaction or session has it."""
+def locked(host: SwitchHost, asked: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the lock; raises RequestRefusedError where another transaction or session has it."""
     host.make_directory()
     holder = host.session_holder()
     if holder and holder != asked.get("session"):
-        raise RefusedError(f"the configuration is locked by {holder}", "busy")
+        raise RequestRefusedError(f"the configuration is locked by {holder}", "busy")
     try:
         with host.lock(float(asked.get("lock_wait_s") or LOCK_S)):
             yield
     except BusyError:
-        raise RefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
+        raise RequestRefusedError("the configuration is locked: another transaction is at work on it", "busy") from None
 
 
-def last_state(host: Host) -> State:
+def last_state(host: SwitchHost) -> State:
     """Return the state, ``none`` where there never was one; what the last transaction left to do is done first.
 
-    Raises RefusedError where it cannot be read.
+    Raises RequestRefusedError where it cannot be read.
     """
     try:
         state = read_state(host)
     except DamagedError as error:
-        raise RefusedError(f"{error}: `railweave-switch recover` repairs it", "damaged") from error
+        raise RequestRefusedError(f"{error}: `railweave-switch recover` repairs it", "damaged") from error
     except VersionError as error:
-        raise RefusedError(f"{error}; end what is pending with that version", "damaged") from error
+        raise RequestRefusedError(f"{error}; end what is pending with that version", "damaged") from error
     state = state or State("", "", Stage.NONE)
     with contextlib.suppress(*DEVICE_ERRORS):
         settle(host, state)
@@ -63,12 +63,12 @@ def last_state(host: Host) -> State:
 
 
 def refuse_unless_last(state: State, named: str) -> None:
-    """Raise RefusedError where ``named`` is not the last transaction, so that another one came since it was read.
+    """Raise RequestRefusedError if ``named`` is not the last transaction: another one came since it was read.
 
     Under the lock this is what keeps a client that slept from undoing what its successor confirmed.
     """
     if named != state.id:
-        raise RefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
+        raise RequestRefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
 
 
 def sha256(text: str) -> str:
@@ -81,7 +81,7 @@ def listed(items: list[str]) -> str:
     return ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
 
-def answer_of(host: Host, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
+def answer_of(host: SwitchHost, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
     """Return the answer with the status and the digests of what runs now, FRR's text whole.
 
     With the ``earlier`` rows of CONFIG_DB it has those that are other now, null for the ones that are gone.

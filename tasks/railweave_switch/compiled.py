@@ -14,7 +14,7 @@ import sys
 import zipfile
 from collections.abc import Mapping
 
-from railweave_switch.host import DIRECTORY, Host
+from railweave_switch.host import DIRECTORY, SwitchHost
 
 _FIRST = "modules-"
 _NO_SOURCE = bytes(12)
@@ -32,7 +32,7 @@ def start_of(sources: Mapping[str, bytes]) -> str:
     )
 
 
-def keep(host: Host, program: bytes) -> None:
+def keep(host: SwitchHost, program: bytes) -> None:
     """Compile the modules of a program for this Python and keep them in the place of those of others."""
     with zipfile.ZipFile(io.BytesIO(program)) as archive:
         sources = {name: archive.read(name) for name in archive.namelist() if "/" in name}

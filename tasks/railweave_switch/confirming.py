@@ -9,7 +9,7 @@ from typing import Any
 from railweave_switch import frr
 from railweave_switch.answers import (
     Answer,
-    RefusedError,
+    RequestRefusedError,
     answer_of,
     last_state,
     listed,
@@ -17,7 +17,7 @@ from railweave_switch.answers import (
     refuse_unless_last,
     sha256,
 )
-from railweave_switch.host import Host
+from railweave_switch.host import SwitchHost
 from railweave_switch.lasting import ended
 from railweave_switch.restoring import frr_undone, settled
 from railweave_switch.rows import digest
@@ -25,11 +25,11 @@ from railweave_switch.saving import conclude, prepare, save_alone
 from railweave_switch.state import (
     KEPT_COMMITS,
     OPEN,
-    Document,
-    Kind,
     Lines,
+    RollbackDocument,
     Stage,
     State,
+    TransactionKind,
     read_document,
     write,
 )
@@ -39,7 +39,7 @@ DRAIN_S = 600.0
 READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
 
 
-def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
+def confirm(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Keep the pending commit and save it; the drain that it was made under ends first.
 
     With ``id`` that commit alone; somebody on the switch may leave it out.
@@ -49,52 +49,52 @@ def confirm(host: Host, asked: Mapping[str, Any]) -> Answer:
         if asked.get("id"):
             refuse_unless_last(state, asked["id"])
         if state.now(host) != Stage.ARMED:
-            raise RefusedError(state.describe(host))
-        if state.kind == Kind.DRAIN:
-            raise RefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
+            raise RequestRefusedError(state.describe(host))
+        if state.kind == TransactionKind.DRAIN:
+            raise RequestRefusedError("no commit waits to be confirmed, only a temporary drain: undrain ends it")
         if state.over(host):
-            raise RefusedError("the time is over: the switch is restoring the earlier configuration")
+            raise RequestRefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
         if gone := ended(host, state):
-            raise RefusedError(f"{listed(gone)} ended since the change was written", "broken")
+            raise RequestRefusedError(f"{listed(gone)} ended since the change was written", "broken")
         document = read_document(host)
         if not asked.get("frr"):
             _refuse_undone(host, state, document)
         return confirm_commit(host, state, document)
 
 
-def save(host: Host, asked: Mapping[str, Any]) -> Answer:
+def save(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Let the switch boot what it runs now; refused while a transaction waits, which nobody has confirmed."""
     with locked(host, asked):
         state = last_state(host)
         if state.status in OPEN:
-            raise RefusedError(state.describe(host), "pending")
+            raise RequestRefusedError(state.describe(host), "pending")
         return answer_of(host, "saved", **save_alone(host, state, asked.get("frr_ignored") or ""))
 
 
-def _refuse_other(host: Host, asked: Mapping[str, Any]) -> None:
-    """Raise RefusedError where what runs has not the digests that the confirmation is for."""
+def _refuse_other(host: SwitchHost, asked: Mapping[str, Any]) -> None:
+    """Raise RequestRefusedError where what runs has not the digests that the confirmation is for."""
     config, text = asked.get("config"), asked.get("frr")
     moved = ["CONFIG_DB"] if config and digest(host.rows("CONFIG_DB")) != config else []
     if text and sha256(frr_text(host) or "") != text:
         moved.append("FRR")
     if moved:
-        raise RefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
+        raise RequestRefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
 
 
-def _refuse_undone(host: Host, state: State, document: Document) -> None:
-    """Raise RefusedError where FRR no longer runs what the change left: a daemon that starts anew boots its file."""
+def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -> None:
+    """Raise RequestRefusedError if FRR lost lines of the change: a daemon that starts anew boots its file."""
     own = _lasting(state, document)
     undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
     if undone:
-        raise RefusedError(f"FRR runs the change no longer: {listed([*map(frr.shown, undone)])}", "moved")
+        raise RequestRefusedError(f"FRR runs the change no longer: {listed([*map(frr.shown, undone)])}", "moved")
 
 
-def confirm_commit(host: Host, state: State, document: Document) -> Answer:
+def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -> Answer:
     """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
     _end_drain(host, state, document)
     kept, generation = state.kept, document.generation or state.generation
-    if state.kind != Kind.DRAIN:
+    if state.kind != TransactionKind.DRAIN:
         write(host, "pending.json", vars(_lasting(state, document)))
         kept = [*kept, state.id][-KEPT_COMMITS:]
     failure = prepare(host, state)
@@ -102,7 +102,7 @@ def confirm_commit(host: Host, state: State, document: Document) -> Answer:
     return answer_of(host, Stage.CONFIRMED, **(failure or later))
 
 
-def _lasting(state: State, document: Document) -> Document:
+def _lasting(state: State, document: RollbackDocument) -> RollbackDocument:
     """Return the rollback document of a confirmed commit: without the drain, and with the lines that are its own."""
     drain = document.drain or {"steps": [], "added": [], "removed": []}
 
@@ -120,14 +120,14 @@ def _lasting(state: State, document: Document) -> Document:
     )
 
 
-def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
+def undrain(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """End the temporary drain under which a commit waits; the commit stays pending."""
     with locked(host, asked):
         state = last_state(host)
         if asked.get("id"):
             refuse_unless_last(state, asked["id"])
         if state.now(host) != Stage.ARMED or not state.drain:
-            raise RefusedError("no commit waits that was made under a temporary drain")
+            raise RequestRefusedError("no commit waits that was made under a temporary drain")
         document, before = read_document(host), frr_text(host)
         _end_drain(host, state, document)
         state.write(host)
@@ -137,7 +137,9 @@ def undrain(host: Host, asked: Mapping[str, Any]) -> Answer:
         return answer
 
 
-def frr_lines_changed(host: Host, document: Document) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
+def frr_lines_changed(
+    host: SwitchHost, document: RollbackDocument
+) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
     """Return the lines of FRR that came and those that went since the text of a rollback document."""
     if document.frr is None:
         return None, None
@@ -149,7 +151,7 @@ def frr_lines_changed(host: Host, document: Document) -> tuple[list[frr.Line] | 
     return [line for line in now if line not in before], [line for line in before if line not in now]
 
 
-def _end_drain(host: Host, state: State, document: Document) -> None:
+def _end_drain(host: SwitchHost, state: State, document: RollbackDocument) -> None:
     """Remove the lines of the drain; raises StepError where they stay."""
     drain = document.drain
     if not drain or not state.drain:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from railweave_switch.host import Hash, Host
+from railweave_switch.host import Hash, SwitchHost
 
 BUFFER_TABLES = ("BUFFER_PG", "BUFFER_QUEUE")
 WATCHDOG = "PFC_WD"
@@ -43,7 +43,7 @@ def tells_of(key: str) -> bool:
     return key.partition("|")[0] in (*BUFFER_TABLES, WATCHDOG)
 
 
-def still_there(host: Host, keys: Iterable[str]) -> list[str]:
+def still_there(host: SwitchHost, keys: Iterable[str]) -> list[str]:
     """Return those of deleted rows that daemons still have; raises DatabaseError, OSError."""
     keys = list(keys)
     found = []
@@ -57,7 +57,7 @@ def still_there(host: Host, keys: Iterable[str]) -> list[str]:
     return found
 
 
-def watched_queues(host: Host) -> dict[str, dict[str, Hash]]:
+def watched_queues(host: SwitchHost) -> dict[str, dict[str, Hash]]:
     """Return the counters of the queues that the PFC watchdog watches, by port and queue."""
     names: Mapping[str, str] = host.rows("COUNTERS_DB", QUEUE_NAMES).get(QUEUE_NAMES, {})
     rows = host.rows("COUNTERS_DB", QUEUE_COUNTERS) if names else {}
@@ -70,12 +70,12 @@ def watched_queues(host: Host) -> dict[str, dict[str, Hash]]:
     return ports
 
 
-def unapplied(host: Host, rows: Mapping[str, Hash]) -> list[Unapplied]:
+def unapplied(host: SwitchHost, rows: Mapping[str, Hash]) -> list[Unapplied]:
     """Return what daemons apply that differs from these rows of CONFIG_DB; raises DatabaseError, OSError."""
     return applied_and_unseen(host, rows)[0]
 
 
-def applied_and_unseen(host: Host, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
+def applied_and_unseen(host: SwitchHost, rows: Mapping[str, Hash]) -> tuple[list[Unapplied], list[str]]:
     """Return what daemons and ports apply that differs from these rows of CONFIG_DB, and the fields of ports of which
     no port that is up tells what is in force; raises DatabaseError, OSError."""
     applied = host.rows("APPL_DB", "BUFFER_*")
@@ -115,7 +115,7 @@ Links = Mapping[str, "tuple[Hash, Hash]"]
 """Ports that are up by their keys in CONFIG_DB: what is configured, and what STATE_DB tells."""
 
 
-def _links_up(host: Host, rows: Mapping[str, Hash], taken: Mapping[str, Hash]) -> Links:
+def _links_up(host: SwitchHost, rows: Mapping[str, Hash], taken: Mapping[str, Hash]) -> Links:
     """Return the ports that are up; a port that is down keeps in STATE_DB what it had."""
     names = {key: key.partition("|")[2] for key in rows}
     up = [key for key, name in names.items() if taken.get(f"PORT_TABLE:{name}", {}).get("oper_status") == "up"]
@@ -125,7 +125,7 @@ def _links_up(host: Host, rows: Mapping[str, Hash], taken: Mapping[str, Hash]) -
     return {key: (rows[key], state.get(f"PORT_TABLE|{names[key]}", {})) for key in up}
 
 
-def _is_virtual(host: Host) -> bool:
+def _is_virtual(host: SwitchHost) -> bool:
     try:
         return VIRTUAL.encode() in host.read_file(f"{host.sonic_directory}/sonic_version.yml")
     except OSError:

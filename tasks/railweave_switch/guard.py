@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Host
+from railweave_switch.host import BusyError, CommandError, DatabaseError, SwitchHost
 from railweave_switch.reverting import revert_to
 from railweave_switch.saving import finish, journal_of
 from railweave_switch.state import (
     ENDED,
-    Document,
-    Kind,
+    RollbackDocument,
     Stage,
     State,
+    TransactionKind,
     guarded,
     read_document,
     read_state,
@@ -37,7 +37,7 @@ class Guard:
     ``poll`` looks once and returns the seconds until the next look, None when its work is done.
     """
 
-    def __init__(self, host: Host, name: str) -> None:
+    def __init__(self, host: SwitchHost, name: str) -> None:
         self.host = host
         self.name = name
         self.document = read_document(host)
@@ -94,7 +94,7 @@ class Guard:
 
     def _end(self, state: State) -> float | None:
         """End with the transaction, once the startup files say so too: who was replacing them may have been killed."""
-        if state.status == Stage.REVERTED and state.unsaved and state.kind == Kind.COMMIT:
+        if state.status == Stage.REVERTED and state.unsaved and state.kind == TransactionKind.COMMIT:
             self.retries += 1  # what was reverted would boot: somebody had saved it
             return None if self.retries > MOST_RETRIES else self._strike(state) or RETRY_S
         if journal_of(self.host, state) is None:
@@ -148,7 +148,7 @@ class Guard:
         self.ended = known if known.status == Stage.REVERTED else None
         return POLL_S if self.ended else RETRY_S
 
-    def _document_for(self, state: State) -> Document:
+    def _document_for(self, state: State) -> RollbackDocument:
         """Return what to restore: where another transaction took over, its document, which undoes this one as well."""
         if state.id != self.name:
             with contextlib.suppress(DamagedError, OSError):

@@ -12,16 +12,16 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from railweave_switch.answers import Answer, RefusedError, locked
-from railweave_switch.host import Host
+from railweave_switch.answers import Answer, RequestRefusedError, locked
+from railweave_switch.host import SwitchHost
 from railweave_switch.state import Hold, held, remove, report, write
 
 AT_WORK_S = 600.0
 """How long a hold lasts at least once its drain has begun: as long as the lines of a drain may take."""
 
 
-def hold(host: Host, asked: Mapping[str, Any]) -> Answer:
-    """Hold the switch for ``seconds``, or with 0 give it up; raises RefusedError where somebody else holds it.
+def hold(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
+    """Hold the switch for ``seconds``, or with 0 give it up; raises RequestRefusedError where somebody else holds it.
 
     ``over`` names a hold whose owner is known to be gone. A switch of which nothing is drained is held as the place
     where all who drain others of its plane meet.
@@ -29,7 +29,7 @@ def hold(host: Host, asked: Mapping[str, Any]) -> Answer:
     with locked(host, asked):
         other = held(host)
         if other is not None and other.id not in (asked["id"], asked["over"]):
-            raise RefusedError(other.words(host), "held")
+            raise RequestRefusedError(other.words(host), "held")
         if asked["seconds"] <= 0:
             remove(host, "hold.json")
             return {"outcome": "released", "status": report(host)}
@@ -46,11 +46,11 @@ def hold(host: Host, asked: Mapping[str, Any]) -> Answer:
         return {"outcome": "held", "status": report(host)}
 
 
-def take_up(host: Host, name: str) -> None:
+def take_up(host: SwitchHost, name: str) -> None:
     """Begin what the hold ``name`` is for, under the lock; without a name nothing is held.
 
-    Raises RefusedError where it is over or somebody else's. Who looks at the switch from now on sees the hold, or what
-    it was for.
+    Raises RequestRefusedError if it is over or somebody else's. From now on every reader of the switch sees the hold,
+    or what it was for.
     """
     if not name:
         return
@@ -64,10 +64,10 @@ def take_up(host: Host, name: str) -> None:
         remove(host, "hold.json")
     other = held(host)
     why = other.words(host) if other is not None else "others may have taken capacity since"
-    raise RefusedError(f"the hold of this switch was over before the drain began: {why}", "held")
+    raise RequestRefusedError(f"the hold of this switch was over before the drain began: {why}", "held")
 
 
-def end(host: Host, name: str) -> None:
+def end(host: SwitchHost, name: str) -> None:
     """End a hold: what it was for is done, or was taken back."""
     if name:
         with contextlib.suppress(OSError):

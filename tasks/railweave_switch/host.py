@@ -61,7 +61,7 @@ class Done:
         return " / ".join(line.strip() for line in printed.splitlines()[-4:])
 
 
-class Host(Protocol):
+class SwitchHost(Protocol):
     """A machine. Every method may raise OSError for what its operating system refuses."""
 
     directory: str = DIRECTORY

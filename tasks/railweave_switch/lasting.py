@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from railweave_switch.host import Host
+from railweave_switch.host import SwitchHost
 from railweave_switch.restoring import settled
 from railweave_switch.services import away, describe_away
 from railweave_switch.state import State
@@ -23,12 +23,12 @@ RETURNS_S, RETURNS_PAUSE_S = 120.0, 2.0
 is locked meanwhile; a service that returns later is no longer reported as away from then on."""
 
 
-def ended(host: Host, state: State) -> list[str]:
+def ended(host: SwitchHost, state: State) -> list[str]:
     """Return the daemons that ran when a transaction began and do not now, but for those of a disabled feature."""
     return away(host, state.daemons)
 
 
-def ends_soon(host: Host, state: State) -> list[str]:
+def ends_soon(host: SwitchHost, state: State) -> list[str]:
     """Return the daemons that end within the time that one takes to end on a row."""
     until_s = host.now_s() + ENDS_S
     while not (gone := ended(host, state)) and host.now_s() < until_s:
@@ -36,7 +36,7 @@ def ends_soon(host: Host, state: State) -> list[str]:
     return gone
 
 
-def broken_after(host: Host, state: State) -> dict[str, Any]:
+def broken_after(host: SwitchHost, state: State) -> dict[str, Any]:
     """Wait for the daemons that ended; return what is to be said of those that stay away, empty where all are back.
 
     Daemons that were away before the transaction are named with them and not waited for.

@@ -26,22 +26,22 @@ from railweave_switch.host import (
     DatabaseError,
     Done,
     Hash,
-    Host,
     ModelsError,
     Process,
+    SwitchHost,
 )
-from railweave_switch.redis import SOCKETS, Redis
+from railweave_switch.redis import SOCKETS, RedisConnection
 
 _LOCK_PAUSE_S = 0.2
 
 
-class Machine(Host):
+class Machine(SwitchHost):
     """The machine that this process runs on; ``root`` stands before every path of ours (for a rehearsal beside it)."""
 
     def __init__(self, root: str = "") -> None:
         self.root = root
-        self.directory = f"{root}{Host.directory}"
-        self.sonic_directory = f"{root}{Host.sonic_directory}"
+        self.directory = f"{root}{SwitchHost.directory}"
+        self.sonic_directory = f"{root}{SwitchHost.sonic_directory}"
         self.sockets = [f"{root}{path}" for path in SOCKETS]
 
     # Time
@@ -140,14 +140,14 @@ class Machine(Host):
 
     def rows(self, database: str, pattern: str = "*") -> dict[str, Hash]:
         """Return the rows of a database; CONFIG_DB only when it is filled: until then every reader would err."""
-        with Redis(database, self.sockets) as redis:
+        with RedisConnection(database, self.sockets) as redis:
             if database == "CONFIG_DB" and redis.call("GET", "CONFIG_DB_INITIALIZED") != "1":
                 raise DatabaseError(NOT_FILLED)
             return redis.rows(pattern)
 
     def write_rows(self, commands: Sequence[Sequence[str]]) -> None:
         """Carry out commands on CONFIG_DB in one transaction."""
-        with Redis("CONFIG_DB", self.sockets) as redis:
+        with RedisConnection("CONFIG_DB", self.sockets) as redis:
             done = redis.pipeline([("MULTI",), *commands, ("EXEC",)])[-1]
         for answer in done or ():
             if isinstance(answer, DatabaseError):

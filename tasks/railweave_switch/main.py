@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from railweave_switch import confirming, holding, recovery, reverting, transaction
-from railweave_switch.answers import DEVICE_ERRORS, RefusedError
+from railweave_switch.answers import DEVICE_ERRORS, RequestRefusedError
 from railweave_switch.guard import Guard
-from railweave_switch.host import Host, Process
+from railweave_switch.host import Process, SwitchHost
 from railweave_switch.probing import probe
 from railweave_switch.reading import UnreadableError, looked, read, towards
 from railweave_switch.restart import settle_if_free
@@ -34,21 +34,21 @@ GOOD = frozenset({"read", "applied", "confirmed", "saved", "armed", "reverted", 
 """Outcomes that a verb may end with when it did what it was asked to."""
 
 
-class UsageError(Exception):
+class ArgumentsError(Exception):
     """The words are not those of this program."""
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError in the place of leaving the process."""
-        raise UsageError(f"{self.format_usage().strip()}\n{message}")
+        """Raise ArgumentsError in the place of leaving the process."""
+        raise ArgumentsError(f"{self.format_usage().strip()}\n{message}")
 
 
 @functools.cache
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    whole = _Parser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
-    verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_Parser)
+    whole = _ArgumentParser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
+    verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_ArgumentParser)
 
     def verb(name: str, help_text: str) -> argparse.ArgumentParser:
         one: argparse.ArgumentParser = verbs.add_parser(name, help=help_text)
@@ -115,15 +115,15 @@ def _add_look(verb: argparse.ArgumentParser) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _asked(words: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return what the words ask for; a simulator is asked the same of many switches. Raises UsageError."""
+    """Return what the words ask for; a simulator is asked the same of many switches. Raises ArgumentsError."""
     return MappingProxyType(vars(parser().parse_args(words)))
 
 
-def run(host: Host, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
+def run(host: SwitchHost, words: Sequence[str], stdin: Callable[[], bytes]) -> tuple[int, str]:
     """Carry out one call; return the exit status and what to print."""
     try:
         asked = _asked(tuple(words))
-    except UsageError as error:
+    except ArgumentsError as error:
         return EXIT_USAGE, f"{error}\n"
     if asked["expect"] and asked["verb"] != "install":
         here = hashlib.sha256(host.program()).hexdigest()
@@ -140,11 +140,11 @@ def line(answer: Mapping[str, Any]) -> str:
     return json.dumps({"version": 1, **answer}, separators=(",", ":")) + "\n"
 
 
-def answered(host: Host, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def answered(host: SwitchHost, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer of ``act``, whatever goes wrong."""
     try:
         return act()
-    except RefusedError as error:
+    except RequestRefusedError as error:
         refused = {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
         return {**refused, "rejected": error.rejected} if error.rejected else refused
     except (DamagedError, VersionError) as error:
@@ -154,7 +154,7 @@ def answered(host: Host, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"outcome": "failed", "error": str(error) or repr(error), "status": report(host)}
 
 
-def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+def _carried_out(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
     verb = asked["verb"]
     if verb in WORK:
         request = {name: value for name, value in asked.items() if name != "expect"}
@@ -176,7 +176,7 @@ def _carried_out(host: Host, asked: Mapping[str, Any], stdin: Callable[[], bytes
     return read(host, asked) if verb == "read" else status(host, asked)
 
 
-def _observed(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _observed(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     if asked["towards"]:
         return {"towards": towards(host, asked["towards"])}
     return looked(host, asked if asked["counters"] else {**asked, "observe": True})
@@ -187,16 +187,16 @@ def _checked(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise RefusedError(f"the configuration is not JSON: {error}") from error
+        raise RequestRefusedError(f"the configuration is not JSON: {error}") from error
     if not isinstance(found, dict) or len(found) != 1 or not {"config_db", "changes"}.issuperset(found):
-        raise RefusedError("the configuration is no CONFIG_DB and no change of one")
+        raise RequestRefusedError("the configuration is no CONFIG_DB and no change of one")
     (tables,) = found.values()
     if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
-        raise RefusedError("the configuration is no CONFIG_DB")
+        raise RequestRefusedError("the configuration is no CONFIG_DB")
     return found
 
 
-def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _seen_after(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the look that was asked for after a change; what cannot be seen is no failure of the change."""
     with contextlib.suppress(UnreadableError, *DEVICE_ERRORS):
         return looked(host, asked)
@@ -206,13 +206,17 @@ def _seen_after(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
 def received(data: bytes, asked: Mapping[str, Any]) -> str:
     """Return the transaction that arrived; refuse one that was cut on its way."""
     if len(data) != asked["length"]:
-        raise RefusedError(f"the transaction arrived cut: {len(data)} of {asked['length']} bytes; nothing was done")
+        raise RequestRefusedError(
+            f"the transaction arrived cut: {len(data)} of {asked['length']} bytes; nothing was done"
+        )
     if hashlib.sha256(data).hexdigest() != asked["sha256"]:
-        raise RefusedError("the transaction arrived changed: its SHA-256 is not the announced one; nothing was done")
+        raise RequestRefusedError(
+            "the transaction arrived changed: its SHA-256 is not the announced one; nothing was done"
+        )
     return data.decode("utf-8", "replace")
 
 
-WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
+WORK: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
     "apply": transaction.apply,
     "amend": transaction.amend,
     "confirm": confirming.confirm,
@@ -224,7 +228,7 @@ WORK: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {
 """The verbs that go on when the session ends."""
 
 
-def work(host: Host, request: Mapping[str, Any]) -> dict[str, Any]:
+def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what survives the session, and keep the answer for a session that comes back."""
     with contextlib.suppress(OSError):
         host.make_directory()
@@ -242,7 +246,7 @@ BEGINS_S = 5.0
 """How long a process may take to say that it is at work on a transaction."""
 
 
-def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def status(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the last transaction; with ``wait`` once that one has ended its work, with its answer."""
     wanted = asked.get("wait") or ""
     ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
@@ -260,7 +264,7 @@ def status(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
         host.sleep(0.2)
 
 
-def _kept_answer(host: Host, name: str) -> tuple[Process | None, Any]:
+def _kept_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
     """Return the process at work on a request to a transaction and its answer, each None where there is none."""
     try:
         kept = json.loads(host.read_file(path(host, "answer.json")).decode())
@@ -272,11 +276,11 @@ def _kept_answer(host: Host, name: str) -> tuple[Process | None, Any]:
     return worker if isinstance(worker, dict) else None, answer if isinstance(answer, dict) else None
 
 
-def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Put this program where it is called, unless another version of it has something pending."""
     data = host.program()
     if hashlib.sha256(data).hexdigest() != asked["sha256"]:
-        raise RefusedError("the program arrived cut or changed; nothing was installed")
+        raise RequestRefusedError("the program arrived cut or changed; nothing was installed")
     found = report(host)
     try:
         old = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
@@ -284,7 +288,7 @@ def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
         old = ""
     busy = found["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
     if busy and old and old != asked["sha256"]:
-        raise RefusedError(
+        raise RequestRefusedError(
             f"another version of railweave-switch is on the switch and has something pending: {found['status']} "
             f"({found['error'] or found['id']}); end that with it first (`railweave-switch revert`)",
             "pending",
@@ -296,7 +300,10 @@ def install(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"outcome": "installed", "program": asked["sha256"], "status": found}
 
 
-AT_ONCE: dict[str, Callable[[Host, Mapping[str, Any]], dict[str, Any]]] = {"install": install, "hold": holding.hold}
+AT_ONCE: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
+    "install": install,
+    "hold": holding.hold,
+}
 """The verbs that write one file."""
 
 

@@ -52,7 +52,7 @@ class UnavailableError(Exception):
     """The models cannot be asked; the message says why."""
 
 
-class Checker(Protocol):
+class ModelsChecker(Protocol):
     """The YANG models of a switch."""
 
     def unmodelled(self, tables: Tables) -> list[str]:
@@ -66,7 +66,7 @@ class Checker(Protocol):
 
 
 def newly_rejected(
-    after: Tables, before: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True
+    after: Tables, before: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True
 ) -> list[Rejected]:
     """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse.
 
@@ -89,7 +89,7 @@ def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
     return bool(before.get(table, {}).get(key) != after.get(table, {}).get(key))
 
 
-def rejected(config_db: Tables, checker: Checker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
+def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
     """Return what the models refuse of ``config_db``, as far as it is found while ``in_time``.
 
     Raises UnavailableError where nothing is known in time.
@@ -122,7 +122,7 @@ class _Taken:
 
 def _found(
     config_db: Tables,
-    checker: Checker,
+    checker: ModelsChecker,
     in_time: Callable[[], bool] = lambda: True,
     *,
     known: frozenset[Rejected] = frozenset(),
@@ -169,12 +169,12 @@ def _refuse_partial(found: list[Rejected], known: frozenset[Rejected], *, whole:
         raise UnavailableError(TOO_SLOW)
 
 
-def _with_needs(found: list[Rejected], config_db: Tables, checker: Checker) -> list[Rejected]:
+def _with_needs(found: list[Rejected], config_db: Tables, checker: ModelsChecker) -> list[Rejected]:
     """Return what was found, with a word on the fields that no row may lack: to remove one is no way out."""
     return [(*one[:3], f"{one[3]}; {NEEDED}") if _needs(one, found, config_db, checker) else one for one in found]
 
 
-def _needs(one: Rejected, found: list[Rejected], config_db: Tables, checker: Checker) -> bool:
+def _needs(one: Rejected, found: list[Rejected], config_db: Tables, checker: ModelsChecker) -> bool:
     table, key, field, _ = one
     if not field:
         return False
@@ -222,7 +222,7 @@ def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
     return by_name or next((name for name, value in row.items() if any(f"'{value}'" in one for one in reasons)), "")
 
 
-def _searched(said: str, tables: Tables, checker: Checker) -> list[Rejected]:
+def _searched(said: str, tables: Tables, checker: ModelsChecker) -> list[Rejected]:
     """Return the first row that fails by itself with the same words: of some failures nobody tells the place."""
     for table, rows in tables.items():
         if checker.failure({table: rows})[0] == said:

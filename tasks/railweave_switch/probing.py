@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from railweave_switch.daemons import WATCHDOG, watched_queues
-from railweave_switch.host import DatabaseError, Hash, Host
+from railweave_switch.host import DatabaseError, Hash, SwitchHost
 
 OBJECT_TYPES = ("PORT", "QUEUE", "INGRESS_PRIORITY_GROUP", "BUFFER_POOL", "BUFFER_PROFILE", "WRED", "SCHEDULER",
                 "QOS_MAP", "HASH", "ROUTER_INTERFACE", "ACL_TABLE", "ACL_ENTRY")  # fmt: skip
@@ -24,7 +24,7 @@ _OBJECT_ID = re.compile(r"oid:0x[0-9a-f]+")
 _DIGEST_LENGTH = 12
 
 
-def probe(host: Host) -> dict[str, Any]:
+def probe(host: SwitchHost) -> dict[str, Any]:
     """Return what is compared; a database that cannot be read is None, as is a process that is not known."""
     return {
         "at_s": host.now_s(),
@@ -35,14 +35,14 @@ def probe(host: Host) -> dict[str, Any]:
     }
 
 
-def _read(host: Host, database: str, pattern: str) -> dict[str, Hash] | None:
+def _read(host: SwitchHost, database: str, pattern: str) -> dict[str, Hash] | None:
     try:
         return host.rows(database, pattern)
     except (DatabaseError, OSError):
         return None
 
 
-def _objects(host: Host) -> dict[str, list[str]] | None:
+def _objects(host: SwitchHost) -> dict[str, list[str]] | None:
     """Return the digests of the ASIC's objects by type, and of what the watchdog watches, sorted."""
     objects = {}
     for name in OBJECT_TYPES:
@@ -53,7 +53,7 @@ def _objects(host: Host) -> dict[str, list[str]] | None:
     return {**objects, WATCHDOG: sorted(_watched(host))}
 
 
-def _watched(host: Host) -> Iterator[str]:
+def _watched(host: SwitchHost) -> Iterator[str]:
     """Yield the digests of the watchdog's settings of each queue that it watches; none where that is not known."""
     try:
         ports = watched_queues(host)
@@ -69,7 +69,7 @@ def _digest(attributes: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
-def _ports(host: Host) -> dict[str, dict[str, str]] | None:
+def _ports(host: SwitchHost) -> dict[str, dict[str, str]] | None:
     """Return the state of each port, and how often it changed (``flap_count``, 202411 and later)."""
     rows = _read(host, "APPL_DB", "PORT_TABLE:Ethernet*")
     if rows is None:
@@ -80,7 +80,7 @@ def _ports(host: Host) -> dict[str, dict[str, str]] | None:
     }
 
 
-def _counters(host: Host) -> dict[str, Any]:
+def _counters(host: SwitchHost) -> dict[str, Any]:
     """Return how many ports, queues and groups are counted, and the names of one's counters."""
     found: dict[str, Any] = {}
     for name, key in NAME_MAPS.items():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from railweave_switch.daemons import applied_and_unseen
-from railweave_switch.host import CommandError, DatabaseError, Hash, Host
+from railweave_switch.host import CommandError, DatabaseError, Hash, SwitchHost
 from railweave_switch.rows import digest, tables_of
 from railweave_switch.sessions import TIMERS
 from railweave_switch.state import path, read_document, report
@@ -46,7 +46,7 @@ class UnreadableError(Exception):
     """Something does not answer; the message says what."""
 
 
-def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
+def read(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return digests of CONFIG_DB and of FRR's text, and each whole unless its digest is the one in ``asked``.
 
     ``rollback`` adds the merge document that undoes a commit and the generation before it, a look (see ``looked``) what
@@ -63,7 +63,7 @@ def read(host: Host, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {**answer, **looked(host, asked, common)}
 
 
-def looked(host: Host, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def looked(host: SwitchHost, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a look shows: with ``observe`` what is observed, with ``counters`` those of the ports.
 
     With ``over_s`` the counters are read twice, so many seconds apart. ``common`` is the result of `_common` if the
@@ -81,14 +81,14 @@ def looked(host: Host, asked: Mapping[str, Any], common: Mapping[str, Any] | Non
     return found
 
 
-def _sample(host: Host, over_s: float) -> dict[str, Any]:
+def _sample(host: SwitchHost, over_s: float) -> dict[str, Any]:
     """Return the counters with their time. Counters that are not renewed within ``over_s`` are left out: that they did
     not rise says nothing."""
     ports = counted(host) if not over_s or _are_renewed(host, over_s) else {}
     return {"at_s": host.now_s(), "ports": ports}
 
 
-def _are_renewed(host: Host, over_s: float) -> bool:
+def _are_renewed(host: SwitchHost, over_s: float) -> bool:
     """Tell whether the ports' counters are polled in such a time (sonic-utilities counterpoll/main.py). Without a row
     they are not yet, and COUNTERS_DB has none; without an interval it is a second."""
     group = _rows(host, POLLED_PORTS).get(POLLED_PORTS, {})
@@ -97,7 +97,7 @@ def _are_renewed(host: Host, over_s: float) -> bool:
     return group.get("FLEX_COUNTER_STATUS") != "disable" and not is_late
 
 
-def _rows(host: Host, pattern: str = "*") -> Mapping[str, Hash]:
+def _rows(host: SwitchHost, pattern: str = "*") -> Mapping[str, Hash]:
     try:
         return host.rows("CONFIG_DB", pattern)
     except (DatabaseError, OSError) as error:
@@ -109,7 +109,7 @@ def _config(rows: Mapping[str, Hash], known: str) -> dict[str, Any]:
     return {"digest": found} if found == known else {"digest": found, "tables": tables_of(rows)}
 
 
-def _frr(host: Host, known: str) -> dict[str, Any]:
+def _frr(host: SwitchHost, known: str) -> dict[str, Any]:
     text = frr_text(host)
     if text is None or frr_lost(host, text):
         return {"digest": "", "text": None}
@@ -117,7 +117,7 @@ def _frr(host: Host, known: str) -> dict[str, Any]:
     return {"digest": found} if found == known else {"digest": found, "text": text}
 
 
-def _undo(host: Host, commit: str) -> dict[str, Any]:
+def _undo(host: SwitchHost, commit: str) -> dict[str, Any]:
     if f"{commit}.rollback.json" not in host.list_directory():
         return {"undo": None}
     try:
@@ -127,7 +127,7 @@ def _undo(host: Host, commit: str) -> dict[str, Any]:
         raise UnreadableError(str(error)) from error
 
 
-def observed(host: Host, common: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
     what daemons apply that differs from CONFIG_DB."""
     links = _printed(host, ADDRESSES, lambda found: [_link(one) for one in found if one.get("ifname")])
@@ -144,7 +144,7 @@ def observed(host: Host, common: Mapping[str, Any] | None = None) -> dict[str, A
     }
 
 
-def _common(host: Host, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
+def _common(host: SwitchHost, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
     """Return what every answer has: what daemons apply that differs from CONFIG_DB, None while that is unknown, as
     during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
     try:
@@ -154,7 +154,7 @@ def _common(host: Host, rows: Mapping[str, Hash] | None = None) -> dict[str, Any
     return {"unapplied": found, "unseen": unseen, "image": _image(host)}
 
 
-def _image(host: Host) -> dict[str, str]:
+def _image(host: SwitchHost) -> dict[str, str]:
     """Return what the image says of the release that it is; nothing where it says nothing."""
     try:
         text = host.read_file(f"{host.sonic_directory}/sonic_version.yml").decode(errors="replace")
@@ -169,14 +169,14 @@ def _link(link: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "addr_info": addresses}
 
 
-def _sessions(host: Host) -> dict[str, Any]:
+def _sessions(host: SwitchHost) -> dict[str, Any]:
     """Return the sessions of BGP, and those of BFD where BGP has any."""
     bgp = _bgp(host)
     peers = (peer for one in (bgp or {}).values() for peer in one.values() if isinstance(peer, dict))
     return {"bgp": bgp, "bfd": _bfd(host)} if any("peerBfdInfo" in peer for peer in peers) else {"bgp": bgp}
 
 
-def _bfd(host: Host) -> list[dict[str, Any]] | None:
+def _bfd(host: SwitchHost) -> list[dict[str, Any]] | None:
     """Return what bfdd shows of its sessions, None where it does not answer."""
     try:
         return _printed(host, BFD, lambda found: [_bfd_peer(one) for one in found])
@@ -188,7 +188,7 @@ def _bfd_peer(peer: Mapping[str, Any]) -> dict[str, Any]:
     return {name: peer[name] for name in _BFD_PEER if name in peer}
 
 
-def _bgp(host: Host) -> dict[str, Any] | None:
+def _bgp(host: SwitchHost) -> dict[str, Any] | None:
     try:
         return _printed(host, BGP, _instances)
     except UnreadableError:
@@ -213,7 +213,7 @@ def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def towards(host: Host, prefix: str) -> list[str]:
+def towards(host: SwitchHost, prefix: str) -> list[str]:
     """Return the ports over which the kernel sends what goes to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c)."""
     if not _PREFIX.fullmatch(prefix):
         raise UnreadableError(f"`{prefix}` is no IPv4 prefix")
@@ -225,7 +225,7 @@ def towards(host: Host, prefix: str) -> list[str]:
     return _printed(host, ("vtysh", "-c", f"show ip route {prefix} json"), used)
 
 
-def counted(host: Host) -> dict[str, dict[str, str]]:
+def counted(host: SwitchHost) -> dict[str, dict[str, str]]:
     """Return the counters of every port by its name."""
     try:
         names = host.rows("COUNTERS_DB", PORT_NAMES).get(PORT_NAMES, {})
@@ -239,7 +239,7 @@ def _counters(row: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in row.items() if name.startswith(_COUNTED)}
 
 
-def _printed(host: Host, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
+def _printed(host: SwitchHost, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
     """Return what ``read`` makes of the JSON that a command prints; raises UnreadableError."""
     told = " ".join(words)
     try:
@@ -256,7 +256,7 @@ def _printed(host: Host, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
         raise UnreadableError(f"`{told}` printed JSON of another form: {error}") from error
 
 
-def digest_key(host: Host) -> str:
+def digest_key(host: SwitchHost) -> str:
     """Return the key with which clients make digests of what runs; the first reading makes it.
 
     A client keeps such digests in plans and journals, and by the bare SHA-256 of a configuration others could guess the
@@ -272,7 +272,7 @@ def digest_key(host: Host) -> str:
     return _kept_key(host) or new
 
 
-def _kept_key(host: Host) -> str:
+def _kept_key(host: SwitchHost) -> str:
     try:
         kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
     except OSError:

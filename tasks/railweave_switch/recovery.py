@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from railweave_switch.answers import DEVICE_ERRORS, Answer, RefusedError, answer_of, locked
-from railweave_switch.host import Host
+from railweave_switch.answers import DEVICE_ERRORS, Answer, RequestRefusedError, answer_of, locked
+from railweave_switch.host import SwitchHost
 from railweave_switch.restart import settle
 from railweave_switch.reverting import revert_to
 from railweave_switch.saving import finish, save
@@ -17,7 +17,7 @@ from railweave_switch.state_forms import DamagedError, VersionError
 HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
 
 
-def recover(host: Host, asked: Mapping[str, object]) -> Answer:
+def recover(host: SwitchHost, asked: Mapping[str, object]) -> Answer:
     """Repair a state that is damaged, and end what nobody continues: restore, or with ``accept`` keep what runs.
 
     ``found`` is the status before, ``restored`` and ``missing`` are rows and lines of FRR.
@@ -41,7 +41,7 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
                 known = stand_in(host, document.id, host.now_s()) if damage else state
                 return {**revert_to(host, known, document, "recover"), "found": found}
         if not asked.get("accept"):
-            raise RefusedError(
+            raise RequestRefusedError(
                 f"{damage or state.describe(host)}; without a rollback document nothing can be restored: compare what "
                 f"runs with what is intended, then keep it by `recover` with --accept-running",
                 "damaged",
@@ -53,8 +53,8 @@ def recover(host: Host, asked: Mapping[str, object]) -> Answer:
         return answer_of(host, "accepted", **nothing)
 
 
-def _readable(host: Host, *, accept: bool) -> tuple[State, str]:
-    """Return the state, and what is wrong with its file; raises RefusedError for one of another version."""
+def _readable(host: SwitchHost, *, accept: bool) -> tuple[State, str]:
+    """Return the state, and what is wrong with its file; raises RequestRefusedError for one of another version."""
     none = State("", "", Stage.NONE)
     try:
         return read_state(host) or none, ""
@@ -63,7 +63,7 @@ def _readable(host: Host, *, accept: bool) -> tuple[State, str]:
     except VersionError as error:
         if accept and not guarded(host):
             return none, str(error)
-        raise RefusedError(
+        raise RequestRefusedError(
             f"{error}; end what is pending with that version, or keep what runs by `recover` with --accept-running",
             "damaged",
         ) from error

@@ -16,7 +16,7 @@ _DATABASES = {"APPL_DB": 0, "ASIC_DB": 1, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STA
 _WAIT_S = 30.0
 
 
-class Redis:
+class RedisConnection:
     """One connection to one database, by its name in SONiC."""
 
     def __init__(self, database: str, paths: Sequence[str]) -> None:
@@ -24,7 +24,7 @@ class Redis:
         self._answers: BinaryIO = self._socket.makefile("rb")
         self.call("SELECT", str(_DATABASES[database]))
 
-    def __enter__(self) -> Redis:
+    def __enter__(self) -> RedisConnection:
         return self
 
     def __exit__(self, *error: object) -> None:

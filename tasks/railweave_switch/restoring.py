@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railweave_switch import frr
-from railweave_switch.host import CommandError, DatabaseError, Host
+from railweave_switch.host import CommandError, DatabaseError, SwitchHost
 from railweave_switch.rows import repairs, unmet
-from railweave_switch.state import Document, Step
+from railweave_switch.state import RollbackDocument, Step
 from railweave_switch.steps import StepError, apply_frr, equip_bgpd, frr_away, frr_lines, frr_text, run_step
 
 ATTEMPTS, STEP_ATTEMPTS = 6, 2
@@ -38,7 +38,7 @@ class Restored:
 Added = Sequence[Sequence[str]]
 
 
-def restore(host: Host, document: Document, added: Added | None) -> Restored:
+def restore(host: SwitchHost, document: RollbackDocument, added: Added | None) -> Restored:
     """Bring back what ``document`` says.
 
     ``added`` are the lines of FRR that the change had added, None where that is not known: then every line that was not
@@ -69,7 +69,7 @@ def restore(host: Host, document: Document, added: Added | None) -> Restored:
     return Restored([one for one in first if one not in missing], missing, notes)
 
 
-def _run(host: Host, document: Document, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
+def _run(host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
     """Run the steps, all of them whatever fails, and return those that failed."""
     failed: dict[int, Step] = {}
     for number, step in steps.items():
@@ -83,14 +83,14 @@ def _run(host: Host, document: Document, steps: Mapping[int, Step], notes: list[
     return failed
 
 
-def _await_frr(host: Host, document: Document) -> None:
+def _await_frr(host: SwitchHost, document: RollbackDocument) -> None:
     """Wait until the daemons run whose lines are to be there: vtysh drops those of a daemon that still starts."""
     wanted = _wanted_of_frr(document)
     settled(host, lambda: frr_away(host, wanted, frr_text(host)), FRR_STARTS_S, PAUSE_S)
     equip_bgpd(host)
 
 
-def _write_missing(host: Host, document: Document, added: Added | None, notes: list[str]) -> None:
+def _write_missing(host: SwitchHost, document: RollbackDocument, added: Added | None, notes: list[str]) -> None:
     """Write what is missing itself: rows without any file, lines of FRR one by one."""
     try:
         commands = repairs(document.rows, host.rows("CONFIG_DB"))
@@ -105,7 +105,7 @@ def _write_missing(host: Host, document: Document, added: Added | None, notes: l
         notes.append(str(error) or repr(error))
 
 
-def missing_of(host: Host, document: Document, added: Added | None) -> list[str]:
+def missing_of(host: SwitchHost, document: RollbackDocument, added: Added | None) -> list[str]:
     """Return what is not as before the change: ``TABLE|KEY`` of rows, and lines of FRR."""
     try:
         missing = unmet(document.rows, host.rows("CONFIG_DB"))
@@ -118,7 +118,9 @@ def missing_of(host: Host, document: Document, added: Added | None) -> list[str]
     return [*missing, *map(frr.shown, lost), *(f"{frr.shown(line)} (too much)" for line in surplus)]
 
 
-def frr_difference(host: Host, document: Document, added: Added | None) -> tuple[list[frr.Line], list[frr.Line]]:
+def frr_difference(
+    host: SwitchHost, document: RollbackDocument, added: Added | None
+) -> tuple[list[frr.Line], list[frr.Line]]:
     """Return the lines of FRR that are missing and those that are left over; raises StepError where FRR is silent."""
     if document.frr is None and document.frr_lines is None:
         return [], []
@@ -129,7 +131,7 @@ def frr_difference(host: Host, document: Document, added: Added | None) -> tuple
     return [line for line in had if line not in has], surplus
 
 
-def frr_undone(host: Host, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
+def frr_undone(host: SwitchHost, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
     """Return the lines that a change had added and that are gone, and those that it had removed and that are back;
     raises StepError where FRR, or a daemon whose lines these are, is silent."""
     came, went = ([tuple(line) for line in lines or ()] for lines in (added, removed))
@@ -139,13 +141,13 @@ def frr_undone(host: Host, ignored: str, added: Added | None, removed: Added | N
     return [*(line for line in came if line not in lines), *(line for line in went if line in lines)]
 
 
-def _wanted_of_frr(document: Document) -> dict[frr.Line, None]:
+def _wanted_of_frr(document: RollbackDocument) -> dict[frr.Line, None]:
     if document.frr_lines is None:
         return frr.lines_of(str(document.frr or ""), document.frr_ignored)
     return dict.fromkeys(tuple(line) for line in document.frr_lines)
 
 
-def _missing_after_wait(host: Host, document: Document, added: Added | None, until_s: float) -> list[str]:
+def _missing_after_wait(host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float) -> list[str]:
     """Look until the databases and FRR answer, then return what is missing."""
     while True:
         missing = missing_of(host, document, added)
@@ -155,7 +157,7 @@ def _missing_after_wait(host: Host, document: Document, added: Added | None, unt
         host.sleep(PAUSE_S)
 
 
-def _await_databases(host: Host, until_s: float) -> None:
+def _await_databases(host: SwitchHost, until_s: float) -> None:
     while host.now_s() < until_s:
         try:
             host.rows("CONFIG_DB", "DEVICE_METADATA|localhost")
@@ -164,7 +166,7 @@ def _await_databases(host: Host, until_s: float) -> None:
             host.sleep(PAUSE_S)
 
 
-def settled(host: Host, holds: Callable[[], list[str]], within_s: float, pause_s: float) -> list[str]:
+def settled(host: SwitchHost, holds: Callable[[], list[str]], within_s: float, pause_s: float) -> list[str]:
     """Return what does not hold, looking again until all does or the time is up: daemons get a moment to follow."""
     ends_s = host.now_s() + within_s
     while True:

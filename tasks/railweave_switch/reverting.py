@@ -8,18 +8,26 @@ from dataclasses import replace
 from typing import Any
 
 from railweave_switch import frr
-from railweave_switch.answers import Answer, RefusedError, answer_of, last_state, listed, locked, refuse_unless_last
-from railweave_switch.host import Host
+from railweave_switch.answers import (
+    Answer,
+    RequestRefusedError,
+    answer_of,
+    last_state,
+    listed,
+    locked,
+    refuse_unless_last,
+)
+from railweave_switch.host import SwitchHost
 from railweave_switch.lasting import broken_after
 from railweave_switch.restoring import missing_of, restore, settled
 from railweave_switch.saving import conclude, save, startup_digests, startup_files
 from railweave_switch.state import (
     OPEN,
     REPAIRS,
-    Document,
-    Kind,
+    RollbackDocument,
     Stage,
     State,
+    TransactionKind,
     guarded,
     prepare_disk,
     read_document,
@@ -34,7 +42,7 @@ ATTEMPTS = 3
 """So often it is restored and prepared for saving, where what is restored goes away meanwhile."""
 
 
-def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
+def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Revert the pending transaction, or with ``commit`` a confirmed one, which is saved afterwards.
 
     ``id`` names the pending one, ``last`` the last transaction by which a confirmed one was chosen: where another came
@@ -45,7 +53,7 @@ def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
         status = state.now(host)
         if status in OPEN or status == Stage.EXPIRED:
             if asked.get("id") and asked["id"] != state.id:
-                raise RefusedError(f"another transaction waits: {state.describe(host)}", "pending")
+                raise RequestRefusedError(f"another transaction waits: {state.describe(host)}", "pending")
             document = _document_of(host, state)
             if document is not None:
                 return revert_to(host, state, document, "asked for")
@@ -58,11 +66,11 @@ def revert(host: Host, asked: Mapping[str, Any]) -> Answer:
                 refuse_unless_last(state, asked["id"])
             return answer_of(host, Stage.REVERTED)
         else:
-            raise RefusedError("there is nothing to revert")
+            raise RequestRefusedError("there is nothing to revert")
     return _reverted_by_guard(host, state)
 
 
-def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
+def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: str) -> Answer:
     """Bring back what a rollback document says; the outcome is ``reverted``, or ``failed`` with what is missing.
 
     A daemon that the change ended is waited for, and named in the state where it stays away.
@@ -76,7 +84,7 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     for _ in range(ATTEMPTS):
         found = restore(host, document, state.frr_added)
         missing, failure = found.missing, {}
-        if missing or not (state.kind == Kind.ROLLBACK or _was_saved(host, document)):
+        if missing or not (state.kind == TransactionKind.ROLLBACK or _was_saved(host, document)):
             break
         failure, missing = save(host, state), missing_of(host, document, state.frr_added)
         if not missing:
@@ -84,7 +92,7 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     state.notes, state.drain, state.missing = [note[-500:] for note in found.notes[-10:]], "", missing
     if missing:
         state.error = f"not restored: {listed(missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
-    elif state.kind == Kind.ROLLBACK:
+    elif state.kind == TransactionKind.ROLLBACK:
         state.kept = [one for one in state.kept if one != state.rolls_back]
         state.generation = document.generation_back(state)
     try:
@@ -98,7 +106,7 @@ def revert_to(host: Host, state: State, document: Document, why: str) -> Answer:
     return answer_of(host, state.status, **answer)
 
 
-def _was_saved(host: Host, document: Document) -> bool:
+def _was_saved(host: SwitchHost, document: RollbackDocument) -> bool:
     """Tell whether somebody has saved since the transaction began; a reload back writes FRR's file itself."""
     now = startup_digests(host)
     reloads = any(step["kind"] == "reload" for step in document.steps)
@@ -106,18 +114,18 @@ def _was_saved(host: Host, document: Document) -> bool:
     return any(now[where] != document.startup.get(where) for where in files)
 
 
-def _document_of(host: Host, state: State) -> Document | None:
+def _document_of(host: SwitchHost, state: State) -> RollbackDocument | None:
     """Return the rollback document, None where it is damaged and the guard still has it in memory."""
     try:
         return read_document(host)
     except DamagedError as error:
         if not guarded(host, state.id):
-            raise RefusedError(f"{error}: `railweave-switch recover --accept-running` ends this") from error
+            raise RequestRefusedError(f"{error}: `railweave-switch recover --accept-running` ends this") from error
         state.write(host, status=Stage.ARMED, ends_s=host.now_s())
         return None
 
 
-def _reverted_by_guard(host: Host, state: State) -> Answer:
+def _reverted_by_guard(host: SwitchHost, state: State) -> Answer:
     """Wait until the guard has reverted out of its memory."""
     seen = [state]
 
@@ -129,15 +137,15 @@ def _reverted_by_guard(host: Host, state: State) -> Answer:
     return answer_of(host, seen[-1].status, missing=seen[-1].missing, error=seen[-1].error)
 
 
-def _roll_back(host: Host, state: State, commit: str, asked: Mapping[str, Any]) -> Answer:
+def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, Any]) -> Answer:
     """Roll a confirmed commit back: its document becomes pending, so that even a cut ends in what it says."""
     if commit not in state.kept:
-        raise RefusedError(f"the rollback document of commit {commit} is not on the switch")
+        raise RequestRefusedError(f"the rollback document of commit {commit} is not on the switch")
     document = read_document(host, f"{commit}.rollback.json")
     new = replace(
         state,
         id=asked.get("id") or f"{commit}-rolled-back",
-        kind=Kind.ROLLBACK,
+        kind=TransactionKind.ROLLBACK,
         rolls_back=commit,
         by=asked.get("by", ""),
         message=f"rollback of {commit}",
@@ -155,11 +163,11 @@ def _roll_back(host: Host, state: State, commit: str, asked: Mapping[str, Any]) 
         write(host, "pending.json", vars(document))
         new.write(host, worker=host.me())
     except (OSError, StepError) as error:
-        raise RefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
+        raise RequestRefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return revert_to(host, new, document, f"rollback of {commit}")
 
 
-def _frr_goal(host: Host, document: Document) -> list[frr.Line] | None:
+def _frr_goal(host: SwitchHost, document: RollbackDocument) -> list[frr.Line] | None:
     """Return FRR's lines as they are to be: today's, without those that the commit added, with those it removed."""
     added, removed = ([tuple(line) for line in lines or ()] for lines in (document.frr_added, document.frr_removed))
     if not added and not removed:

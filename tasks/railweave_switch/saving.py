@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from railweave_switch.frr import without_tsa
-from railweave_switch.host import CommandError, DatabaseError, Host
-from railweave_switch.state import ENDED, Kind, Stage, State, path, read_document, remove
+from railweave_switch.host import CommandError, DatabaseError, SwitchHost
+from railweave_switch.state import ENDED, Stage, State, TransactionKind, path, read_document, remove
 from railweave_switch.state_forms import DamagedError
 from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_lost, frr_text, run_command
 
@@ -32,24 +32,24 @@ _FRAME = ("Building configuration...", "Current configuration:", "end")
 """Lines of ``show running-config`` that are no configuration."""
 
 
-def startup_files(host: Host) -> tuple[str, str]:
+def startup_files(host: SwitchHost) -> tuple[str, str]:
     """Return what the switch boots: the file of CONFIG_DB and that of FRR."""
     return f"{host.sonic_directory}/config_db.json", frr_file(host)
 
 
-def startup_digests(host: Host) -> dict[str, str]:
+def startup_digests(host: SwitchHost) -> dict[str, str]:
     """Return the SHA-256 of each startup file, empty for one that is not there."""
     return {where: hashlib.sha256(_content(host, where)).hexdigest() for where in startup_files(host)}
 
 
-def _content(host: Host, where: str) -> bytes:
+def _content(host: SwitchHost, where: str) -> bytes:
     try:
         return host.read_file(where)
     except FileNotFoundError:
         return b""
 
 
-def prepare(host: Host, state: State) -> dict[str, Any]:
+def prepare(host: SwitchHost, state: State) -> dict[str, Any]:
     """Write down what is to boot when a transaction has ended; return why that failed, empty if it did not.
 
     Where it fails, what was written down for this transaction earlier is gone as well, unless it is being put in place.
@@ -61,7 +61,7 @@ def prepare(host: Host, state: State) -> dict[str, Any]:
     return failure
 
 
-def conclude(host: Host, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:
+def conclude(host: SwitchHost, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:
     """End a transaction, and let the switch boot what was prepared; return why that failed, empty if it did not.
 
     Raises OSError where the state cannot be written.
@@ -71,7 +71,7 @@ def conclude(host: Host, state: State, stage: str, *, unsaved: bool, **changes: 
     return _failure(lambda: finish(host, state))
 
 
-def save(host: Host, state: State) -> dict[str, Any]:
+def save(host: SwitchHost, state: State) -> dict[str, Any]:
     """Save what runs, before or after the end of the transaction; return why that failed, empty if it did not."""
     failure = prepare(host, state)
     if not failure:
@@ -79,7 +79,7 @@ def save(host: Host, state: State) -> dict[str, Any]:
     return failure
 
 
-def save_alone(host: Host, state: State, frr_ignored: str) -> dict[str, Any]:
+def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, Any]:
     """Save what runs where no transaction is open; return why that failed, empty if it did not.
 
     ``frr_ignored`` is the pattern of FRR's lines that are never compared (``frr.lines_of``).
@@ -99,7 +99,7 @@ def _failure(act: Callable[[], None]) -> dict[str, Any]:
     return {}
 
 
-def _record(host: Host, state: State) -> None:
+def _record(host: SwitchHost, state: State) -> None:
     """Write the end of a transaction, trying for a while where the disk refuses: until then the state says the old."""
     ends_s = host.now_s() + RECORD_S
     while True:
@@ -112,10 +112,10 @@ def _record(host: Host, state: State) -> None:
             host.sleep(5.0)
 
 
-def _prepare(host: Host, state: State, **more: Any) -> None:
+def _prepare(host: SwitchHost, state: State, **more: Any) -> None:
     # CONFIG_DB's part unless only FRR was drained, FRR's part unless there is no FRR at all.
     config_db = None
-    if more or state.kind != Kind.DRAIN:
+    if more or state.kind != TransactionKind.DRAIN:
         where = path(host, "startup.json")
         try:
             run_command(host, ["config", "save", "-y", where], SAVE_S)
@@ -138,7 +138,7 @@ def _prepare(host: Host, state: State, **more: Any) -> None:
     host.write_file(path(host, JOURNAL), json.dumps(journal).encode())
 
 
-def _settled_frr(host: Host) -> str | None:
+def _settled_frr(host: SwitchHost) -> str | None:
     """Return FRR's text with the lines of every daemon that the startup file has lines of, None while FRR is silent;
     raises StepError where such a daemon stays away: a file without them would boot a switch without routing."""
     ends_s = host.now_s() + FRR_BACK_S
@@ -156,7 +156,7 @@ def _file_of(text: str) -> str:
     return without_tsa("\n".join(line for line in text.splitlines() if line not in _FRAME).strip("\n") + "\n")
 
 
-def journal_of(host: Host, state: State) -> dict[str, Any] | None:
+def journal_of(host: SwitchHost, state: State) -> dict[str, Any] | None:
     """Return what was prepared for a transaction, or alone after it; None where nothing was or all is in place."""
     try:
         found = json.loads(host.read_file(path(host, JOURNAL)).decode())
@@ -174,19 +174,19 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def replaced(host: Host, journal: dict[str, Any]) -> bool:
+def replaced(host: SwitchHost, journal: dict[str, Any]) -> bool:
     """Tell whether the first of the startup files, CONFIG_DB's, is the prepared one already."""
     return journal["config_db"] is None or _content(host, startup_files(host)[0]) == journal["config_db"].encode()
 
 
-def finish(host: Host, state: State) -> None:
+def finish(host: SwitchHost, state: State) -> None:
     """Put the rollback document of an ended transaction in its place, and what was prepared into the startup files.
 
     It may be repeated. Raises StepError, OSError.
     """
     if state.status not in ENDED:
         return
-    lasts = state.status == Stage.CONFIRMED and state.kind != Kind.DRAIN
+    lasts = state.status == Stage.CONFIRMED and state.kind != TransactionKind.DRAIN
     if lasts:
         with contextlib.suppress(DamagedError):
             if read_document(host).id == state.id:
@@ -201,7 +201,7 @@ def finish(host: Host, state: State) -> None:
             remove(host, name)
 
 
-def install(host: Host, state: State) -> None:
+def install(host: SwitchHost, state: State) -> None:
     """Replace the startup files by what was prepared, if it was; raises StepError, OSError."""
     journal = journal_of(host, state)
     if journal is None:
@@ -219,7 +219,7 @@ def install(host: Host, state: State) -> None:
         remove(host, JOURNAL)
 
 
-def _write_memory(host: Host) -> None:
+def _write_memory(host: SwitchHost) -> None:
     """Let FRR's daemons write their files: where one of them cannot, those of before stand again.
 
     After a power loss in the midst of it FRR is brought to what ran (``restart``), and this is done again.

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from railweave_switch.host import DatabaseError, Hash, Host
+from railweave_switch.host import DatabaseError, Hash, SwitchHost
 
 SERVICE_OF = {
     "orchagent": "swss",
@@ -24,12 +24,12 @@ LOG = "/var/log/syslog"
 LOG_BYTES, LOG_LINES = 256 * 1024, 5
 
 
-def daemons_of(host: Host) -> list[str]:
+def daemons_of(host: SwitchHost) -> list[str]:
     """Return the daemons that run; none where nobody can tell."""
     return sorted(host.daemons() & SERVICE_OF.keys())
 
 
-def away(host: Host, names: Iterable[str]) -> list[str]:
+def away(host: SwitchHost, names: Iterable[str]) -> list[str]:
     """Return those of ``names`` that do not run, but for the daemons of a disabled feature."""
     expected = SERVICE_OF.keys() & set(names)
     gone = sorted(expected - host.daemons()) if expected else []
@@ -41,7 +41,7 @@ def away(host: Host, names: Iterable[str]) -> list[str]:
     return [name for name in gone if rows.get(f"FEATURE|{SERVICE_OF[name]}", {}).get("state") != "disabled"]
 
 
-def describe_away(host: Host, names: list[str], waited_s: float, earlier: Mapping[str, Any]) -> dict[str, Any]:
+def describe_away(host: SwitchHost, names: list[str], waited_s: float, earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a state and an answer say of daemons that are away: their last log lines, and the command.
 
     ``waited_s`` is how long they were waited for; ``earlier`` is the same of an earlier moment, empty where there is
@@ -53,7 +53,7 @@ def describe_away(host: Host, names: list[str], waited_s: float, earlier: Mappin
     return {"daemons": names, "lines": lines, "command": "; ".join(commands), "waited_s": waited_s}
 
 
-def _last_lines(host: Host, names: list[str]) -> list[str]:
+def _last_lines(host: SwitchHost, names: list[str]) -> list[str]:
     """Return what the log says last of daemons."""
     try:
         text = host.end_of_file(LOG, LOG_BYTES).decode("utf-8", "replace")

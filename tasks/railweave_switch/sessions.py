@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from railweave_switch.host import CommandError, Host
+from railweave_switch.host import CommandError, SwitchHost
 
 READ_S = 60.0
 OPENS_S = 60.0
@@ -21,7 +21,7 @@ TIMERS = ("bgpTimerConfiguredHoldTimeMsecs", "bgpTimerConfiguredKeepAliveInterva
 Peer = Mapping[str, Any]
 
 
-def open_again(host: Host, sessions: Sequence[Sequence[Any]]) -> None:
+def open_again(host: SwitchHost, sessions: Sequence[Sequence[Any]]) -> None:
     """Clear established sessions, each once the one before is open and has its routes; raises CommandError.
 
     A session is ``[VRF, PEER, TIMERS_ONLY]``: with the last, one that has its configured timers in force stays open.
@@ -53,7 +53,7 @@ def has_its_timers(peer: Peer) -> bool:
     return hold == configured_hold and keepalive == min(configured_keepalive, whole_seconds)
 
 
-def _await(host: Host, vrf: str, peer: str, before: Peer) -> None:
+def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
     """Wait until a cleared session is open again, and for a while for as many routes as before; raises CommandError."""
     began_s = host.now_s()
     while True:
@@ -72,7 +72,7 @@ def _routes(peer: Peer) -> int:
     return sum(int(family.get("acceptedPrefixCounter", 0)) for family in families)
 
 
-def _shown(host: Host, vrf: str, peer: str) -> Peer:
+def _shown(host: SwitchHost, vrf: str, peer: str) -> Peer:
     """Return what FRR shows of a neighbor; nothing where it shows none."""
     text = _vtysh(host, f"show bgp vrf {vrf} neighbors {peer} json")
     try:
@@ -85,7 +85,7 @@ def _shown(host: Host, vrf: str, peer: str) -> Peer:
     return shown if isinstance(shown, dict) else {}
 
 
-def _vtysh(host: Host, command: str) -> str:
+def _vtysh(host: SwitchHost, command: str) -> str:
     done = host.run(("vtysh", "-c", command), READ_S)
     if done.exit_status != 0:
         raise CommandError(f"`{command}`: {done.words()}")

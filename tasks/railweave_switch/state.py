@@ -17,7 +17,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from railweave_switch.host import Host, Process
+from railweave_switch.host import Process, SwitchHost
 from railweave_switch.services import away, describe_away
 from railweave_switch.state_forms import VERSION, DamagedError, VersionError, decoded
 
@@ -26,7 +26,7 @@ KEPT_COMMITS = 11
 """The switch keeps the rollback documents of so many confirmed commits."""
 
 
-class Kind:
+class TransactionKind:
     """What a transaction is about."""
 
     COMMIT, DRAIN, ROLLBACK = "commit", "drain", "rollback"
@@ -93,16 +93,16 @@ class State:
     broken: dict[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
-    def write(self, host: Host, **changes: Any) -> None:
+    def write(self, host: SwitchHost, **changes: Any) -> None:
         """Change it and write it."""
         vars(self).update(changes)
         write(host, "transaction.json", vars(self))
 
-    def over(self, host: Host) -> bool:
+    def over(self, host: SwitchHost) -> bool:
         """Tell whether its time is over; a restart ends it at once."""
         return self.boot_id != host.boot_id() or (self.ends_s is not None and host.now_s() >= self.ends_s)
 
-    def now(self, host: Host) -> str:
+    def now(self, host: SwitchHost) -> str:
         """Return the status as it really is: what nobody continues is ``expired``, or ``failed``."""
         status = self.status
         if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, self.id):
@@ -118,7 +118,7 @@ class State:
         """Return the number of the generation, 0 where none was ever confirmed."""
         return int(self.generation.get("number") or 0)
 
-    def is_armed(self, host: Host) -> bool:
+    def is_armed(self, host: SwitchHost) -> bool:
         """Tell whether it waits for its confirmation, and in time."""
         return self.now(host) == Stage.ARMED and not self.over(host)
 
@@ -132,7 +132,7 @@ class State:
             f"{named or 'a switch without any'}"
         )
 
-    def describe(self, host: Host) -> str:
+    def describe(self, host: SwitchHost) -> str:
         """Return in words what is pending."""
         status = self.now(host)
         if status in ENDED or not self.id:
@@ -143,11 +143,15 @@ class State:
     @property
     def last(self) -> str:
         """Return the id of the last commit if it was kept; a drain is no commit."""
-        return self.kept[-1] if self.kept and (self.status == Stage.CONFIRMED or self.kind == Kind.DRAIN) else ""
+        return (
+            self.kept[-1]
+            if self.kept and (self.status == Stage.CONFIRMED or self.kind == TransactionKind.DRAIN)
+            else ""
+        )
 
 
 @dataclass(frozen=True)
-class Document:
+class RollbackDocument:
     """A rollback document: the steps back, and what must be true after them: ``rows`` and FRR's text ``frr``.
 
     ``after`` are the rows as the transaction leaves them, ``startup`` the digests of the startup files when it began.
@@ -192,11 +196,11 @@ class Hold:
     ends_s: float
     version: int = VERSION
 
-    def over(self, host: Host) -> bool:
+    def over(self, host: SwitchHost) -> bool:
         """Tell whether its time is over; a restart ends it at once."""
         return self.boot_id != host.boot_id() or host.now_s() >= (self.ends_s or 0.0)
 
-    def words(self, host: Host) -> str:
+    def words(self, host: SwitchHost) -> str:
         """Return in words who holds the switch, for what and how long."""
         what = f" ({self.message})" if self.message else ""
         seconds = max(0.0, self.ends_s - host.now_s())
@@ -206,19 +210,19 @@ class Hold:
             f"(`railweave-switch hold --id {self.id}` on this switch ends that)"
         )
 
-    def report(self, host: Host) -> dict[str, Any]:
+    def report(self, host: SwitchHost) -> dict[str, Any]:
         """Return it as answers tell it."""
         remaining_s = round(max(0.0, self.ends_s - host.now_s()), 1)
         told = {"id": self.id, "peers": self.peers, "message": self.message, "words": self.words(host)}
         return {**told, "remaining_s": remaining_s}
 
 
-def path(host: Host, name: str) -> str:
+def path(host: SwitchHost, name: str) -> str:
     """Return where a file of ours lies."""
     return f"{host.directory}/{name}"
 
 
-def read_state(host: Host) -> State | None:
+def read_state(host: SwitchHost) -> State | None:
     """Return the state, None where there never was one; raises DamagedError, VersionError, OSError."""
     where = path(host, "transaction.json")
     try:
@@ -233,18 +237,18 @@ def read_state(host: Host) -> State | None:
     return state
 
 
-def read_document(host: Host, name: str = "pending.json") -> Document:
+def read_document(host: SwitchHost, name: str = "pending.json") -> RollbackDocument:
     """Return a rollback document; raises DamagedError where it is gone or cannot be read."""
     where = path(host, name)
     try:
-        return decoded(Document, host.read_file(where), where)
+        return decoded(RollbackDocument, host.read_file(where), where)
     except FileNotFoundError:
         raise DamagedError(f"{where} is gone") from None
     except VersionError as error:
         raise DamagedError(str(error)) from None
 
 
-def held(host: Host) -> Hold | None:
+def held(host: SwitchHost) -> Hold | None:
     """Return the hold that is in force; a file that cannot be read holds for nobody, not for its owner either."""
     where = path(host, "hold.json")
     try:
@@ -254,7 +258,7 @@ def held(host: Host) -> Hold | None:
     return None if found.over(host) else found
 
 
-def write(host: Host, name: str, value: Any) -> None:
+def write(host: SwitchHost, name: str, value: Any) -> None:
     """Write a file of ours as JSON; a full disk gives up the reserve for it."""
     data = (json.dumps(value, sort_keys=True) + "\n").encode()
     try:
@@ -266,12 +270,12 @@ def write(host: Host, name: str, value: Any) -> None:
         host.write_file(path(host, name), data)
 
 
-def remove(host: Host, name: str) -> None:
+def remove(host: SwitchHost, name: str) -> None:
     """Remove a file of ours."""
     host.remove_file(path(host, name))
 
 
-def prepare_disk(host: Host) -> None:
+def prepare_disk(host: SwitchHost) -> None:
     """Make the directory and reserve disk space; raises OSError where there is no room for that."""
     host.make_directory()
     where = path(host, "reserve")
@@ -281,7 +285,7 @@ def prepare_disk(host: Host) -> None:
     host.write_file(where, b"\1" * RESERVE_BYTES)
 
 
-def guarded(host: Host, name: str = "") -> bool:
+def guarded(host: SwitchHost, name: str = "") -> bool:
     """Tell whether the guard of a transaction runs, without a name that of any."""
     try:
         found = json.loads(host.read_file(path(host, "guard.json")).decode())
@@ -291,7 +295,7 @@ def guarded(host: Host, name: str = "") -> bool:
     return bool(known and isinstance(found.get("process"), dict) and host.alive(found["process"]))
 
 
-def report(host: Host) -> dict[str, Any]:
+def report(host: SwitchHost) -> dict[str, Any]:
     """Return the status, whatever the state file looks like.
 
     The hold is read first: once it is gone, what it was for is there to be read.
@@ -320,7 +324,7 @@ def report(host: Host) -> dict[str, Any]:
     }
 
 
-def still_broken(host: Host, state: State) -> dict[str, Any]:
+def still_broken(host: SwitchHost, state: State) -> dict[str, Any]:
     """Return what is to be said of daemons that a change ended and that do not run again, empty where all run.
 
     Those that ran when the last transaction began count since its end: they may have ended after it was confirmed. A
@@ -336,13 +340,13 @@ def still_broken(host: Host, state: State) -> dict[str, Any]:
     return describe_away(host, gone, waited_s, state.broken)
 
 
-def kept_on_disk(host: Host) -> list[str]:
+def kept_on_disk(host: SwitchHost) -> list[str]:
     """Return the commits whose rollback documents lie there, oldest first: their names sort by time."""
     names = sorted(name for name in host.list_directory() if name.endswith(".rollback.json"))
     return [name[: -len(".rollback.json")] for name in names]
 
 
-def stand_in(host: Host, name: str, ends_s: float | None) -> State:
+def stand_in(host: SwitchHost, name: str, ends_s: float | None) -> State:
     """Return a state in the place of one that cannot be read: of a transaction that is to be reverted.
 
     The last confirmed commit that can be read tells the generation.
@@ -352,5 +356,5 @@ def stand_in(host: Host, name: str, ends_s: float | None) -> State:
     for commit in kept:
         with contextlib.suppress(DamagedError):
             generation = read_document(host, f"{commit}.rollback.json").generation or generation
-    state = State(name, Kind.COMMIT, Stage.REVERTING, boot_id=host.boot_id(), ends_s=ends_s)
+    state = State(name, TransactionKind.COMMIT, Stage.REVERTING, boot_id=host.boot_id(), ends_s=ends_s)
     return replace(state, kept=kept, generation=generation)

@@ -19,7 +19,7 @@ from typing import Any
 from railweave_switch import frr
 from railweave_switch.daemons import still_there, tells_of
 from railweave_switch.frr import Line
-from railweave_switch.host import CommandError, Done, Host
+from railweave_switch.host import CommandError, Done, SwitchHost
 from railweave_switch.rows import repairs
 from railweave_switch.sessions import open_again
 from railweave_switch.state import path
@@ -79,7 +79,7 @@ def headline(said: str) -> str:
     return " / ".join(lines[first:])
 
 
-def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
+def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
     """Carry a step out; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
 
     ``back``: in a revert the file that was written before the change is used, and FRR may complain about lines that
@@ -98,7 +98,7 @@ def run_step(host: Host, step: Step, timeout_s: float, name: str = "step.json", 
         _with_file(host, step, timeout_s, name, back=back)
 
 
-def recreate(host: Host, step: Step) -> None:
+def recreate(host: SwitchHost, step: Step) -> None:
     """Delete rows and fields, wait until SONiC's daemons took that, and set rows; raises StepError."""
     removed = [(str(key), fields) for key, fields in step["removed"]]
     host.write_rows([("HDEL", key, *fields) if fields else ("DEL", key) for key, fields in removed])
@@ -112,7 +112,7 @@ def recreate(host: Host, step: Step) -> None:
     host.write_rows(repairs(step["rows"], {}))
 
 
-def _with_file(host: Host, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
+def _with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
     words = COMMANDS[step["kind"]]
     if step["kind"] == "reload":
         refuse_hanging_reload(step)
@@ -146,19 +146,19 @@ def content_of(step: Step) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
-def _holds(host: Host, where: str, content: bytes) -> bool:
+def _holds(host: SwitchHost, where: str, content: bytes) -> bool:
     try:
         return host.read_file(where) == content
     except OSError:
         return False
 
 
-def frr_file(host: Host, name: str = "frr.conf") -> str:
+def frr_file(host: SwitchHost, name: str = "frr.conf") -> str:
     """Return where a file of FRR's lies on the host."""
     return f"{host.sonic_directory}/frr/{name}"
 
 
-def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None:
+def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -> None:
     """Apply lines of FRR's configuration; where no file can be written, through vtysh's input.
 
     ``lenient``: removing a line that never arrived is an error to vtysh and none to us.
@@ -183,12 +183,12 @@ def apply_frr(host: Host, text: str, timeout_s: float, *, lenient: bool) -> None
         raise StepError("vtysh -f", said or done.words())
 
 
-def frr_text(host: Host) -> str | None:
+def frr_text(host: SwitchHost) -> str | None:
     """Return FRR's running configuration; None where FRR does not answer."""
     return _shown(host, SHOW_FRR)
 
 
-def _shown(host: Host, words: Sequence[str]) -> str | None:
+def _shown(host: SwitchHost, words: Sequence[str]) -> str | None:
     try:
         done = host.run(words, READ_S)
     except CommandError:
@@ -196,7 +196,7 @@ def _shown(host: Host, words: Sequence[str]) -> str | None:
     return done.out if done.exit_status == 0 and done.out.strip() else None
 
 
-def frr_lines(host: Host, ignored: str, wanted: Iterable[Line]) -> dict[Line, None]:
+def frr_lines(host: SwitchHost, ignored: str, wanted: Iterable[Line]) -> dict[Line, None]:
     """Return the lines that FRR runs, as ``frr.lines_of``; raises StepError where it, or a daemon whose lines are
     wanted, does not answer."""
     text = frr_text(host)
@@ -205,7 +205,7 @@ def frr_lines(host: Host, ignored: str, wanted: Iterable[Line]) -> dict[Line, No
     return frr.lines_of(text or "", ignored)
 
 
-def frr_away(host: Host, wanted: Iterable[Line], text: str | None) -> list[str]:
+def frr_away(host: SwitchHost, wanted: Iterable[Line], text: str | None) -> list[str]:
     """Return the daemons of FRR whose lines are wanted but that do not run, in words; empty where all do.
 
     vtysh drops the lines of a daemon that is not there, with exit status 0, and shows the lines of the others. Only
@@ -224,7 +224,7 @@ def frr_away(host: Host, wanted: Iterable[Line], text: str | None) -> list[str]:
     return [f"its {name} does not answer" for name in sorted(silent - {*running, "zebra"})]
 
 
-def frr_lost(host: Host, text: str) -> list[str]:
+def frr_lost(host: SwitchHost, text: str) -> list[str]:
     """Return the daemons of FRR that do not run although the startup file has lines of them, in words.
 
     A text without any router is looked at alone: bgpd's lines are what a switch boots FRR for.
@@ -238,7 +238,7 @@ def frr_lost(host: Host, text: str) -> list[str]:
     return frr_away(host, frr.lines_of(boots, ""), text)
 
 
-def equip_bgpd(host: Host) -> None:
+def equip_bgpd(host: SwitchHost) -> None:
     """Give bgpd the lists and route-maps that other daemons have and it lacks; raises StepError.
 
     A daemon that starts while the boot configuration is loaded misses its lines. What several daemons keep vtysh then
@@ -261,7 +261,7 @@ def refuse_hanging_reload(step: Step) -> None:
         raise StepError("config reload", f"DEVICE_METADATA|localhost would lack {', '.join(missing)}")
 
 
-def refuse_losing_mode(host: Host, steps: Sequence[Step]) -> str:
+def refuse_losing_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
     """Return why a reload would lose the routing mode, empty where it would not.
 
     ``db_migrator.py`` copies the mode from these files over ours where they exist.
@@ -295,7 +295,7 @@ def _minigraph_states(text: str, mode: str) -> bool:
     return f">{mode}<" in text.replace(" ", "")
 
 
-def run_command(host: Host, words: Sequence[str], timeout_s: float) -> Done:
+def run_command(host: SwitchHost, words: Sequence[str], timeout_s: float) -> Done:
     """Run a command of the switch; raises StepError where it fails."""
     done = _attempt(host, words, timeout_s)
     if done.exit_status != 0:
@@ -312,7 +312,7 @@ def _printed(done: Done) -> str:
     return printed or done.words()
 
 
-def _attempt(host: Host, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
+def _attempt(host: SwitchHost, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
     try:
         return host.run(words, timeout_s, stdin)
     except CommandError as error:

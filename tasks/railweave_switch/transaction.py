@@ -19,7 +19,7 @@ from railweave_switch import frr
 from railweave_switch.answers import (
     DEVICE_ERRORS,
     Answer,
-    RefusedError,
+    RequestRefusedError,
     answer_of,
     last_state,
     listed,
@@ -29,7 +29,7 @@ from railweave_switch.answers import (
 )
 from railweave_switch.confirming import confirm_commit, frr_lines_changed
 from railweave_switch.holding import end, take_up
-from railweave_switch.host import CommandError, DatabaseError, Hash, Host
+from railweave_switch.host import CommandError, DatabaseError, Hash, SwitchHost
 from railweave_switch.lasting import ended, ends_soon
 from railweave_switch.restoring import settled
 from railweave_switch.reverting import revert_to
@@ -38,11 +38,11 @@ from railweave_switch.saving import startup_digests
 from railweave_switch.services import daemons_of
 from railweave_switch.state import (
     OPEN,
-    Document,
     Generation,
-    Kind,
+    RollbackDocument,
     Stage,
     State,
+    TransactionKind,
     guarded,
     path,
     prepare_disk,
@@ -77,15 +77,17 @@ TOO_LATE = "the time until the revert passed while the change was applied"
 
 
 def loaded(text: str) -> dict[str, Any]:
-    """Return the transaction of a text; raises RefusedError where it is none of this version."""
+    """Return the transaction of a text; raises RequestRefusedError where it is none of this version."""
     try:
         asked = json.loads(text)
     except ValueError as error:
-        raise RefusedError(f"the transaction is not JSON: {error}") from error
+        raise RequestRefusedError(f"the transaction is not JSON: {error}") from error
     if not isinstance(asked, dict):
-        raise RefusedError("the transaction is not a JSON object")
+        raise RequestRefusedError("the transaction is not a JSON object")
     if asked.get("version") != VERSION:
-        raise RefusedError(f"the transaction is of version {asked.get('version')}, this program carries out {VERSION}")
+        raise RequestRefusedError(
+            f"the transaction is of version {asked.get('version')}, this program carries out {VERSION}"
+        )
     shape = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
     wrong = [name for name, kind in shape.items() if not isinstance(asked.get(name), kind)]
     if not wrong:
@@ -94,8 +96,8 @@ def loaded(text: str) -> dict[str, Any]:
     generation = asked.get("generation") or {"was": 0, "now": {}}
     if not isinstance(generation, dict) or not isinstance(generation.get("now"), dict) or "was" not in generation:
         wrong.append("generation")
-    if wrong or asked["kind"] not in (Kind.COMMIT, Kind.DRAIN):
-        raise RefusedError(f"not a transaction: {', '.join(wrong)}")
+    if wrong or asked["kind"] not in (TransactionKind.COMMIT, TransactionKind.DRAIN):
+        raise RequestRefusedError(f"not a transaction: {', '.join(wrong)}")
     return asked
 
 
@@ -103,7 +105,7 @@ def _back(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(asked["rollback"].get("steps") or ())
 
 
-def apply(host: Host, asked: Mapping[str, Any]) -> Answer:
+def apply(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Carry a transaction out and leave it under its guard; a failure reverts it at once."""
     with locked(host, asked):
         earlier = _earlier(host, asked)
@@ -117,13 +119,13 @@ def apply(host: Host, asked: Mapping[str, Any]) -> Answer:
         return answer
 
 
-def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
+def amend(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
     """Carry further steps out under an armed transaction; its rollback document undoes them too."""
     with locked(host, asked):
         state = last_state(host)
         refuse_unless_last(state, asked["last"])
         if state.id != asked["id"] or not state.is_armed(host):
-            raise RefusedError(f"transaction {asked['id']} is not armed: {state.describe(host)}")
+            raise RequestRefusedError(f"transaction {asked['id']} is not armed: {state.describe(host)}")
         document = read_document(host)
         rows = host.rows("CONFIG_DB")
         state.write(host, status=Stage.APPLYING, worker=host.me())
@@ -131,48 +133,48 @@ def amend(host: Host, asked: Mapping[str, Any]) -> Answer:
         return _carry_out(host, asked, state, document, rows)
 
 
-def _await_daemons(host: Host, asked: Mapping[str, Any], state: State) -> None:
+def _await_daemons(host: SwitchHost, asked: Mapping[str, Any], state: State) -> None:
     """Wait until the daemons run that the lines are for: vtysh drops the lines of the others, and says nothing."""
     lines = [line for step in asked["steps"] if step["kind"] == "vtysh" for line in frr.lines_of(step["text"], "")]
     settled(host, lambda: frr_away(host, lines, frr_text(host)), _time_left_s(host, state), FRR_LOADS_S)
 
 
-def _time_left_s(host: Host, state: State) -> float:
+def _time_left_s(host: SwitchHost, state: State) -> float:
     """Return for how long services are waited for, at most: never beyond the revert."""
     return RELOAD_SETTLES_S if state.ends_s is None else min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
 
 
-def _earlier(host: Host, asked: Mapping[str, Any]) -> State:
-    """Return the state before; raises RefusedError where a transaction waits that this one does not take over, or
-    another one came than the last that this one was planned on."""
+def _earlier(host: SwitchHost, asked: Mapping[str, Any]) -> State:
+    """Return the state before. Raises RequestRefusedError if a transaction is pending that this one does not supersede,
+    or if another transaction came since this one was planned."""
     state = last_state(host)
     superseded = asked.get("supersedes")
     if superseded:
-        if state.id != superseded or state.kind != Kind.DRAIN or not state.is_armed(host):
-            raise RefusedError(f"the temporary drain was over before the change began ({state.describe(host)})")
+        if state.id != superseded or state.kind != TransactionKind.DRAIN or not state.is_armed(host):
+            raise RequestRefusedError(f"the temporary drain was over before the change began ({state.describe(host)})")
     elif state.status in OPEN or state.now(host) == Stage.EXPIRED:
-        raise RefusedError(state.describe(host), "pending")
+        raise RequestRefusedError(state.describe(host), "pending")
     refuse_unless_last(state, asked["last"])
     return state
 
 
-def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -> Document:
-    """Return the rollback document; raises RefusedError where the switch is not as the transaction expects."""
+def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
+    """Return the rollback document; raises RequestRefusedError where the switch is not as the transaction expects."""
     moved = unmet(asked["before"], rows)
     text = frr_text(host)
     if asked.get("frr_before") and (text is None or sha256(text) != asked["frr_before"]):
         moved.append("FRR" if text is not None else "FRR (it does not answer)")
     if moved:
-        raise RefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
+        raise RequestRefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
     generation = _generation(host, asked, earlier)
     back = _back(asked)
     if why := refuse_losing_mode(host, asked["steps"]):
-        raise RefusedError(why)
+        raise RequestRefusedError(why)
     for step in (*asked["steps"], *back):
         if step["kind"] == "reload":
             refuse_hanging_reload(step)
     refuse_invalid(host, asked, rows)
-    document = Document(
+    document = RollbackDocument(
         asked["id"],
         back,
         asked["rollback"].get("rows", asked["before"]),
@@ -196,15 +198,15 @@ def _checked(host: Host, asked: Mapping[str, Any], earlier: State, rows: Rows) -
     return replace(document, supersedes=pending.id, steps=[*back, *pending.steps], frr=pending.frr, drain=drain)
 
 
-def _generation(host: Host, asked: Mapping[str, Any], earlier: State) -> Generation:
-    """Return the generation after the transaction, empty where it stays; raises RefusedError where another deployment
-    was confirmed since this one was planned, whatever it changed."""
+def _generation(host: SwitchHost, asked: Mapping[str, Any], earlier: State) -> Generation:
+    """Return the generation after the transaction, empty if it does not change. Raises RequestRefusedError if another
+    deployment was confirmed since this one was planned, whatever it changed."""
     asked_for = asked.get("generation") or {}
     if not asked_for:
         return {}
     if asked_for["was"] != earlier.number:
         by = earlier.generation.get("by") or "somebody"
-        raise RefusedError(
+        raise RequestRefusedError(
             f"another deployment or rollback was confirmed since this one was planned: the switch is at generation "
             f"{earlier.number} (by {by}), the plan saw {asked_for['was']}; plan again",
             "moved",
@@ -212,8 +214,8 @@ def _generation(host: Host, asked: Mapping[str, Any], earlier: State) -> Generat
     return {**asked_for["now"], "number": earlier.number + 1, "by": asked.get("by", ""), "at": host.wall_s()}
 
 
-def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Document) -> State:
-    """Put on the disk all that a revert needs, and start the guard; raises RefusedError, nothing changed."""
+def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
+    """Put on the disk all that a revert needs, and start the guard; raises RequestRefusedError, nothing changed."""
     deadline_s = None if asked.get("deadline_s") is None else float(asked["deadline_s"])
     state = State(
         asked["id"],
@@ -246,11 +248,11 @@ def _armed(host: Host, asked: Mapping[str, Any], earlier: State, document: Docum
             raise StepError("railweave-switch", "the guard that would revert the change does not start")
     except (*DEVICE_ERRORS, DamagedError) as error:
         _disarm(host, state, earlier, replaced)
-        raise RefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
+        raise RequestRefusedError(f"the rollback could not be prepared, so nothing was changed: {error}") from error
     return state
 
 
-def _disarm(host: Host, state: State, earlier: State, replaced: Document | None) -> None:
+def _disarm(host: SwitchHost, state: State, earlier: State, replaced: RollbackDocument | None) -> None:
     """Leave everything as it was before a transaction that never began."""
     with contextlib.suppress(OSError):
         if replaced is not None:
@@ -265,7 +267,9 @@ def _disarm(host: Host, state: State, earlier: State, replaced: Document | None)
             remove(host, "pending.json")
 
 
-def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Document, rows: Rows) -> Answer:
+def _carry_out(
+    host: SwitchHost, asked: Mapping[str, Any], state: State, document: RollbackDocument, rows: Rows
+) -> Answer:
     """Carry out the steps of an armed transaction, which found ``rows``; whatever fails reverts it at once."""
     failure, complaint = _failure_of_steps(host, asked, state)
     if not failure and state.over(host):
@@ -280,7 +284,7 @@ def _carry_out(host: Host, asked: Mapping[str, Any], state: State, document: Doc
     return {**revert_to(host, state, document, str(failure["error"])), **failure}
 
 
-def ended_by(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
+def ended_by(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
     """Return the daemons that ended on what was written; a reload starts all of them anew.
 
     Who keeps the change at once has no later look, so it is waited until they would have ended.
@@ -290,7 +294,7 @@ def ended_by(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
     return ends_soon(host, state) if asked.get("lasting") else ended(host, state)
 
 
-def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
+def _failure_of_steps(host: SwitchHost, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
     """Run the steps and read back; return the failure and the complaint of the last step, empty where there is none.
 
     A step that is refused and whose effect is there after all has not failed, where rows can tell; a reload may have
@@ -322,14 +326,14 @@ def _failure_of_steps(host: Host, asked: Mapping[str, Any], state: State) -> tup
     return {**failure, "error": why, "unmet": left}, {}
 
 
-def _unmet(host: Host, asked: Mapping[str, Any]) -> list[str]:
+def _unmet(host: SwitchHost, asked: Mapping[str, Any]) -> list[str]:
     try:
         return unmet(asked["after"], host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
         return [f"CONFIG_DB ({error})"]
 
 
-def _settled_after_reload(host: Host, asked: Mapping[str, Any], state: State) -> list[str]:
+def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
     """Wait until the rows are there, and FRR's daemons are up and have loaded what they boot; return what is not so.
 
     Of FRR's daemons those matter whose lines the reload is to leave; the client sends the missing lines then. Of the
@@ -359,7 +363,7 @@ def _settled_after_reload(host: Host, asked: Mapping[str, Any], state: State) ->
     return left
 
 
-def _held(host: Host, state: State, document: Document, rows: Rows) -> Answer:
+def _held(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:
     """Note that all is applied, and keep it at once where it has no deadline."""
     added, removed = frr_lines_changed(host, document)
     if not guarded(host, state.id):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from railweave_switch.answers import RefusedError, listed
-from railweave_switch.host import Hash, Host, ModelsError
+from railweave_switch.answers import RequestRefusedError, listed
+from railweave_switch.host import Hash, ModelsError, SwitchHost
 from railweave_switch.rows import Part, tables_of, with_part
 
 CHECK_S = 120.0
@@ -20,7 +20,7 @@ CHECK_S = 120.0
 Rejected = list[Sequence[str]]
 
 
-def verdict(host: Host, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
+def verdict(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
     """Return what the models refuse, and why they cannot be asked, empty where they can.
 
     ``asked`` has ``config_db``, the tables of a reload, or ``changes`` of ``rows``, which run: what the models refuse
@@ -36,8 +36,8 @@ def verdict(host: Host, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> t
         return [], str(error)
 
 
-def refuse_invalid(host: Host, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
-    """Raise RefusedError where the models refuse what a transaction would leave, or cannot be asked.
+def refuse_invalid(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
+    """Raise RequestRefusedError where the models refuse what a transaction would leave, or cannot be asked.
 
     ``rows`` are those that run. A transaction without ``check`` restores what was there before and is not asked about.
     """
@@ -51,7 +51,7 @@ def refuse_invalid(host: Host, asked: Mapping[str, Any], rows: Mapping[str, Hash
     else:
         return
     if fault:
-        raise RefusedError(fault, "unasked")
+        raise RequestRefusedError(fault, "unasked")
     if rejected:
         tables = list(dict.fromkeys(str(table) or "the configuration" for table, *_ in rejected))
-        raise RefusedError(f"the switch's YANG models refuse {listed(tables)}", "invalid", rejected)
+        raise RequestRefusedError(f"the switch's YANG models refuse {listed(tables)}", "invalid", rejected)

@@ -8,7 +8,7 @@ from engine_tools import apply_steps, rollback_steps
 from hypothesis import given
 from hypothesis import strategies as st
 
-from napalm_sonic.candidate import Candidate, Kind
+from napalm_sonic.candidate import Candidate, CandidateKind
 from railweave.sonic.delta.change import Op
 from railweave.sonic.delta.delta import applied, inverse
 from railweave.sonic.delta.merge import apply, delta_of, edits
@@ -91,7 +91,7 @@ def test_no_step_deletes_the_watchdog_s_row_for_the_switch_or_a_port_before_its_
     device = Redis(json_tables(running.config_db))  # which refuses a field's removal that would take the row along
     device.run(apply_steps(merge, running))
     device.run(rollback_steps(merge, running))
-    replaced = Candidate(Kind.REPLACE, {**json_tables(running.config_db), "PFC_WD": {}}).delta(after)
+    replaced = Candidate(CandidateKind.REPLACE, {**json_tables(running.config_db), "PFC_WD": {}}).delta(after)
     assert not [
         one for one in replaced if (one.table, one.key, one.op, one.field) == ("PFC_WD", "GLOBAL", Op.REMOVE, None)
     ]

@@ -23,7 +23,7 @@ from napalm.base.exceptions import NapalmException
 from switch_cases import new_world, transaction
 from virtual_switch import World
 
-from napalm_sonic.candidate import Kind, read_candidate
+from napalm_sonic.candidate import CandidateKind, read_candidate
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.session import Completed, Session
 from nornir_railweave.events import Event, Step
@@ -50,7 +50,7 @@ from railweave.sonic.document import DocumentError
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates
 from railweave_switch.host import DatabaseError, Done
-from railweave_switch.redis import Redis
+from railweave_switch.redis import RedisConnection
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = (ROOT / "intent" / "lab-4.yml").read_text(encoding="utf-8")
@@ -335,7 +335,7 @@ def candidates() -> Mutator:
 
 
 def read_candidates(data: bytes) -> str:
-    for kind in Kind:
+    for kind in CandidateKind:
         with contextlib.suppress(DocumentError):
             read_candidate(kind, None, data.decode(errors="replace")).delta(
                 switch_answer.program_of(json.dumps(switch_answer.ANSWER)).read().running
@@ -356,7 +356,7 @@ def read_redis(data: bytes) -> str:
         def sendall(self, data: bytes) -> None:
             pass
 
-    redis = object.__new__(Redis)
+    redis = object.__new__(RedisConnection)
     redis.__dict__.update(_socket=Mute(), _answers=io.BytesIO(data))
     try:
         redis.call("SELECT", "4")

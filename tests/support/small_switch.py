@@ -15,7 +15,7 @@ from virtual_switch import encoded
 from railweave.sonic.frr import FrrDocument, apply_delta, parse_frr, render_frr
 from railweave_switch import main
 from railweave_switch.guard import Guard
-from railweave_switch.host import Done, Hash, Host
+from railweave_switch.host import Done, Hash, SwitchHost
 from railweave_switch.main import PROGRAM
 from railweave_switch.rows import decoded
 
@@ -201,7 +201,7 @@ class SmallSwitch:
         return 0, "Stopping SONiC target ...\n", ""
 
 
-class SmallHost(Host):
+class SmallHost(SwitchHost):
     """The small switch as the host of its program; nothing here takes time."""
 
     def __init__(self, switch: SmallSwitch, program: bytes = b"") -> None:

@@ -22,7 +22,7 @@ from railweave.sonic.frr import parse_frr
 from railweave.sonic.frr.document import never_compared
 from railweave_switch import frr, main
 from railweave_switch.guard import Guard
-from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Host, Process
+from railweave_switch.host import BusyError, CommandError, DatabaseError, Done, Hash, Process, SwitchHost
 from railweave_switch.rows import decoded, tables_of
 
 STATE = "/var/lib/railweave/transaction.json"
@@ -293,7 +293,7 @@ def encoded(fields: Mapping[str, Any]) -> dict[str, str]:
     return row or {"NULL": "NULL"}
 
 
-class VirtualHost(Host):
+class VirtualHost(SwitchHost):
     """The switch as one process sees it."""
 
     def __init__(self, world: World, process: Proc) -> None:

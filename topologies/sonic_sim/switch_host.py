@@ -19,12 +19,12 @@ from railweave_switch.host import (
     DatabaseError,
     Done,
     Hash,
-    Host,
     Process,
+    SwitchHost,
 )
 from railweave_switch.models_check import newly_rejected, rejected
 from railweave_switch.services import SERVICE_OF
-from railweave_switch.state import Kind, Stage, State, path
+from railweave_switch.state import Stage, State, TransactionKind, path
 from sonic_sim.databases import CONFIG, NUMBERS, rows_of_database
 from sonic_sim.device import Device, Effect
 from sonic_sim.faults import FaultKind
@@ -37,7 +37,7 @@ from sonic_sim.yang.reload_rule import ReloadRule
 _numbers = itertools.count(1)
 
 
-class SimulatedHost(Host):
+class SimulatedHost(SwitchHost):
     """One process of the program on one switch. ``switch_s`` counts the seconds of the switch that it took."""
 
     def __init__(self, device: Device, program: str = main.PROGRAM) -> None:
@@ -243,7 +243,7 @@ def take_over_transactions(device: Device, state: SimState) -> None:
     if state.digest_key:
         host.write_file(path(host, "digest.key"), state.digest_key.encode())
     if state.generation:
-        State("", Kind.COMMIT, Stage.CONFIRMED, generation=dict(state.generation)).write(host)
+        State("", TransactionKind.COMMIT, Stage.CONFIRMED, generation=dict(state.generation)).write(host)
 
 
 def look(device: Device) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from napalm_sonic import candidate
-from napalm_sonic.candidate import Kind, read_candidate
+from napalm_sonic.candidate import CandidateKind, read_candidate
 from railweave.sonic.delta import merge
 from railweave.sonic.delta.delta import inverse
 from railweave.sonic.delta.diff import diff, running_sha256
@@ -69,7 +69,7 @@ def test_a_merge_document_is_parsed_when_it_is_loaded_and_when_it_is_compared(
     deltas = counted(monkeypatch, frr_apply, "read_lines")
     loaded = counted(monkeypatch, candidate, "parse_merge")
     merges = counted(monkeypatch, merge, "parse_merge")
-    delta = read_candidate(Kind.MERGE, None, json.dumps(document)).delta(before)
+    delta = read_candidate(CandidateKind.MERGE, None, json.dumps(document)).delta(before)
     assert steps_of(delta, before)
     assert undo_steps_of(delta, before)
     assert (len(texts), len(deltas), len(loaded), len(merges)) == (1, 1, 1, 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave_switch.host import CommandError, Done, Host
+from railweave_switch.host import CommandError, Done, SwitchHost
 from railweave_switch.sessions import OPENS_S, open_again
 
 
@@ -54,7 +54,7 @@ class Bgpd:
 
 
 def open_on(host: Bgpd, sessions: Sequence[Sequence[Any]]) -> None:
-    open_again(cast(Host, host), sessions)
+    open_again(cast(SwitchHost, host), sessions)
 
 
 def peer(configured: tuple[int, int], used: tuple[int, int], state: str = "Established") -> dict[str, Any]:
