@@ -39,8 +39,8 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
 def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
     """Return the commands that bring ports, loopbacks and addresses to what CONFIG_DB says."""
     by_name = {interface["ifname"]: interface for interface in present}
-    commands: list[str] = []
     wanted = wanted_addresses(rows)
+    commands: list[str] = []
     for name in sorted({key.split("|")[1] for key in rows if key.startswith("LOOPBACK_INTERFACE|")}):
         if name not in by_name:
             commands += [f"link add {name} type veth peer name {name}{FAR}", f"link set dev {name}{FAR} up"]
@@ -50,13 +50,22 @@ def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
         if name.startswith(("Ethernet", "Loopback")) and not name.endswith(FAR):
             commands += _fewer_addresses(name, interface, wanted.get(name, []))
     for key, row in rows.items():
-        if key.startswith("PORT|") and key.removeprefix("PORT|") in by_name:
-            commands += _port(by_name[key.removeprefix("PORT|")], row)
+        table, _, name = key.partition("|")
+        if table == "PORT" and name in by_name:
+            commands += _port(by_name[name], row)
     for name, addresses in wanted.items():
-        held = _addresses(by_name[name]) if name in by_name else []
-        if name in by_name or name.startswith("Loopback"):
-            commands += [f"addr add {address} dev {name}" for address in addresses if address not in held]
+        commands += _more_addresses(name, by_name.get(name), addresses)
     return commands
+
+
+def _more_addresses(name: str, interface: Interface | None, wanted: Sequence[str]) -> Iterator[str]:
+    # Of interfaces that are not there yet only loopbacks are being made.
+    if interface is None and not name.startswith("Loopback"):
+        return
+    held = _addresses(interface) if interface is not None else []
+    for address in wanted:
+        if address not in held:
+            yield f"addr add {address} dev {name}"
 
 
 def wanted_addresses(rows: Rows) -> dict[str, list[str]]:

@@ -79,9 +79,9 @@ def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> End
         wanted = folder / "spec.json"
         write_whole(wanted, spec.to_json().encode())
         answer = _must_ask(folder, {"verb": "up", "spec": str(wanted)})
-    found = endpoints(folder)
+    reachable = endpoints(folder)
     unplugged = tuple((a, b) for a, b in answer["unplugged"])
-    return Endpoints(found.devices, found.username, found.key_file, found.known_hosts, found.pid,
+    return Endpoints(reachable.devices, reachable.username, reachable.key_file, reachable.known_hosts, reachable.pid,
                      tuple(answer["added"]), unplugged)  # fmt: skip
 
 

@@ -108,20 +108,28 @@ def followed_rows(db: ConfigDb) -> Rows:
 
 @dataclass(slots=True)
 class Orchagent:
-    """The daemon of one switch. ``seen`` are the rows that it has taken notice of."""
+    """The daemon of one switch."""
 
+    # The rows that it has taken notice of.
     seen: Rows = field(default_factory=dict, repr=False)
     crashed: bool = False
+    # Objects of the ASIC that differ from their rows, by key.
     held: dict[str, Hash] = field(default_factory=dict)
+    # Objects whose row is removed, and which others still name.
     waiting: list[str] = field(default_factory=list)
+    # By table and port: what groups and queues have, by number and field, where that differs from the rows.
     bound: dict[str, dict[str, str]] = field(default_factory=dict)
     # Whether orchagent had the row before it had to wait.
     pending: dict[str, bool] = field(default_factory=dict)
     # Whether it takes the buffer rows of a batch that go before those that come, as from 202411.
     removes_first: bool = False
+    # The ECMP hash as orchagent believes it to be, which a row that it refused half-way leaves behind.
     hashed: Hash = field(default_factory=dict)
+    # By port: the action of the watchdog on each queue, where that differs from the rows.
     watched: dict[str, dict[str, str]] = field(default_factory=dict)
+    # When it ended last, in seconds since 1970.
     ended_at: float = 0.0
+    # When systemd started it again, in seconds since 1970: not more often than its limit.
     restarts: list[float] = field(default_factory=list)
 
     def start(self, db: ConfigDb) -> None:

@@ -84,13 +84,20 @@ class DeviceListener:
     device: Device
     address: str
     port: int
+    # The switch's host key.
     key: asyncssh.SSHKey
+    # The key by which clients log in.
     client_key: asyncssh.SSHKey
+    # Called after every command that may have changed the switch.
     changed: Changed
     connections: set[asyncssh.SSHServerConnection] = field(default_factory=set)
+    # Commands in the background, which outlive their sessions.
     tasks: "set[asyncio.Task[int]]" = field(default_factory=set)
+    # None while the switch is unreachable.
     _acceptor: asyncssh.SSHAcceptor | None = None
+    # The next look of the guard of a pending transaction.
     _timer: asyncio.TimerHandle | None = None
+    # Kept, because the event loop alone would let a task be collected.
     _opening: "asyncio.Task[None] | None" = None
 
     async def open(self) -> None:

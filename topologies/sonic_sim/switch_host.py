@@ -105,7 +105,7 @@ class SimulatedHost(SwitchHost):
         """Return rows of a database."""
         number = NUMBERS[database]
         if number != CONFIG:
-            rows = dict(rows_of_database(self.device, number, pattern))
+            rows: dict[str, Hash] = dict(rows_of_database(self.device, number, pattern))
         elif self.device.initialized:
             rows = {key: dict(row) for key, row in self.device.db.rows.items()}
         else:

@@ -29,19 +29,25 @@ class Exchange:
 
 @dataclass(slots=True)
 class Neighbor:
-    """One neighbor. ``remote_as``: a number as text, ``internal``, ``external`` or empty; times in seconds;
-    ``exchanges`` by IP version; ``resets`` are the lines with whose change FRR resets the session."""
+    """One neighbor, with what its peer group says."""
 
+    # Its address, or the interface of an unnumbered session.
     peer: str
+    # A number as text, ``internal``, ``external`` or empty.
     remote_as: str = ""
+    # 0: that of the instance.
     local_as: int = 0
     description: str = ""
     shutdown: bool = False
+    # Whether the session is over the link-local addresses of an interface.
     interface: bool = False
     bfd: bool = False
+    # Configured timers in seconds; those in force are agreed on as the session opens.
     keepalive_s: int = DEFAULT_KEEPALIVE_S
     hold_s: int = DEFAULT_HOLD_S
+    # The lines with whose change FRR resets the session.
     resets: list[str] = field(default_factory=list)
+    # By IP version.
     exchanges: dict[int, Exchange] = field(default_factory=lambda: {version: Exchange() for version in FAMILIES})
 
     @property

@@ -81,18 +81,15 @@ def _grep_reads(argv: list[str]) -> bool:
 @program("grep", "egrep", "fgrep", reads_stdin=_grep_reads)
 def grep(call: Call) -> Result:
     """Print matching lines: ``-c -v -i -q -E -F -o -A N``."""
-    flags = {char for word in call.argv[1:] if re.fullmatch(r"-[cviqEFow]+", word) for char in word[1:]}
-    words = [word for word in call.argv[1:] if not re.fullmatch(r"-[cviqEFow]+|--", word)]
+    flags = {char for word in call.argv[1:] if _GREP_FLAGS.fullmatch(word) for char in word[1:]}
+    words = [word for word in call.argv[1:] if word != "--" and not _GREP_FLAGS.fullmatch(word)]
     if not words:
         return Result(2, err="Usage: grep [OPTION]... PATTERNS [FILE]...\n")
     text, failed = _input(call, words[1:])
     if failed:
         # 2 is an error; 1 says that no line matched.
         return Result(2, err=failed.err)
-    source = words[0].replace(r"\|", "|")
-    if "F" in flags:
-        source = re.escape(words[0])
-    pattern = re.compile(source, re.IGNORECASE if "i" in flags else 0)
+    pattern = _grep_pattern(words[0], flags)
     lines = [line for line in text.splitlines() if bool(pattern.search(line)) != ("v" in flags)]
     status = 0 if lines else 1
     if "q" in flags:
@@ -102,6 +99,15 @@ def grep(call: Call) -> Result:
     if "o" in flags:
         lines = [match.group() for line in lines for match in pattern.finditer(line)]
     return Result(status, out="".join(line + "\n" for line in lines))
+
+
+_GREP_FLAGS = re.compile(r"-[cviqEFow]+")
+
+
+def _grep_pattern(text: str, flags: set[str]) -> re.Pattern[str]:
+    # In basic expressions the bar of a choice is the one with a backslash.
+    source = re.escape(text) if "F" in flags else text.replace(r"\|", "|")
+    return re.compile(source, re.IGNORECASE if "i" in flags else 0)
 
 
 def _operands(argv: list[str]) -> list[str]:

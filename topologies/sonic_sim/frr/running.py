@@ -42,28 +42,36 @@ class _Refused:
 
 @dataclass(slots=True)
 class Frr:
-    """FRR in the bgp container. ``version`` grows with every change; ``vrfs`` tells the VRFs that the kernel has,
-    ``beside`` the daemons that run beside ``daemons``, ``cleared`` when the sessions of neighbors were cleared (`clear
-    bgp`), in seconds since 1970.
+    """FRR in the bgp container.
 
-    ``age_s`` tells for how long zebra has been listening. ``starting`` says how old it is when each of the others
-    listens, for those that take time, and ``loads_s`` when the boot configuration is loaded. A daemon that comes later
-    misses it: it has a configuration of its own then, in ``_own``, until it has what the others have.
+    Its daemons start one after the other. One that comes after the boot configuration was loaded misses it, and has a
+    configuration of its own until it has what the others have.
     """
 
     build: Build = SONIC_202505
+    # The daemons that the image has.
     daemons: tuple[str, ...] = DAEMONS
     running: bool = False
     hostname: str = "sonic"
+    # Returns the VRFs of the kernel.
     vrfs: Callable[[], Iterable[str]] = tuple
+    # Returns the daemons that run beside ``daemons``.
     beside: Callable[[], Iterable[str]] = tuple
+    # Returns for how many seconds zebra has been listening.
     age_s: Callable[[], float] = float
+    # How many seconds after zebra each of the other daemons listens, for those that take time.
     starting: dict[str, float] = field(default_factory=dict)
+    # How many seconds after zebra the boot configuration is loaded.
     loads_s: float = 0.0
+    # When the sessions of neighbors were cleared (`clear bgp`), in seconds since 1970.
     cleared: dict[str, float] = field(default_factory=dict)
+    # How many changes there were so far.
     _changes: int = 0
+    # The configuration that all daemons share.
     _root: Context = field(default_factory=lambda: Context(CONFIG))
+    # The configurations of daemons that missed something.
     _own: dict[str, Context] = field(default_factory=dict)
+    # The boot configuration until somebody reads it, None afterwards.
     _boot_text: str | None = None
 
     @property

@@ -91,8 +91,7 @@ def configuration_text(
         lines += _route_maps(root)
     if "pathd" in daemons:
         lines += _section(_OF_PATHD)
-    protocols, tracking = _LATE[:2], _LATE[2:]
-    for kind in (*protocols, *tracking) if build.since(10, 0) else (*tracking, *protocols):
+    for kind in _LATE if build.since(10, 0) else (*_LATE[2:], *_LATE[:2]):
         lines += _section([line for line in root.lines.values() if line.startswith(kind)])
     lines.append("end")
     return "\n".join(lines) + "\n"

@@ -204,18 +204,19 @@ class Shell:
         text = ""
         has_pattern = False
         for part, quote in word.parts:
-            if quote in ("$", '$"'):
-                printed = await self._substituted(part)
-                text += printed if quote == '$"' else " ".join(printed.split())
-                continue
-            expanded = part
-            if quote != "'":
+            if quote == '$"':
+                text += await self._substituted(part)
+            elif quote == "$":
+                text += " ".join((await self._substituted(part)).split())
+            elif quote == "'":
+                text += part
+            else:
                 expanded = _VARIABLE.sub(self._value, part)
-            if quote == "":
-                has_pattern = has_pattern or any(char in expanded for char in "*?[")
-                if not text and (expanded == "~" or expanded.startswith("~/")):
-                    expanded = home_of(self.user) + expanded[1:]
-            text += expanded
+                if quote == "":
+                    has_pattern = has_pattern or any(char in expanded for char in "*?[")
+                    if not text and (expanded == "~" or expanded.startswith("~/")):
+                        expanded = home_of(self.user) + expanded[1:]
+                text += expanded
         # Only a substitution that is a word of its own is split into several.
         if len(word.parts) == 1 and word.parts[0][1] == "$":
             return text.split()

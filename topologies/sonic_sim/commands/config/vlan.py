@@ -156,27 +156,46 @@ def member_add(run: Run, vid: str, port: str, untagged: bool, multiple: bool, ex
 def _check_member(run: Run, name: str, port: str, untagged: bool) -> None:
     """Refuse a port that cannot be a member of a VLAN."""
     db = run.db
-    if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
-        run.fail(f"{port} is configured as mirror destination port")
+    _refuse_mirror_destination(run, port)
     if f"VLAN_MEMBER|{name}|{port}" in db.rows:
         run.fail(f"{port} is already a member of {name}")
-    is_port = f"PORT|{port}" in db.rows
-    if not is_port and f"PORTCHANNEL|{port}" not in db.rows:
-        run.fail(f"{port} does not exist")
-    table = "INTERFACE" if is_port else "PORTCHANNEL_INTERFACE"
-    if any(key.partition("|")[0] == port for key in db.table(table)):
+    table = _table_of(run, port)
+    if any(key.partition("|")[0] == port for key in db.table(_ROUTED[table])):
         run.fail(f"{port} is a router interface!")
-    if is_port and port_channel_of(db, port):
+    if table == "PORT" and port_channel_of(db, port):
         run.fail(f"{port} is part of portchannel!")
-    tagging = [db.get(f"VLAN_MEMBER|{vlan_name}|{port}").get("tagging_mode") for vlan_name in vlans_of(db, port)]
     # A frame without a tag belongs to one VLAN only.
-    if untagged and "untagged" in tagging:
+    if untagged and "untagged" in _tagging(run, port):
         run.fail(f"{port} is already untagged member!")
-    mode = (db.get(f"PORT|{port}") if is_port else db.get(f"PORTCHANNEL|{port}")).get("mode")
+    mode = db.get(f"{table}|{port}").get("mode")
     if mode == "routed":
         run.fail(f"{port} is in routed mode!\nUse switchport mode command to change port mode")
     if mode == "access" and not untagged:
         run.fail(f"{port} is in access mode! Tagged Members cannot be added")
+
+
+# The table that makes ports, and port channels, routed ones.
+_ROUTED = {"PORT": "INTERFACE", "PORTCHANNEL": "PORTCHANNEL_INTERFACE"}
+
+
+def _refuse_mirror_destination(run: Run, port: str) -> None:
+    if any(row.get("dst_port") == port for row in run.db.table("MIRROR_SESSION").values()):
+        run.fail(f"{port} is configured as mirror destination port")
+
+
+def _table_of(run: Run, port: str) -> str:
+    """Return the table of a port or port channel; end if there is neither."""
+    if f"PORT|{port}" in run.db.rows:
+        return "PORT"
+    if f"PORTCHANNEL|{port}" not in run.db.rows:
+        run.fail(f"{port} does not exist")
+    return "PORTCHANNEL"
+
+
+def _tagging(run: Run, port: str) -> set[str]:
+    """Return in which ways a port is a member of VLANs: ``tagged``, ``untagged``."""
+    rows = run.db.table("VLAN_MEMBER").items()
+    return {row.get("tagging_mode", "") for key, row in rows if key.partition("|")[2] == port}
 
 
 @member.leaf("del", "Delete VLAN member", _vid, argument("port", metavar="<port>"), _multiple, _except)
@@ -200,24 +219,21 @@ switchport = config.branch("switchport", "Switchport mode configuration tasks")
 )  # fmt: skip
 def switchport_mode(run: Run, kind: str, port: str) -> None:
     db = run.db
-    table = next((name for name in ("PORT", "PORTCHANNEL") if f"{name}|{port}" in db.rows), "")
-    if any(row.get("dst_port") == port for row in db.table("MIRROR_SESSION").values()):
-        run.fail(f"{port} is configured as mirror destination port")
-    if not table:
-        run.fail(f"{port} does not exist")
+    _refuse_mirror_destination(run, port)
+    table = _table_of(run, port)
     if table == "PORT" and port_channel_of(db, port):
         run.fail(f"{port} is part of portchannel!")
     held = db.get(f"{table}|{port}").get("mode")
-    modes = {row.get("tagging_mode") for key, row in db.table("VLAN_MEMBER").items() if key.partition("|")[2] == port}
+    tagging = _tagging(run, port)
     if kind != "routed" and f"{interface_table(port)}|{port}" in db.rows:
         run.fail(f"Remove IP from {port} to change mode!")
-    if kind == "routed" and "tagged" in modes:
+    if kind == "routed" and "tagged" in tagging:
         run.fail(f"{port} has tagged member(s). \nRemove them to change mode to {kind}")
-    if kind == "routed" and "untagged" in modes:
+    if kind == "routed" and "untagged" in tagging:
         run.fail(f"{port} has untagged member. \nRemove it to change mode to {kind}")
     if held == kind:
         run.fail(f"{port} is already in {kind} mode")
-    if held == "trunk" and kind == "access" and "tagged" in modes:
+    if held == "trunk" and kind == "access" and "tagged" in tagging:
         run.fail(f"{port} is in {held} mode and have tagged member(s).\nRemove tagged member(s) from {port} to switch "
                  f"to {kind} mode")  # fmt: skip
     db.set_fields(f"{table}|{port}", {"mode": kind})
