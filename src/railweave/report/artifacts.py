@@ -27,7 +27,7 @@ from railweave.hosts.places import PROGRAM
 from railweave.hosts.render import HostRenderer
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.render.frr_text import FRR_TEMPLATE
-from railweave.sonic.rows import Block
+from railweave.sonic.rows import TableRows
 from railweave.templates import Templates
 
 MARKER = ".railweave-render"
@@ -129,16 +129,16 @@ def write_artifacts(
     return tables + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
 
 
-_fragments: WeakKeyDictionary[Block, bytes] = WeakKeyDictionary()
+_fragments: WeakKeyDictionary[TableRows, bytes] = WeakKeyDictionary()
 """The JSON of blocks that many switches share; it changes no result."""
 
 
-def blocks_json(blocks: Iterable[Block]) -> bytes:
+def blocks_json(blocks: Iterable[TableRows]) -> bytes:
     """Return CONFIG_DB rows as JSON, tables and rows in natural order; what switches share is written only once."""
     return orjson.dumps({block.table: _block_value(block) for block in blocks}, option=_JSON)
 
 
-def _block_value(block: Block) -> object:
+def _block_value(block: TableRows) -> object:
     if not block.shared:
         return {row.key: row.fields for row in block.rows}
     text = _fragments.get(block)

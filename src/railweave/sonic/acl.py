@@ -1,8 +1,8 @@
-"""What the data-plane ACLs of a switch do with a packet.
+"""The effect of a switch's data-plane ACLs on a packet.
 
 The rules of a table are tried from the highest priority on, and the first that matches decides (sonic-swss
-orchagent/aclorch.cpp); what no rule matches is forwarded. A rule that also looks at something else, such as addresses,
-is left out: it may match or not.
+orchagent/aclorch.cpp); a packet that no rule matches is forwarded. A rule that also compares other fields, such as
+addresses, is left out: it may match or not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,16 @@ from railweave.sonic.rows import Fields, Value, number
 
 ROCE_PORT = 4791
 BGP_PORT = 179
-ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58
+# IANA's protocol numbers.
+ICMP = 1
+TCP = 6
+UDP = 17
+ICMP6 = 58
 NEEDED_ICMP6 = (1, 2, 3, 135, 136)
-"""Types of ICMPv6 that a path does not work without: unreachable, too big, expired, and who has an address (RFC 4443,
-RFC 4861)."""
-IPV4, IPV6 = 4, 6
+"""Types of ICMPv6 that a path does not work without: unreachable, packet too big, time exceeded, neighbor solicitation
+and advertisement (RFC 4443, RFC 4861)."""
+IPV4 = 4
+IPV6 = 6
 _OF_TYPE = {
     "ANY": {IPV4, IPV6},
     "IP": {IPV4, IPV6},
@@ -29,7 +34,7 @@ _OF_TYPE = {
     "NON_IP4": {IPV6},
     "NON_IPV6": {IPV4},
 }
-"""The families of packets that a rule with an IP_TYPE matches (aclorch.h, sonic-types.yang); those of no other do."""
+"""The families of packets that a rule with an IP_TYPE matches (aclorch.h, sonic-types.yang); other types match none."""
 _DECIDES_NOTHING = frozenset({"PRIORITY", "RULE_DESCRIPTION"})
 _ACTION = "_ACTION"
 """What the names of a rule's actions end with; all other fields are matches (aclorch.h)."""
@@ -39,12 +44,12 @@ REWRITE = "DSCP_ACTION"
 _CONTROL_PLANE = "CTRLPLANE"
 
 Packet = Mapping[str, int]
-"""What the fields of a rule are compared with; a field that is not there may have any value. IP_TYPE is the family, 4
-where it is not there; the protocol of IPv6 is NEXT_HEADER."""
+"""The values that a rule's fields are compared with; a field that is missing may have any value. IP_TYPE is the family,
+4 if missing; the protocol of IPv6 is NEXT_HEADER."""
 
 
 def roce_packet(dscp: int, family: int = IPV4) -> Packet:
-    """Return a packet of RoCE, a notification too."""
+    """Return a packet of RoCE; congestion notifications are such packets too."""
     protocol = "IP_PROTOCOL" if family == IPV4 else "NEXT_HEADER"
     return {"IP_TYPE": family, protocol: UDP, "L4_DST_PORT": ROCE_PORT, "DSCP": dscp}
 
@@ -74,9 +79,14 @@ def dropping(read: ResolvedTables, packet: Packet) -> Iterator[Dropped]:
     """Yield the rules of data-plane ACLs that drop ``packet``."""
     for table, rules in _tables(read):
         first = next(((key, row) for key, row in rules if _matches(row, packet)), None)
-        if first is not None and (text(first[1].get("PACKET_ACTION")) or "").upper() == "DROP":
+        if first is None:
+            continue
+        key, row = first
+        if (text(row.get("PACKET_ACTION")) or "").upper() == "DROP":
             ports = table.get("ports", ())
-            yield Dropped(first[0], frozenset(ports.split(",") if isinstance(ports, str) else ports))
+            if isinstance(ports, str):
+                ports = tuple(ports.split(","))
+            yield Dropped(key, frozenset(ports))
 
 
 def rewriting(read: ResolvedTables, packet: Packet) -> Iterator[Rewritten]:
@@ -105,24 +115,24 @@ def _tables(read: ResolvedTables) -> Iterator[tuple[Fields, list[tuple[str, Fiel
 
 def _matches(rule: Fields, packet: Packet) -> bool:
     """Tell whether a rule matches every packet of the kind."""
-    return _is_of_type(rule, packet) and all(
-        number(value) == packet.get(name, -1) for name, value in _matches_of(rule).items()
-    )
+    if not _is_of_type(rule, packet):
+        return False
+    return all(number(value) == packet.get(name, -1) for name, value in _matches_of(rule).items())
 
 
 def _may_match(rule: Fields, packet: Packet) -> bool:
-    """Tell whether a rule matches some packet of the kind: what the packet leaves open may be as the rule says."""
-    return _is_of_type(rule, packet) and all(
-        name not in packet or number(value) in (None, packet[name]) for name, value in _matches_of(rule).items()
-    )
+    """Tell whether a rule matches some packet of the kind."""
+    if not _is_of_type(rule, packet):
+        return False
+    return all(name not in packet or number(value) in (None, packet[name]) for name, value in _matches_of(rule).items())
 
 
 def _matches_of(rule: Fields) -> Mapping[str, Value]:
-    return {
-        name: value
-        for name, value in rule.items()
-        if name not in _DECIDES_NOTHING and name != "IP_TYPE" and not name.endswith(_ACTION)
-    }
+    return {name: value for name, value in rule.items() if _is_match(name)}
+
+
+def _is_match(field: str) -> bool:
+    return field != "IP_TYPE" and field not in _DECIDES_NOTHING and not field.endswith(_ACTION)
 
 
 def _is_of_type(rule: Fields, packet: Packet) -> bool:

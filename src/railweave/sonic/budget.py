@@ -1,4 +1,4 @@
-"""What the lossless groups of a switch take as its tables set them, and what there is for them."""
+"""The headroom that the lossless groups of a switch need by its tables, against the buffer that it has."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -13,7 +13,8 @@ from railweave.sonic.resolved import BufferUse, ResolvedTables
 
 
 class Overrun(NamedTuple):
-    """Lossless groups whose headroom does not fit: how many, the bytes that they need, what there is, and of what."""
+    """Lossless groups whose headroom does not fit: their number, the bytes that they need and that there are, and
+    the name of what these are taken from."""
 
     groups: int
     needed_bytes: int
@@ -22,42 +23,71 @@ class Overrun(NamedTuple):
 
 
 def overrun(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: ResolvedTables) -> Overrun | None:
-    """Return what does not fit on a switch that has no headroom pool; None where all fits or is not known. Headroom
-    that ports share is judged in ``buffer_faults``."""
-    ingress, egress = (read.pools.get(name) for name in (INGRESS_LOSSLESS, EGRESS_LOSSLESS))
-    traditional = read.model is BufferModel.TRADITIONAL
-    if ingress is None or egress is None or ingress.xoff_bytes or (traditional and ingress.size_bytes is None):
+    """Return the lossless groups that do not fit on a switch without a headroom pool; None where all fit.
+
+    None too where the tables do not say. Headroom that ports share is judged in ``buffer_faults``.
+    """
+    if not _has_own_headroom(plan, read):
         return None
-    if not traditional and plan.buffers.chip is None:
+    uses = _port_uses(switch, sonic, plan, read)
+    groups = sum(use.ports * (use.groups or 0) for use in uses)
+    divided = divide(plan.buffers, read.model, tuple(read.pools.values()), plan.queues, uses)
+    if read.model is BufferModel.TRADITIONAL and divided.chip_bytes is not None:
+        result = Overrun(groups, divided.stated_bytes, divided.chip_bytes, "the chip, with those of its pools")
+    else:
+        result = Overrun(groups, divided.headroom_bytes, divided.budget_bytes, "its buffer")
+    if not groups or result.needed_bytes <= result.budget_bytes:
         return None
-    uses: Counter[PortUse] = Counter()
+    return result
+
+
+def _has_own_headroom(plan: BufferPlan, read: ResolvedTables) -> bool:
+    """Tell whether each group has its headroom to itself, on a buffer of known size."""
+    ingress = read.pools.get(INGRESS_LOSSLESS)
+    egress = read.pools.get(EGRESS_LOSSLESS)
+    if ingress is None or egress is None or ingress.xoff_bytes:
+        return False
+    if read.model is BufferModel.TRADITIONAL:
+        return ingress.size_bytes is not None
+    return plan.buffers.chip is not None
+
+
+def _port_uses(switch: Switch, sonic: SonicPolicy, plan: BufferPlan, read: ResolvedTables) -> list[PortUse]:
+    """Return what the ports take of the buffer, equal ports together."""
+    counts: Counter[PortUse] = Counter()
     for port in switch.panel.ports:
         settings = switch_port(switch.name, read, port.name, lane_count(port))
         if settings.group_buffers:
-            found = (_room(one, settings, plan, sonic) for one in settings.group_buffers.values())
-            rooms = [one for one in found if isinstance(one, Headroom)]
-            largest = max(rooms, default=NoHeadroom("", ""), key=lambda one: one.size_bytes)
-            uses[PortUse(1, settings.lanes or lane_count(port), largest, len(rooms))] += 1
-    each = [one._replace(ports=count) for one, count in uses.items()]
-    groups = sum(one.ports * (one.groups or 0) for one in each)
-    divided = divide(plan.buffers, read.model, tuple(read.pools.values()), plan.queues, each)
-    if traditional and divided.chip_bytes is not None:
-        needed, budget, of = divided.stated_bytes, divided.chip_bytes, "the chip, with those of its pools"
-    else:
-        needed, budget, of = divided.headroom_bytes, divided.budget_bytes, "its buffer"
-    return Overrun(groups, needed, budget, of) if groups and needed > budget else None
+            rooms = [_room(use, settings, plan, sonic) for use in settings.group_buffers.values()]
+            headrooms = [room for room in rooms if isinstance(room, Headroom)]
+            largest = max(headrooms, default=NoHeadroom("", ""), key=lambda room: room.size_bytes)
+            counts[PortUse(1, settings.lanes or lane_count(port), largest, len(headrooms))] += 1
+    return [use._replace(ports=count) for use, count in counts.items()]
 
 
 def _room(
     use: BufferUse | None, port: PortSettings, plan: BufferPlan, sonic: SonicPolicy
 ) -> Headroom | NoHeadroom | None:
-    """Return the headroom of a group: of its profile, or as the switch computes it for its cable."""
-    if use is None or not (use.is_computed or use.xoff_bytes):
+    """Return the headroom of a group: that of its profile, or that which the switch computes for its cable."""
+    if use is None:
         return None
-    if not use.is_computed:
-        size, xon, xoff = use.size_bytes or 0, use.xon_bytes or 0, use.xoff_bytes or 0
-        return Headroom(size, xon, xoff, use.xon_offset_bytes, use.dynamic_th or 0, None, "")
-    if None in (port.speed_gbps, port.cable_m, port.mtu_bytes, port.lanes):
+    if use.is_computed:
+        return _computed_headroom(port, plan, sonic)
+    if not use.xoff_bytes:
         return None
-    medium = PortMedium(port.speed_gbps or 0, port.cable_m or 0, port.mtu_bytes or 0, port.lanes or 0)
+    return Headroom(
+        use.size_bytes or 0,
+        use.xon_bytes or 0,
+        use.xoff_bytes,
+        use.xon_offset_bytes,
+        use.dynamic_th or 0,
+        None,
+        "",
+    )
+
+
+def _computed_headroom(port: PortSettings, plan: BufferPlan, sonic: SonicPolicy) -> Headroom | NoHeadroom | None:
+    if port.speed_gbps is None or port.cable_m is None or port.mtu_bytes is None or port.lanes is None:
+        return None
+    medium = PortMedium(port.speed_gbps, port.cable_m, port.mtu_bytes, port.lanes)
     return headroom(plan.buffers, sonic._replace(buffer_model=BufferModel.DYNAMIC), medium)

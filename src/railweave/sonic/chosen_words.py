@@ -1,4 +1,4 @@
-"""The words of a configuration that people chose: what is passed on has none of them."""
+"""The words of a configuration that people chose, which are removed from what is passed on to others."""
 
 from railweave.sonic.rows import ConfigDb
 
@@ -6,15 +6,15 @@ _SHORTEST_NAME = 4
 
 
 def names_in(config_db: ConfigDb) -> frozenset[str]:
-    """Return every word of a configuration that people may have chosen: values, and the parts of keys, but for ports,
-    numbers, and what is shorter than four characters."""
-    ports = config_db.get("PORT", {}).keys()
+    """Return the values and parts of keys that people may have chosen: no ports, numbers or words of three letters."""
     words: set[str] = set()
     for rows in config_db.values():
         for key, row in rows.items():
             words.update(key.split("|"))
             for value in row.values():
-                words.update((value,) if isinstance(value, str) else value)
-    return frozenset(
-        word for word in words - ports if len(word) >= _SHORTEST_NAME and any(one.isalpha() for one in word)
-    )
+                if isinstance(value, str):
+                    words.add(value)
+                else:
+                    words.update(value)
+    words -= config_db.get("PORT", {}).keys()
+    return frozenset(word for word in words if len(word) >= _SHORTEST_NAME and any(map(str.isalpha, word)))

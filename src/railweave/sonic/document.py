@@ -19,10 +19,10 @@ from railweave.wording import natural_key
 if TYPE_CHECKING:
     from railweave.sonic.frr import FrrDocument
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 BGPRAW = "bgpraw"
-"""The key of the document under which FRR's text stands beside the tables."""
+"""The document's key for FRR's text, beside those of the tables."""
 
 PLACEHOLDER = "NULL"
 """Redis keeps no empty hash, so SONiC stores a row without fields as the one field ``NULL`` = ``NULL``."""
@@ -34,11 +34,11 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True)
 class RunningConfig:
-    """What runs on one switch.
+    """The running configuration of one switch.
 
     ``frr`` is None where FRR's configuration is unknown: the key was missing, null or empty because FRR did not answer
-    (SONiC prints that with exit status 0). Unknown is not empty; whoever plans a change must refuse it. ``digest_key``
-    is the switch's own key of digests over it (``diff.running_sha256``), empty where it keeps none.
+    (SONiC prints that with exit status 0). Unknown is not empty: no change may be planned on it. ``digest_key`` is the
+    switch's own key for digests of its configuration (``diff.running_sha256``), empty where it keeps none.
     """
 
     config_db: ConfigDb = field(repr=False)
@@ -50,7 +50,9 @@ class RunningConfig:
         """Return FRR's configuration, parsed once; None where it is unknown."""
         from railweave.sonic.frr import parse_frr
 
-        return None if self.frr is None else parse_frr(self.frr)
+        if self.frr is None:
+            return None
+        return parse_frr(self.frr)
 
     @property
     def port_rows(self) -> Mapping[str, Fields]:
@@ -59,43 +61,44 @@ class RunningConfig:
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether it says what the switch is and which ports it has, as the configuration of any switch does."""
+        """Tell whether it has the tables that the configuration of every switch has."""
         return {"DEVICE_METADATA", "PORT"} <= self.config_db.keys()
 
     def with_frr(self, config_db: ConfigDb, document: "FrrDocument") -> "RunningConfig":
-        """Return a configuration with other tables, whose FRR is known as lines; its text is written from them."""
+        """Return a configuration with other tables and with FRR's lines; its text is written from them."""
         from railweave.sonic.frr import render_frr
 
-        made = replace(self, config_db=config_db, frr=render_frr(document))
-        made.__dict__["frr_document"] = document  # what its text would be parsed to
-        return made
+        changed = replace(self, config_db=config_db, frr=render_frr(document))
+        changed.__dict__["frr_document"] = document  # its text would be parsed to the same
+        return changed
 
     def with_tables(self, config_db: ConfigDb) -> "RunningConfig":
         """Return a configuration with other tables and the same FRR."""
-        made = replace(self, config_db=config_db)
-        made.__dict__.update({name: held for name, held in self.__dict__.items() if name == "frr_document"})
-        return made
+        changed = replace(self, config_db=config_db)
+        if "frr_document" in self.__dict__:
+            changed.__dict__["frr_document"] = self.frr_document
+        return changed
 
     def parsed_as(self, document: "FrrDocument") -> "RunningConfig":
-        """Return the same configuration whose FRR is known as these lines, which its text would be parsed to."""
-        made = replace(self)
-        made.__dict__["frr_document"] = document
-        return made
+        """Return the same configuration with ``document`` as its parsed FRR text, which the caller vouches for."""
+        parsed = replace(self)
+        parsed.__dict__["frr_document"] = document
+        return parsed
 
-    def compared_with(self, other: object, options: tuple[object, ...], compare: Callable[[], Found]) -> Found:
-        """Return what ``compare`` finds of this configuration and ``other``; the last comparison is done once.
+    def compared_with(self, other: object, options: tuple[object, ...], compare: Callable[[], Result]) -> Result:
+        """Return the result of ``compare`` for this configuration and ``other``, cached for the last comparison.
 
-        It is the last one where ``other`` is the same object and ``options``, all that the result depends on besides,
-        are equal. A switch that did not change is read again and again in a deployment, as the same value.
+        ``options`` are all other values that the result depends on.
         """
-        held = self.__dict__.get("_last_comparison")
-        if held is None or held[0] is not other or held[1] != options:
-            held = self.__dict__["_last_comparison"] = (other, options, compare())
-        found: Found = held[2]
-        return found
+        # A deployment reads a switch that did not change again and again, as the same value.
+        last = self.__dict__.get("_last_comparison")
+        if last is None or last[0] is not other or last[1] != options:
+            last = self.__dict__["_last_comparison"] = (other, options, compare())
+        result: Result = last[2]
+        return result
 
     def known_frr(self, purpose: str) -> "FrrDocument":
-        """Return FRR's configuration; raises DocumentError where it is unknown, so ``purpose`` cannot be served."""
+        """Return FRR's configuration; raises DocumentError with ``purpose`` where it is unknown."""
         document = self.frr_document
         if document is None:
             raise DocumentError(
@@ -105,7 +108,7 @@ class RunningConfig:
 
 
 def parse_running(text: str) -> RunningConfig:
-    """Return the document that ``show runningconfiguration all`` printed.
+    """Return the configuration that ``show runningconfiguration all`` printed.
 
     Raises DocumentError where the text is not a JSON object of tables of rows of texts and lists.
     """
@@ -120,18 +123,20 @@ def running_from(document: object) -> RunningConfig:
     """Return the configuration of an already loaded JSON document; raises DocumentError."""
     if not isinstance(document, Mapping):
         raise DocumentError("the document is not a JSON object")
-    tables: dict[str, dict[str, Fields]] = {}
-    for table, rows in document.items():
-        if table == BGPRAW:
-            continue
-        if not isinstance(rows, Mapping):
-            raise DocumentError(f"{table}: not a table of rows")
-        if type(rows) is dict and _are_plain(rows.values()):
-            tables[table] = rows  # most tables are as CONFIG_DB keeps them
-        else:
-            tables[table] = {key: parse_fields(fields, f"{table}|{key}") for key, fields in rows.items()}
+    tables = {table: _parse_table(table, rows) for table, rows in document.items() if table != BGPRAW}
     frr = document.get(BGPRAW)
-    return RunningConfig(tables, frr if isinstance(frr, str) and frr.strip() else None)
+    if not isinstance(frr, str) or not frr.strip():
+        frr = None
+    return RunningConfig(tables, frr)
+
+
+def _parse_table(table: str, rows: object) -> dict[str, Fields]:
+    if not isinstance(rows, Mapping):
+        raise DocumentError(f"{table}: not a table of rows")
+    # Most tables have the form in which CONFIG_DB keeps them, and need no copy.
+    if type(rows) is dict and _are_plain(rows.values()):
+        return rows
+    return {key: parse_fields(fields, f"{table}|{key}") for key, fields in rows.items()}
 
 
 _TEXT = frozenset({str})
@@ -139,15 +144,16 @@ _ROW = frozenset({dict})
 
 
 def _are_plain(rows: Collection[object]) -> bool:
-    """Tell whether rows are as ``parse_fields`` returns them, without a call for each of them."""
+    """Tell whether rows are as ``parse_fields`` returns them."""
+    # Without a call for each row: a fabric has a million of them.
     if not _ROW.issuperset(map(type, rows)):
         return False
-    found = cast("Collection[Fields]", rows)
-    return are_texts(found) and not any(map(contains, found, repeat(PLACEHOLDER)))
+    field_rows = cast("Collection[Fields]", rows)
+    return are_texts(field_rows) and not any(map(contains, field_rows, repeat(PLACEHOLDER)))
 
 
 def are_texts(rows: Iterable[Fields]) -> bool:
-    """Tell whether all fields of rows are texts, none a list."""
+    """Tell whether all fields of rows are texts rather than lists."""
     return _TEXT.issuperset(map(type, chain.from_iterable(map(_values, rows))))
 
 
@@ -157,7 +163,7 @@ _values = methodcaller("values")
 def parse_fields(fields: object, where: str) -> dict[str, Value]:
     """Return a row's fields with lists as tuples, numbers as text and the placeholder of an empty row dropped."""
     if type(fields) is dict and PLACEHOLDER not in fields and _TEXT.issuperset(map(type, fields.values())):
-        return fields  # most rows are as CONFIG_DB keeps them
+        return fields  # most rows have the form in which CONFIG_DB keeps them
     if not isinstance(fields, Mapping):
         raise DocumentError(f"{shown_text(where)}: not a row of fields")
     return {
@@ -181,27 +187,28 @@ def _scalar(value: object, where: str) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    found = "null" if value is None else f"a value of another kind ({type(value).__name__})"
-    raise DocumentError(f"{shown_text(where)}: {found} is neither text nor a list of texts")
+    kind = "null" if value is None else f"a value of another kind ({type(value).__name__})"
+    raise DocumentError(f"{shown_text(where)}: {kind} is neither text nor a list of texts")
 
 
 def canonical(value: Value) -> Value:
-    """Return the form under which equal values are equal: the order of a list is free, an empty one reads ``[""]``."""
+    """Return the same form for values that mean the same: lists have no order, and Redis reads an empty one as
+    ``[""]``."""
     if isinstance(value, str):
         return value
     return tuple(sorted(member for member in value if member))
 
 
-def same_value(one: Value | None, other: Value | None) -> bool:
-    """Tell whether two fields hold the same; None is a field that is not there."""
-    if one is None or other is None:
-        return one is other
-    return canonical(one) == canonical(other)
+def same_value(value: Value | None, other: Value | None) -> bool:
+    """Tell whether two fields hold the same; None is a field that does not exist."""
+    if value is None or other is None:
+        return value is other
+    return canonical(value) == canonical(other)
 
 
-def same_fields(one: Fields, other: Fields) -> bool:
+def same_fields(fields: Fields, other: Fields) -> bool:
     """Tell whether two rows hold the same fields."""
-    return one.keys() == other.keys() and all(same_value(value, other[name]) for name, value in one.items())
+    return fields.keys() == other.keys() and all(same_value(value, other[name]) for name, value in fields.items())
 
 
 def json_fields(fields: Fields) -> dict[str, Any]:

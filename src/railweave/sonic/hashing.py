@@ -33,8 +33,10 @@ def hash_seed(sonic_type: str | None) -> int | None:
 
 
 def hashed_fields(read: "ResolvedTables") -> tuple[str, ...] | None:
-    """Return the fields of the ECMP hash as they are set, none where they are not, None where that was not read."""
+    """Return the configured fields of the ECMP hash, empty where there are none; None where that was not read."""
     if not read.knows(SWITCH_HASH) and not read.is_whole:
         return None
     stated = read.row(SWITCH_HASH, "GLOBAL").get("ecmp_hash", ())
-    return tuple(stated.split(",")) if isinstance(stated, str) else stated
+    if isinstance(stated, str):
+        return tuple(stated.split(","))
+    return stated

@@ -1,15 +1,15 @@
-"""What is written in place of a removal that SONiC's daemons ignore or do not survive.
+"""Neutral values, written in place of removals that SONiC's daemons ignore or crash on.
 
-orchagent and portmgrd take the fields that a row has; a field that is removed keeps its last value in the ASIC, while
-CONFIG_DB shows none (run on 202505, admin_status and mtu of PORT and the fields of ``PFC_WD|GLOBAL`` only read there;
-handlers walk the fields that they are given). So it gets the value that a boot without it would leave: SAI's default,
-or the daemon's own. A field with this value is as good as none.
+orchagent and portmgrd process the fields that a row has; a field that is removed keeps its last value in the ASIC,
+while CONFIG_DB shows none (run on 202505, admin_status and mtu of PORT and the fields of ``PFC_WD|GLOBAL`` only read
+there; handlers walk the fields that they are given). So it gets the value that a boot without it would leave: SAI's
+default, or the daemon's own. A field with this value is as good as none.
 
 ``PFC_WD|GLOBAL`` is never deleted: orchagent crashes, swss restarts and all ports of the switch go down (run on 202505;
 202305 to 202605 by their sources, sonic-swss orchagent/pfcwdorch.cpp). A ``config reload`` may leave the row out: swss
 does not run while CONFIG_DB is written. ``SWITCH_HASH|GLOBAL`` stays as it is: orchagent refuses the removal of the
-row and of its fields, and what the ASIC had before nobody knows, so a removal would only hide what it goes on doing
-(202311 to 202605, sonic-swss orchagent/switchorch.cpp setSwitchHash, doCfgSwitchHashTableTask).
+row and of its fields, and the ASIC's earlier value is unknown, so a removal would only hide the hash that stays in
+force (202311 to 202605, sonic-swss orchagent/switchorch.cpp setSwitchHash, doCfgSwitchHashTableTask).
 """
 
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ WITHOUT_ROW: Mapping[tuple[str, str], Fields] = {
     ("PFC_WD", "GLOBAL"): {"POLL_INTERVAL": "100", "BIG_RED_SWITCH": "disable"},
     (SWITCH_HASH, "GLOBAL"): {},
 }
-"""Rows that must not be deleted, with what holds without them (sonic-swss, orchagent/orchdaemon.cpp
-PFC_WD_POLL_MSECS); a field that is not named keeps its value."""
+"""Rows that must not be deleted, with the values in force without them (sonic-swss, orchagent/orchdaemon.cpp
+PFC_WD_POLL_MSECS); other fields keep their value."""
 
 _COLORS = ("green", "yellow", "red")
 
@@ -73,24 +73,30 @@ def has_permanent_rows(table: str) -> bool:
 
 
 def neutral_fields(table: str, key: str = "") -> Fields:
-    """Return what the fields of a row get where they are to go; a field that is not named really goes. Without a key
-    it is for all rows of a table without permanent ones."""
+    """Return the values that fields of a row get in place of their removal; other fields are really removed.
+
+    Without a key they are those of all rows of a table without permanent ones.
+    """
     return WITHOUT_ROW.get((table, key)) or NEUTRAL.get(table, _NONE)
 
 
 def instead_of_field(table: str, key: str, field: str, present: Value) -> Value | None:
-    """Return what a field gets where it is to go, None where it really goes."""
-    return present if table == SWITCH_HASH else neutral_fields(table, key).get(field)
+    """Return the value that a field gets in place of its removal, None where it is really removed."""
+    if table == SWITCH_HASH:
+        return present
+    return neutral_fields(table, key).get(field)
 
 
 def instead_of_row(table: str, key: str, present: Fields) -> dict[str, Value] | None:
-    """Return the fields that a row keeps where it is to go, None where it really goes."""
+    """Return the fields that a row gets in place of its removal, None where it is really removed."""
     values = WITHOUT_ROW.get((table, key))
-    return None if values is None else {name: values.get(name, value) for name, value in present.items()}
+    if values is None:
+        return None
+    return {name: values.get(name, value) for name, value in present.items()}
 
 
 def goes_on(table: str, key: str, present: Fields) -> bool:
-    """Tell whether fields of a row that must stay go on doing what a boot without the row would end."""
+    """Tell whether fields of a permanent row differ from what is in force after a boot without the row."""
     values = WITHOUT_ROW.get((table, key))
     if values is None:
         return False
@@ -98,6 +104,6 @@ def goes_on(table: str, key: str, present: Fields) -> bool:
 
 
 def is_as_good_as_none(table: str, key: str, present: Fields) -> bool:
-    """Tell whether a row that must stay says what would hold without it."""
+    """Tell whether a permanent row has only the values that are in force without it."""
     kept = instead_of_row(table, key, present)
     return kept is not None and same_fields(kept, present)

@@ -1,13 +1,14 @@
 """Which tables, rows and fields of a switch are ours: we own tables, not devices.
 
-Everything else is unmanaged: kept, counted and shown. A row that the intent states in any other table (an
-override) is ours as that row only. Management addresses, AAA, SNMP, syslog, NTP and features are never ours, and of
-ACLs the edge guard alone.
+Everything else is unmanaged: kept, counted and shown. Of any other table only the rows that the intent states
+(overrides) are ours. Management addresses, AAA, SNMP, syslog, NTP and features are never ours; of the ACLs only the
+edge guard is.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.sonic.neutral import SWITCH_HASH, is_permanent
@@ -19,18 +20,17 @@ if TYPE_CHECKING:
 
 
 class OwnedTable(NamedTuple):
-    """How a table is owned.
+    """How a table is owned."""
 
-    ``by_port``: the key begins with a port, and only rows of our ports are ours; ``shared_keys`` are keys of such a
-    table that are no port. ``by_field``: only the fields that the intent states are ours, all others stay.
-    ``definition``: rows are named by other rows, and a row that a foreign row names is kept. ``buffers``: the table is
-    ours only where the engine computes buffers; else the device's rows stay.
-    """
-
+    # The key begins with a port, and only rows of our ports are ours.
     by_port: bool = False
+    # Only the fields that the intent states are ours; SONiC and others keep their own in the same rows.
     by_field: bool = False
+    # Other rows name rows of this table; a row that a foreign row names is kept.
     definition: bool = False
+    # The table is ours only where the engine computes buffers; elsewhere SONiC's templates fill it.
     buffers: bool = False
+    # Keys of a table by port that are not ports.
     shared_keys: frozenset[str] = frozenset()
 
 
@@ -77,10 +77,10 @@ EDGE_GUARD_V4V6 = "RAILWEAVE_EDGE_V4V6"
 EDGE_GUARDS = frozenset({EDGE_GUARD, EDGE_GUARD_V4V6})
 EDGE_TABLES = frozenset({"ACL_RULE", "ACL_TABLE", "ACL_TABLE_TYPE"})
 SYSTEM_DEFAULTS = "SYSTEM_DEFAULTS"
-"""Switches of SONiC's features, of which BFD needs one; it stays where the intent wants no BFD any more, as others may
-use it."""
+"""On-off settings of SONiC, of which BFD needs one; it stays where the intent no longer has BFD, as others may use
+it."""
 RENDERED_TABLES = (OWNED.keys() - KEPT_EMPTY) | {CABLE_LENGTH, SYSTEM_DEFAULTS} | EDGE_TABLES
-"""The tables that railweave renders rows of."""
+"""The tables for which railweave renders rows."""
 
 FEATURE = "FEATURE"
 FEATURES_NEEDED = frozenset({"bgp", "database", "swss", "syncd"})
@@ -121,22 +121,25 @@ class Scope:
 
 
 def scope_of(running: ConfigDb, intended: ConfigDb) -> Scope:
-    """Return what is ours where ``running`` is to become ``intended``.
-
-    A port that the intent does not name is ours to remove only where a port that it names takes one of its lanes. Two
-    ports that share a lane already are the platform's own (Accton AS9726-32D: a 400G port and two service ports).
-    """
-    had, wants = running.get("PORT", {}), intended.get("PORT", {})
-    intended_ports = frozenset(wants)
-    taken = {lane for port, row in wants.items() if _has_other_lanes(had.get(port, {}), row) for lane in _lanes(row)}
+    """Return what is ours on a switch that changes from ``running`` to ``intended``."""
+    running_ports = running.get("PORT", {})
+    intended_ports = intended.get("PORT", {})
+    needed_lanes: set[str] = set()
+    for port, row in intended_ports.items():
+        # Ports that share a lane already are the platform's own (Accton AS9726-32D: a 400G port and two service
+        # ports), so only lanes that a port does not have yet are taken from others.
+        if _has_other_lanes(running_ports.get(port, {}), row):
+            needed_lanes.update(_lanes(row))
     removed = frozenset(
-        port for port, row in had.items() if port not in intended_ports and not taken.isdisjoint(_lanes(row))
+        port
+        for port, row in running_ports.items()
+        if port not in intended_ports and not needed_lanes.isdisjoint(_lanes(row))
     )
-    return Scope(running, intended_ports, removed, "BUFFER_POOL" in intended)
+    return Scope(running, frozenset(intended_ports), removed, "BUFFER_POOL" in intended)
 
 
-def _has_other_lanes(one: Fields, other: Fields) -> bool:
-    return one.get("lanes", "") != other.get("lanes", "") and _lanes(one) != _lanes(other)
+def _has_other_lanes(row: Fields, other: Fields) -> bool:
+    return row.get("lanes", "") != other.get("lanes", "") and _lanes(row) != _lanes(other)
 
 
 def _lanes(row: Fields) -> list[str]:
@@ -148,15 +151,18 @@ def _lanes(row: Fields) -> list[str]:
 def _names_of_foreign_rows(running: ConfigDb, ports: frozenset[str]) -> Iterator[str]:
     """Yield the maps, schedulers and profiles that rows of other ports and of other tables use."""
     for table, rows in running.items():
-        kind = OWNED.get(table)
-        if kind and not kind.by_port:
+        owned = OWNED.get(table)
+        if owned and not owned.by_port:
             continue
         for key, fields in rows.items():
-            if kind and (key in kind.shared_keys or port_of(key) in ports):
-                continue
-            for name, value in fields.items():
-                if isinstance(value, str) and (name.endswith("_map") or name in _REFERRING_FIELDS):
-                    yield from value.split(",")
+            if not owned or (key not in owned.shared_keys and port_of(key) not in ports):
+                yield from _referred_names(fields)
+
+
+def _referred_names(fields: Fields) -> Iterator[str]:
+    for name, value in fields.items():
+        if isinstance(value, str) and (name.endswith("_map") or name in _REFERRING_FIELDS):
+            yield from value.split(",")
 
 
 def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
@@ -169,8 +175,10 @@ def _pools_of(running: ConfigDb, kept: frozenset[str]) -> frozenset[str]:
 
 def owned_table(scope: Scope, table: str) -> OwnedTable | None:
     """Return how a table is owned on this device, None if it is unmanaged."""
-    kind = OWNED.get(table)
-    return None if kind is None or (kind.buffers and not scope.buffers) else kind
+    owned = OWNED.get(table)
+    if owned is not None and owned.buffers and not scope.buffers:
+        return None
+    return owned
 
 
 def port_of(key: str) -> str:
@@ -179,7 +187,7 @@ def port_of(key: str) -> str:
 
 
 def numbers_of(key: str) -> range:
-    """Return the priority groups or queues of a row such as ``Ethernet0|3-4``, none where its key is no range."""
+    """Return the priority groups or queues of a row such as ``Ethernet0|3-4``, none where its key has no numbers."""
     return _numbers(key.partition("|")[2])
 
 
@@ -187,28 +195,34 @@ def numbers_of(key: str) -> range:
 def _numbers(text: str) -> range:
     first, _, last = text.partition("-")
     last = last or first
-    return range(int(first), int(last) + 1) if first.isdigit() and last.isdigit() else range(0)
+    if not first.isdigit() or not last.isdigit():
+        return range(0)
+    return range(int(first), int(last) + 1)
 
 
 def stands_over_others(key: str, rows: Mapping[str, Fields]) -> bool:
-    """Tell whether a row of several groups or queues stands beside others of ``rows``, the table's rows of its port,
-    that name some of them, as those do that buffermgrd writes beside ours (sonic-swss cfgmgr/buffermgr.cpp)."""
-    own = set(numbers_of(key))
-    return len(own) > 1 and any(set() < set(numbers_of(other)) < own for other in rows)
+    """Tell whether narrower rows name some of a row's groups or queues; ``rows`` are the table's rows of its port.
+
+    buffermgrd writes such rows over ours (sonic-swss cfgmgr/buffermgr.cpp).
+    """
+    numbers = set(numbers_of(key))
+    return len(numbers) > 1 and any(set() < set(numbers_of(other)) < numbers for other in rows)
 
 
 def is_ours(scope: Scope, table: str, key: str) -> bool:
-    """Tell whether a row that the intent does not state is ours, and so goes."""
+    """Tell whether a row that the intent does not state is ours, so that it is removed."""
     if is_edge_guard(table, key):
         return True
-    kind = owned_table(scope, table)
-    if kind is None or table == "DEVICE_METADATA" or (table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC)):
+    owned = owned_table(scope, table)
+    if owned is None or table == "DEVICE_METADATA" or is_permanent(table, key):
         return False
-    if is_permanent(table, key):
+    if table == "BUFFER_PROFILE" and key.startswith(MADE_BY_SONIC):
         return False
-    if kind.by_port and key not in kind.shared_keys:
-        return port_of(key) in (scope.removed_ports if kind.by_field else scope.ports)
-    return not (kind.definition and key in scope.named_elsewhere)
+    if not owned.by_port or key in owned.shared_keys:
+        return not (owned.definition and key in scope.named_elsewhere)
+    # A row of PORT is removed only together with its port, by breakout.
+    ports = scope.removed_ports if owned.by_field else scope.ports
+    return port_of(key) in ports
 
 
 def is_edge_guard(table: str, key: str) -> bool:
@@ -218,12 +232,14 @@ def is_edge_guard(table: str, key: str) -> bool:
 
 def is_fieldwise(table: str) -> bool:
     """Tell whether only the stated fields of a row in ``table`` are ours."""
-    kind = OWNED.get(table)
-    return kind.by_field if kind else table in FIELDWISE_OVERRIDES
+    owned = OWNED.get(table)
+    if owned is None:
+        return table in FIELDWISE_OVERRIDES
+    return owned.by_field
 
 
 def is_made_by_sonic(table: str, key: str, fields: Fields) -> bool:
-    """Tell whether SONiC itself made the row, so that it is neither a difference nor somebody's."""
+    """Tell whether SONiC itself wrote the row, so that it is neither a difference nor unmanaged."""
     if table == "BUFFER_PROFILE":
         return key.startswith(MADE_BY_SONIC)
     if table == "BUFFER_PG":
@@ -237,7 +253,7 @@ _SONIC_PEER_TABLES = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_MONITORS", "
 
 
 def frr_scope(config_db: ConfigDb, running: "FrrDocument", intended: "FrrDocument") -> "FrrScope":
-    """Return what is ours of FRR's configuration on a switch with these tables; ``intended`` is our file."""
+    """Return which FRR lines are ours on a switch with these tables; ``intended`` is our file."""
     from railweave.sonic.frr.ownership import FrrScope
 
     return FrrScope(running, intended, _sonic_peers(config_db))
@@ -248,4 +264,5 @@ def _sonic_peers(config_db: ConfigDb) -> frozenset[str] | None:
     mode = config_db.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode")
     if mode in _FILE_MODES:
         return None
-    return frozenset(key.rpartition("|")[2] for table in _SONIC_PEER_TABLES for key in config_db.get(table, {}))
+    keys = chain.from_iterable(config_db.get(table, {}) for table in _SONIC_PEER_TABLES)
+    return frozenset(key.rpartition("|")[2] for key in keys)

@@ -1,6 +1,6 @@
-"""How a port is set: what a switch does with it by the tables of its CONFIG_DB.
+"""The settings of a port by the tables of the switch's CONFIG_DB.
 
-What was not read is unknown (None); a table that was read and lacks a row says that nothing is set.
+Settings of tables that were not read are unknown (None); a table that was read and lacks a row sets nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,16 +21,17 @@ _READ_BESIDE = frozenset(
 PROFILE_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 
 _DEFAULT_MTU = "9100"
-"""What portmgrd sets where a port states none (sonic-swss cfgmgr/portmgr.h)."""
+"""The MTU that portmgrd sets for a port that states none (sonic-swss cfgmgr/portmgr.h)."""
 
-_DEFAULT_POLL_MS, _DEFAULT_ACTION = "100", "drop"
-"""What orchagent does where PFC_WD states neither (sonic-swss orchagent/orchdaemon.cpp, pfcwdorch.cpp)."""
+# orchagent's values where PFC_WD states none (sonic-swss orchagent/orchdaemon.cpp, pfcwdorch.cpp).
+_DEFAULT_POLL_MS = "100"
+_DEFAULT_ACTION = "drop"
 
 _MBPS_PER_GBPS = 1000
 
 
 class WatchTimes(NamedTuple):
-    """The PFC watchdog of a port: times in milliseconds and what it does in a storm; None is what is not set."""
+    """The PFC watchdog of a port: its times and its action in a storm; None where a time is not set."""
 
     detection_ms: int | None
     restoration_ms: int | None
@@ -39,52 +40,67 @@ class WatchTimes(NamedTuple):
 
 
 class PortSettings(NamedTuple):
-    """A port, of a switch or of a node. ``priorities`` is by DSCP; ``queues`` and ``groups`` by traffic class,
-    ``paused_queues`` and ``paused_groups`` by PFC priority, ``rewrites`` is the DSCP that leaves, by class. ``pfc``
-    are the paused priorities, ``watched`` those under the watchdog. ``schedulers``, ``wreds`` and ``queue_buffers``
-    are by queue, ``group_buffers`` by priority group, ``port_buffers`` by the table that lists them; a reference to
-    nothing is None. ``port_scheduler`` is that of the whole port. ``cable_m`` is the length configured in SONiC.
-    ``pools`` and ``buffer_model`` are the switch's. ``sonic_type`` is DEVICE_METADATA.type, which seeds a switch's
-    hash, empty where it has none. ``advertised_gbps`` are the speeds that it offers where it negotiates, None for all
-    that it can. ``lanes`` are the port's as it is set, ``lanes_intended`` as it is designed. ``domains`` are the
-    VLANs that the port is a member of, itself or by its port channel; ``is_watchdog_blind`` tells that the watchdog
-    reads no counters, ``drops_lossless`` tells that the watchdog's red switch is on, ``is_asymmetric`` that the port
-    sends no pauses, ``is_missing`` that the switch has no such port.
-    """
+    """A port of a switch or of a node; in mappings to rows a reference to a row that does not exist is None."""
 
     device: str
     port: str
+    # GPU nodes have no CONFIG_DB: their settings are read from the NIC (railweave_hosts).
     is_host: bool
+    # Traffic class by DSCP.
     priorities: Mapping[int, int] | None = None
+    # Queue and priority group by traffic class.
     queues: Mapping[int, int] | None = None
     groups: Mapping[int, int] | None = None
+    # Queue and priority group by PFC priority.
     paused_queues: Mapping[int, int] | None = None
     paused_groups: Mapping[int, int] | None = None
+    # DSCP at egress by traffic class.
     rewrites: Mapping[int, int] | None = None
+    # Priorities with PFC.
     pfc: frozenset[int] | None = None
+    # Priorities under the PFC watchdog.
     watched: frozenset[int] | None = None
+    # By queue.
     schedulers: Mapping[int, Scheduler | None] | None = None
+    # The scheduler of the port as a whole.
     port_scheduler: Scheduler | None = None
+    # By queue.
     wreds: Mapping[int, Wred | None] | None = None
+    # By priority group.
     group_buffers: Mapping[int, BufferUse | None] | None = None
+    # By queue.
     queue_buffers: Mapping[int, BufferUse | None] | None = None
+    # By the table of profile lists.
     port_buffers: Mapping[str, tuple[BufferUse | None, ...] | None] = {}
+    # Buffer pools of the switch by name.
     pools: Mapping[str, BufferPool] | None = None
+    # The buffer model of the switch.
     buffer_model: BufferModel | None = None
+    # Metres, as CABLE_LENGTH states.
     cable_m: int | None = None
+    # Bytes of an IP packet.
     mtu_bytes: int | None = None
     speed_gbps: int | None = None
+    # SerDes lanes as configured, and as designed.
     lanes: int | None = None
     lanes_intended: int | None = None
+    # SONiC's words; SONiC's defaults where the row has no field.
     fec: str | None = None
     autoneg: str | None = None
+    # Speeds that autonegotiation offers; None for all that the port can.
     advertised_gbps: frozenset[int] | None = None
+    # DEVICE_METADATA.type, which seeds the ECMP hash; empty where the switch has none.
     sonic_type: str | None = None
+    # VLANs whose floods reach the port, itself or by its port channel.
     domains: frozenset[str] = frozenset()
     watch_times: WatchTimes | None = None
+    # The watchdog's counters are off, so it sees no storm.
     is_watchdog_blind: bool = False
+    # The watchdog's BIG_RED_SWITCH is on, which drops all lossless traffic.
     drops_lossless: bool = False
+    # The port receives pauses and sends none.
     is_asymmetric: bool = False
+    # The switch has no such port.
     is_missing: bool = False
 
     def __str__(self) -> str:
@@ -93,17 +109,21 @@ class PortSettings(NamedTuple):
 
     @property
     def marked(self) -> frozenset[int] | None:
-        """Return the queues in which ECN marks, and the others that a WRED profile drops in."""
-        return None if self.wreds is None else frozenset(queue for queue, one in self.wreds.items() if one)
+        """Return the queues with a WRED profile, whether it marks or drops."""
+        if self.wreds is None:
+            return None
+        return frozenset(queue for queue, wred in self.wreds.items() if wred)
 
     @property
     def headroom(self) -> frozenset[int] | None:
         """Return the groups with headroom."""
         if self.group_buffers is None:
             return None
-        return frozenset(
-            group for group, one in self.group_buffers.items() if one and (one.is_computed or one.xoff_bytes)
-        )
+        return frozenset(group for group, use in self.group_buffers.items() if _has_headroom(use))
+
+
+def _has_headroom(use: BufferUse | None) -> bool:
+    return use is not None and (use.is_computed or bool(use.xoff_bytes))
 
 
 def decides_links(table: str) -> bool:
@@ -114,16 +134,13 @@ def decides_links(table: str) -> bool:
 def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: int) -> PortSettings:
     """Return a switch port as the tables of its CONFIG_DB set it."""
     row = read.row("PORT", port)
-    basics = PortSettings(
+    settings = PortSettings(
         device=device,
         port=port,
         is_host=False,
-        mtu_bytes=number(row.get("mtu", _DEFAULT_MTU)) if row else None,
         speed_gbps=_gbps(row.get("speed")),
         lanes=_lanes(row.get("lanes")),
         lanes_intended=lanes_intended,
-        fec=text(row.get("fec")) or "none" if row else None,
-        autoneg=text(row.get("autoneg")) or "off" if row else None,
         advertised_gbps=_advertised(row.get("adv_speeds")),
         sonic_type=_sonic_type(read),
         domains=frozenset(_domains(read.tables, port)),
@@ -133,12 +150,22 @@ def switch_port(device: str, read: ResolvedTables, port: str, lanes_intended: in
         is_asymmetric=row.get("pfc_asym") == "on",
         is_missing=not row and read.is_whole,
     )
-    return _with_qos(basics, read) if read.knows("PORT_QOS_MAP") else basics
+    # Fields that a port does not state have SONiC's defaults.
+    if row:
+        settings = settings._replace(
+            mtu_bytes=number(row.get("mtu", _DEFAULT_MTU)),
+            fec=text(row.get("fec")) or "none",
+            autoneg=text(row.get("autoneg")) or "off",
+        )
+    if not read.knows("PORT_QOS_MAP"):
+        return settings
+    return _with_qos(settings, read)
 
 
-def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
-    port, row = end.port, read.row("PORT_QOS_MAP", end.port)
-    return end._replace(
+def _with_qos(settings: PortSettings, read: ResolvedTables) -> PortSettings:
+    port = settings.port
+    row = read.row("PORT_QOS_MAP", port)
+    return settings._replace(
         priorities=read.priorities(port),
         queues=read.map_of("TC_TO_QUEUE_MAP", port, "tc_to_queue_map"),
         groups=read.map_of("TC_TO_PRIORITY_GROUP_MAP", port, "tc_to_pg_map"),
@@ -161,12 +188,14 @@ def _with_qos(end: PortSettings, read: ResolvedTables) -> PortSettings:
 
 def _sonic_type(read: ResolvedTables) -> str | None:
     row = read.row("DEVICE_METADATA", "localhost")
-    return text(row.get("type")) or "" if row else None
+    if not row:
+        return None
+    return text(row.get("type")) or ""
 
 
 def _is_off(value: object) -> bool:
-    """Tell whether a counter group is disabled. One without a row is not: SONiC enables it some minutes after the boot
-    (BI:dockers/docker-orchagent/enable_counters.py)."""
+    # A counter group without a row is on: SONiC enables it some minutes after the boot (sonic-buildimage
+    # dockers/docker-orchagent/enable_counters.py).
     return value == "disable"
 
 
@@ -177,7 +206,9 @@ def _advertised(value: Value | None) -> frozenset[int] | None:
 
 
 def _lanes(value: object) -> int | None:
-    return value.count(",") + 1 if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    return value.count(",") + 1
 
 
 def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
@@ -189,7 +220,9 @@ def _domains(tables: ConfigDb, port: str) -> Iterable[str]:
     for key in tables.get("PORTCHANNEL_MEMBER", {}):
         channel, _, member = key.partition("|")
         if member == port:
-            yield from (one.partition("|")[0] for one in tables.get("VLAN_MEMBER", {}) if one.endswith(f"|{channel}"))
+            for key_of_channel in tables.get("VLAN_MEMBER", {}):
+                if key_of_channel.endswith(f"|{channel}"):
+                    yield key_of_channel.partition("|")[0]
 
 
 def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
@@ -197,26 +230,37 @@ def _watch_times(read: ResolvedTables, port: str) -> WatchTimes | None:
     if not row:
         return None
     poll_ms = number(read.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL", _DEFAULT_POLL_MS))
-    times = (number(row.get("detection_time")), number(row.get("restoration_time")))
-    return WatchTimes(*times, poll_ms, text(row.get("action")) or _DEFAULT_ACTION)
+    return WatchTimes(
+        detection_ms=number(row.get("detection_time")),
+        restoration_ms=number(row.get("restoration_time")),
+        poll_ms=poll_ms,
+        action=text(row.get("action")) or _DEFAULT_ACTION,
+    )
 
 
 def _watched(read: ResolvedTables, port: str) -> frozenset[int] | None:
     if not read.knows("PFC_WD"):
         return None
-    row = read.row("PORT_QOS_MAP", port)
-    return _numbers(row.get("pfcwd_sw_enable")) if port in read.table("PFC_WD") else frozenset()
+    # orchagent watches nothing on a port without a PFC_WD row.
+    if port not in read.table("PFC_WD"):
+        return frozenset()
+    return _numbers(read.row("PORT_QOS_MAP", port).get("pfcwd_sw_enable"))
 
 
 def _metres(value: Value | None) -> int | None:
-    return number(value.removesuffix("m")) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return number(value.removesuffix("m"))
 
 
 def _numbers(value: Value | None) -> frozenset[int]:
     members = value.split(",") if isinstance(value, str) else value or ()
-    return frozenset(found for one in members if (found := number(one.strip())) is not None)
+    numbers = [number(member.strip()) for member in members]
+    return frozenset(member for member in numbers if member is not None)
 
 
 def _gbps(value: Value | None) -> int | None:
-    found = number(value)
-    return None if found is None else found // _MBPS_PER_GBPS
+    mbps = number(value)
+    if mbps is None:
+        return None
+    return mbps // _MBPS_PER_GBPS

@@ -1,6 +1,6 @@
-"""Why each line of the rendered FRR file is there, and fields of rows: one sentence with rule, intent path and source.
+"""The reasons of lines of the rendered FRR file and of fields: one sentence with rule, intent path and source.
 
-A line that no rule knows comes from a template that the project overrides.
+A line without a rule comes from a template that the project overrides.
 """
 
 import re
@@ -153,18 +153,20 @@ _OF_FIELDS: Final = {
 
 
 def field_reason(table: str, field: str) -> str:
-    """Return why a field has its value, where that has nothing to do with the row's key; empty elsewhere."""
+    """Return why a field has its value, where the reason does not depend on the row; empty elsewhere."""
     return _OF_FIELDS.get((table, field), "")
 
 
 def frr_reason(line: str, context: str = "") -> str:
-    """Return why ``line`` of a rendered FRR file is there, under the lines of ``context``."""
-    rules = (*_COMPILED_IPV6, *_COMPILED) if "address-family ipv6" in context else _COMPILED
+    """Return why ``line`` is in a rendered FRR file, in the contexts ``context``."""
+    rules = _COMPILED
+    if "address-family ipv6" in context:
+        rules = (*_COMPILED_IPV6, *_COMPILED)
     return next((reason for pattern, reason in rules if pattern.match(line)), _UNKNOWN)
 
 
 def frr_lines(text: str) -> Iterator[FrrLine]:
-    """Yield the lines of an FRR file in their contexts; what only closes a context is left out."""
+    """Yield the lines of an FRR file in their contexts, without those that only close a context."""
     open_lines: list[tuple[int, str]] = []
     for raw in text.splitlines():
         line = raw.strip()

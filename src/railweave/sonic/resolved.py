@@ -1,8 +1,8 @@
-"""The QoS tables of a switch by meaning: references resolved, one row for each port and number, in every form.
+"""The QoS tables of a switch by meaning: references resolved, one row for each port and number.
 
 Images write a reference as a name or as ``[TABLE|key]`` (before 202106, and after an upgrade), and a key may name
-several ports and numbers (``Ethernet0,Ethernet4|3-4``). A reference to a row that is not there resolves to nothing, as
-orchagent waits for it for ever.
+several ports and numbers (``Ethernet0,Ethernet4|3-4``). A reference to a row that does not exist resolves to nothing,
+because orchagent waits for that row for ever.
 """
 
 import re
@@ -44,7 +44,7 @@ _REFERENCE = re.compile(r"\[\w+\|([^\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """How a queue is served: SONiC's word for the kind, the weight of one that is not strict, and rates as stated."""
+    """The scheduler of a queue: SONiC's word for its kind, its weight unless it is strict, and rates as stated."""
 
     kind: str
     weight: int
@@ -52,13 +52,13 @@ class Scheduler:
 
     @property
     def is_strict(self) -> bool:
-        """Tell whether the queue goes before all that have a weight."""
+        """Tell whether the queue is served before all queues with a weight."""
         return self.kind == "STRICT"
 
 
 @dataclass(frozen=True, slots=True)
 class Wred:
-    """What WRED does in a queue: SONiC's word for the colors that it marks, and the thresholds of each color in use."""
+    """A WRED profile: SONiC's word for the colors that it marks, and the thresholds of each color in use."""
 
     name: str = field(compare=False)
     ecn: str
@@ -66,17 +66,15 @@ class Wred:
 
     @property
     def is_marking(self) -> bool:
-        """Tell whether it marks what it meets instead of dropping it.
-
-        Every packet is green where no meter colors it (SAI's default; SONiC has no map from DSCP to color), so the
-        other two colors may be left out.
-        """
+        """Tell whether it marks packets instead of dropping them."""
+        # Every packet is green where no meter colors it (SAI's default; SONiC has no map from DSCP to color), so the
+        # other two colors may be left out.
         return _GREEN in self.colors and (self.ecn == _MARKS_ALL or _GREEN in self.ecn.split("_"))
 
 
 @dataclass(frozen=True, slots=True)
 class BufferUse:
-    """What a priority group, a queue or a port takes of a pool, in bytes; ``dynamic_th`` is the exponent of alpha.
+    """The buffer profile of a priority group, a queue or a port; ``dynamic_th`` is the exponent of alpha.
 
     ``is_computed``: the switch computes headroom and size. A value that no row states is None.
     """
@@ -95,12 +93,18 @@ class BufferUse:
     def __str__(self) -> str:
         """Return ``profile NAME (pool, bytes, threshold)``."""
         parts = [self.pool, "headroom computed" if self.is_computed else f"{self.size_bytes or 0} bytes"]
-        parts += [f"xoff {self.xoff_bytes}"] if self.xoff_bytes else []
-        parts += [f"xon {self.xon_bytes}"] if self.xon_bytes else []
-        parts += [f"xon offset {self.xon_offset_bytes}"] if self.xon_offset_bytes else []
-        parts += [f"alpha 2^{self.dynamic_th}"] if self.dynamic_th is not None else []
-        parts += [f"at most {self.static_th}"] if self.static_th is not None else []
-        parts += [self.discards] if self.discards != "drop" else []
+        if self.xoff_bytes:
+            parts.append(f"xoff {self.xoff_bytes}")
+        if self.xon_bytes:
+            parts.append(f"xon {self.xon_bytes}")
+        if self.xon_offset_bytes:
+            parts.append(f"xon offset {self.xon_offset_bytes}")
+        if self.dynamic_th is not None:
+            parts.append(f"alpha 2^{self.dynamic_th}")
+        if self.static_th is not None:
+            parts.append(f"at most {self.static_th}")
+        if self.discards != "drop":
+            parts.append(self.discards)
         return f"profile {self.profile} ({', '.join(parts)})"
 
 
@@ -108,8 +112,10 @@ ByNumber = Mapping[int, Fields]
 
 
 class ResolvedTables:
-    """The tables of one switch, resolved once for all of its ports. ``tables`` has one row for each port and range,
-    ``pools`` are the buffer pools by name, ``conflicts`` the tables and numbers of a port that two rows set otherwise.
+    """The tables of one switch, resolved once for all of its ports.
+
+    ``tables`` has one row for each port and range, ``pools`` are the buffer pools by name. ``conflicts`` are tables
+    with the ``port|number`` that two of their rows set differently.
     """
 
     def __init__(self, tables: ConfigDb) -> None:
@@ -141,14 +147,15 @@ class ResolvedTables:
         return self.tables.get(name, {})
 
     def row(self, table: str, key: str) -> Fields:
-        """Return a row, empty where it is not there."""
+        """Return a row, empty where it does not exist."""
         return self.table(table).get(key, {})
 
     @property
     def model(self) -> BufferModel:
         """Return the buffer model; SONiC's own is the traditional one."""
-        stated = self.row("DEVICE_METADATA", "localhost").get("buffer_model")
-        return BufferModel.DYNAMIC if stated == "dynamic" else BufferModel.TRADITIONAL
+        if self.row("DEVICE_METADATA", "localhost").get("buffer_model") == "dynamic":
+            return BufferModel.DYNAMIC
+        return BufferModel.TRADITIONAL
 
     @property
     def is_whole(self) -> bool:
@@ -176,14 +183,18 @@ class ResolvedTables:
         return {dscp: listed.get(dscp, _ASIC_DEFAULT) for dscp in range(DSCP_COUNT)}
 
     def switch_priorities(self) -> Mapping[int, int] | None:
-        """Return the traffic class by DSCP of what the switch itself sends and receives; None where that was not read,
-        or is the map of a port."""
+        """Return the traffic class by DSCP of packets that the switch itself sends and receives.
+
+        None where that was not read, or is a map that ports use too.
+        """
         maps = {key: row.get("dscp_to_tc_map") for key, row in self.table("PORT_QOS_MAP").items()}
         own = maps.pop("global", None)
-        return None if own and own in maps.values() else self.map_of("DSCP_TO_TC_MAP", "global", "dscp_to_tc_map")
+        if own and own in maps.values():
+            return None
+        return self.map_of("DSCP_TO_TC_MAP", "global", "dscp_to_tc_map")
 
     def schedulers(self, port: str) -> dict[int, Scheduler | None] | None:
-        """Return how each queue of a port is served, None where that was not read."""
+        """Return the scheduler of each queue of a port, None where that was not read."""
         if not self.knows("QUEUE", "SCHEDULER"):
             return None
         return {queue: self.scheduler(row.get("scheduler")) for queue, row in self._of("QUEUE", port).items()}
@@ -209,8 +220,14 @@ class ResolvedTables:
 
     def _read_wred(self, name: str) -> Wred | None:
         row = self.row("WRED_PROFILE", name)
-        colors = {color: found for color in COLORS if (found := _color(row, color))}
-        return Wred(name, text(row.get("ecn")) or "ecn_none", colors) if row else None
+        if not row:
+            return None
+        colors: dict[str, Marking] = {}
+        for color in COLORS:
+            marking = _color(row, color)
+            if marking is not None:
+                colors[color] = marking
+        return Wred(name, text(row.get("ecn")) or "ecn_none", colors)
 
     def group_buffers(self, port: str) -> dict[int, BufferUse | None] | None:
         """Return the buffer of each priority group of a port, None where that was not read."""
@@ -233,22 +250,23 @@ class ResolvedTables:
 
     def _read_list(self, table: str, value: Value) -> tuple[BufferUse | None, ...]:
         names = value.split(",") if isinstance(value, str) else value
-        found = [self.profile(name.strip(), table) for name in names if name.strip()]
-        return tuple(sorted(found, key=lambda one: str(one and replace(one, profile=""))))
+        profiles = [self.profile(name.strip(), table) for name in names if name.strip()]
+        # Names of profiles are free, and so is their order in a list.
+        return tuple(sorted(profiles, key=lambda profile: str(profile and replace(profile, profile=""))))
 
     def profile(self, reference: Value | None, table: str) -> BufferUse | None:
-        """Return the buffer profile that a row of ``table`` refers to; without its pool it is nothing."""
+        """Return the buffer profile that a row of ``table`` refers to, None where it or its pool does not exist."""
         return self._profile(reference, table)
 
     def _find_profile(self, reference: Value | None, table: str) -> BufferUse | None:
         if reference == COMPUTED and table == PRIORITY_GROUPS and self.model is BufferModel.DYNAMIC:
-            stated = _exponent(self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE").get("default_dynamic_th"))
-            found: BufferUse | None = BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=stated, is_computed=True)
+            exponent = _exponent(self.row("DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE").get("default_dynamic_th"))
+            profile: BufferUse | None = BufferUse(COMPUTED, INGRESS_LOSSLESS, dynamic_th=exponent, is_computed=True)
         else:
-            found = self._profiles.get(str(reference))
-        if found is None or (self.knows("BUFFER_POOL") and found.pool not in self.table("BUFFER_POOL")):
+            profile = self._profiles.get(str(reference))
+        if profile is None or (self.knows("BUFFER_POOL") and profile.pool not in self.table("BUFFER_POOL")):
             return None
-        return found
+        return profile
 
     def _read_profiles(self) -> dict[str, BufferUse]:
         dynamic = self.model is BufferModel.DYNAMIC
@@ -269,26 +287,24 @@ class ResolvedTables:
         }
 
     def _by_port(self, table: str) -> dict[str, dict[int, Fields]]:
-        """Return the rows of a table by port and number; a row that buffermgrd wrote and left behind counts too, for
-        its groups have headroom."""
-        found: dict[str, dict[int, Fields]] = {}
+        """Return the rows of a table by port and number."""
+        # Rows that buffermgrd wrote and left behind count too: their groups have headroom.
+        ports: dict[str, dict[int, Fields]] = {}
         for key, fields in self.table(table).items():
             port = port_of(key)
-            by_number = found.setdefault(port, {})
+            by_number = ports.setdefault(port, {})
             for index in numbers_of(key)[:_MOST_NUMBERS]:
                 if by_number.setdefault(index, fields) != fields:
                     self.conflicts.append((table, f"{port}|{index}"))
-        return found
+        return ports
 
     def _of(self, table: str, port: str) -> ByNumber:
         return self._rows[table].get(port, {})
 
 
 def is_whole(tables: ConfigDb) -> bool:
-    """Tell whether these are all tables of a switch: every CONFIG_DB says what it is of, and has ports.
-
-    SONiC prints no table without rows, so one that is missing is empty; a selection of tables may have left it out.
-    """
+    """Tell whether these are all tables of a switch, so that a table that is missing has no rows."""
+    # SONiC prints no empty tables, and every switch has these two; a selection of tables may have left them out.
     return "localhost" in tables.get("DEVICE_METADATA", {}) and "PORT" in tables
 
 
@@ -315,18 +331,23 @@ def plain_references(value: Value) -> Value:
 
 
 def _color(row: Fields, color: str) -> Marking | None:
-    low, high = (number(row.get(f"{color}_{bound}_threshold")) for bound in ("min", "max"))
-    if row.get(f"wred_{color}_enable") != "true" or low is None or high is None:
+    minimum = number(row.get(f"{color}_min_threshold"))
+    maximum = number(row.get(f"{color}_max_threshold"))
+    if row.get(f"wred_{color}_enable") != "true" or minimum is None or maximum is None:
         return None
     percent = number(row.get(f"{color}_drop_probability"))
-    return Marking(low, high, _SAI_PROBABILITY if percent is None else percent)
+    return Marking(minimum, maximum, _SAI_PROBABILITY if percent is None else percent)
 
 
 def _exponent(value: Value | None) -> int | None:
-    """Return the exponent of an alpha, None where the field is none that SONiC takes (-8 to 7)."""
-    return int(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else None
+    """Return the exponent of an alpha, None where SONiC refuses the value (-8 to 7 are valid)."""
+    if not isinstance(value, str) or not _EXPONENT.fullmatch(value):
+        return None
+    return int(value)
 
 
 def text(value: Value | None) -> str | None:
-    """Return the text of a field, None where there is none."""
-    return value if isinstance(value, str) and value else None
+    """Return the text of a field, None where it is missing, empty or a list."""
+    if not isinstance(value, str) or not value:
+        return None
+    return value

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from railweave.sonic.frr import FrrDocument
 
 FRR_TABLE = "frr"
-"""The table name under which changes of FRR lines stand: key = context, field = line."""
+"""The table name of changes of FRR lines: key = context, field = line."""
 
 Value = str | tuple[str, ...]
 """A CONFIG_DB field: text, or a list (``field@`` in Redis)."""
@@ -26,17 +26,20 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def number(value: Value | None) -> int | None:
-    """Return a number that is not negative, None where the field is none."""
-    return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None
+    """Return the number of a field, None where it is missing, negative or not a number."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return None
+    return int(value)
 
 
 class Row(NamedTuple):
     """One row: ``TABLE|key`` with its fields. ``reason`` is one sentence that names the rule and the intent path.
 
-    ``why`` is that sentence, with ``{}`` in the place of what the row is ``about`` where that is stated: most rows of a
-    fabric are of a link of their own, and who renders them asks for no reason. Its ``repr`` hides secrets. A fabric has
-    a million rows, and a tuple is made twice as fast as a frozen dataclass.
+    ``why`` is that sentence, with ``{}`` in the place of ``about`` if the row has one. Its ``repr`` hides secrets.
     """
+
+    # A fabric has a million rows, and a tuple is created twice as fast as a frozen dataclass. For the same reason the
+    # sentence is formatted only when it is read: rendering does not read it.
 
     table: str
     key: str
@@ -46,18 +49,23 @@ class Row(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Return why the row is there."""
-        return self.why.format(self.about) if self.about else self.why
+        """Return why the row exists."""
+        if not self.about:
+            return self.why
+        return self.why.format(self.about)
 
     def __repr__(self) -> str:
-        """Return the row as it may be shown."""
+        """Return the row with secrets hidden."""
         return f"Row({self.table}|{shown_key(self.table, self.key)} {dict(shown_row(self.table, self.fields))})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Block:
-    """The rows of one table on a device. A ``shared`` block is one object on all switches that use the same ports of
-    one panel, or have the same neighbors, so what is made of its rows can be kept."""
+class TableRows:
+    """The rows of one table on a device.
+
+    A ``shared`` value is one object for all switches that use the same ports of one panel, or have the same neighbors,
+    so results that are computed from it can be cached.
+    """
 
     table: str
     rows: tuple[Row, ...]
@@ -74,13 +82,13 @@ class FrrLine:
     reason: str
 
     def __repr__(self) -> str:
-        """Return the line as it may be shown."""
+        """Return the line with secrets hidden."""
         return f"FrrLine({self.context} / {shown_frr(self.line)})"
 
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """All that railweave owns on one switch. ``frr`` is the whole FRR file as text."""
+    """The configuration that railweave owns on one switch. ``frr`` is the whole FRR file as text."""
 
     device: str
     rows: tuple[Row, ...]
@@ -100,9 +108,10 @@ class DeviceConfig:
     @cached_property
     def _tables(self) -> dict[str, dict[str, Fields]]:
         tables: dict[str, dict[str, Fields]] = {}
-        name, table = "", dict[str, Fields]()
+        name = ""
+        table: dict[str, Fields] = {}
         for row in self.rows:
-            # Rows of one table stand together, so most rows need no look-up of theirs.
+            # Rows of one table are adjacent, so most rows need no look-up of their table.
             if row.table is not name:
                 name = row.table
                 table = tables.setdefault(name, {})

@@ -17,6 +17,9 @@ def static_routes(tables: ConfigDb, document: FrrDocument | None) -> Iterator[tu
         for field in ("nexthop", "ifname"):
             for hop in str(row.get(field, "")).split(","):
                 yield key.rpartition("|")[2], hop.strip()
-    for entry in document.entries if document else ():
-        if found := _LINE.match(entry.line):
-            yield found[1], found[2]
+    if document is None:
+        return
+    for entry in document.entries:
+        match = _LINE.match(entry.line)
+        if match:
+            yield match[1], match[2]

@@ -1,4 +1,4 @@
-"""What makes SONiC's daemons take a row of CONFIG_DB again, where they apply something else."""
+"""How to make SONiC's daemons apply a row of CONFIG_DB again, where they apply something else."""
 
 from railweave.sonic.neutral import SWITCH_HASH
 
@@ -15,7 +15,7 @@ def mtu_command(port: str, mtu_bytes: str) -> str:
 
 
 def taken_again_by(row: str, field: str, configured: str) -> str:
-    """Return in a few words what makes daemons take ``field`` of ``row``; a deployment would write nothing there."""
+    """Say how to make daemons apply ``field`` of ``row``; a deployment writes nothing where CONFIG_DB is right."""
     table, _, key = row.partition("|")
     if table == SWITCH_HASH:
         return "the ASIC takes no others"

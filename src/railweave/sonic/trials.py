@@ -1,5 +1,7 @@
-"""The reversible changes that try the rules of ``methods`` on one unused switch: each is of one row that SONiC takes
-while it runs, and goes back to exactly the row that was there."""
+"""Reversible changes that try the rules of ``methods`` on one unused switch.
+
+Each changes one row that SONiC follows while it runs, and is reverted to exactly the row before.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +19,11 @@ from railweave.sonic.rows import FRR_TABLE, ConfigDb, Fields, Row, Value
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One reversible change: its name, its delta as a plan would have it, the rule that it tries (None for a line of
-    FRR), and the types of objects that it has to change."""
+    """One reversible change with the delta that a plan would have.
+
+    ``rule`` is the rule that it tries (None for a line of FRR), ``objects`` are the types of ASIC objects that must
+    change.
+    """
 
     name: str
     delta: Delta
@@ -27,15 +32,15 @@ class Trial:
 
     @property
     def disruption(self) -> Disruption:
-        """Return what the change is claimed to disturb."""
+        """Return the disruption that the rules claim for the change."""
         return max((change.disruption for change in self.delta), key=list(Disruption).index)
 
 
 @dataclass(frozen=True, slots=True)
 class _Mutation:
-    """Another value of a field: how it is made of the present one, and the objects that it changes in the ASIC.
+    """Another value of a field: how it follows from the present one, and the objects that it changes in the ASIC.
 
-    ``start`` is the value of a field that is not there, None where only a field that is there is changed.
+    ``start`` is the value for a field that does not exist, None where only existing fields are changed.
     """
 
     name: str
@@ -47,14 +52,17 @@ class _Mutation:
     start: str | None = None
 
     def other(self, value: Value | None) -> Value | None:
-        """Return another value than ``value``, None where there is none to try; of a list one without its last."""
+        """Return another value than ``value``, None where there is none to try."""
         if value is None:
             return self.start
         if not isinstance(value, str):
+            # A list is tried without its last member.
             return value[:-1] or None
-        if self.step:
-            return str(int(value) + self.step) if value.lstrip("-").isdecimal() else None
-        return next((other for other in self.values if other != value), None)
+        if not self.step:
+            return next((other for other in self.values if other != value), None)
+        if not value.lstrip("-").isdecimal():
+            return None
+        return str(int(value) + self.step)
 
 
 _MUTATIONS = (
@@ -96,25 +104,22 @@ _FRR_LINE = "ip prefix-list RAILWEAVE-SELFTEST seq 5 permit 192.0.2.0/24"
 
 def trials_of(config_db: ConfigDb, port: str, *, has_frr: bool) -> tuple[Trial, ...]:
     """Return the trials that this configuration allows on ``port``, one for each kind of change."""
-    trials = [trial for mutation in _MUTATIONS for trial in _mutated(mutation, config_db, port)]
+    trials: list[Trial] = []
+    for mutation in _MUTATIONS:
+        trials += _mutated(mutation, config_db, port)
     for name, table, pattern, fields in _ADDITIONS:
         key = pattern.format(port=port)
         if key not in config_db.get(table, {}):
             trials.append(_trial(name, Edit(Op.ADD, table, key, None, None, fields), config_db))
     trials += _without_rate(config_db)
-    cables = config_db.get("CABLE_LENGTH", {}).get("AZURE", {})
-    if port in cables:
-        other = "5m" if cables[port] != "5m" else "40m"
-        edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
-        if not leaves_rows(edit, config_db):
-            trials.append(_trial("cable length", edit, config_db))
+    trials += _another_cable(config_db, port)
     if has_frr:
         trials.append(_trial("prefix list", Edit(Op.ADD, FRR_TABLE, "", _FRR_LINE, None, _FRR_LINE), config_db))
     return tuple(trial for trial in trials if not _left_behind(trial.delta, config_db))
 
 
 def _without_rate(config_db: ConfigDb) -> Iterator[Trial]:
-    """Yield the removal of a rate limit, for which a scheduler is made anew."""
+    """Yield the removal of a rate limit, for which a scheduler is deleted and set again."""
     for key, row in config_db.get("SCHEDULER", {}).items():
         if "pir" in row:
             edit = Edit(Op.REMOVE, "SCHEDULER", key, "pir", row["pir"], None)
@@ -122,17 +127,26 @@ def _without_rate(config_db: ConfigDb) -> Iterator[Trial]:
             return
 
 
+def _another_cable(config_db: ConfigDb, port: str) -> Iterator[Trial]:
+    cables = config_db.get("CABLE_LENGTH", {}).get("AZURE", {})
+    if port not in cables:
+        return
+    other = "40m" if cables[port] == "5m" else "5m"
+    edit = Edit(Op.UPDATE, "CABLE_LENGTH", "AZURE", port, cables[port], other)
+    if not leaves_rows(edit, config_db):
+        yield _trial("cable length", edit, config_db)
+
+
 def _left_behind(delta: Delta, config_db: ConfigDb) -> set[tuple[str, str]]:
-    """Return the rows that are not as before once ``delta`` was applied and reverted: what SONiC's daemons ignore or
-    do not survive the removal of keeps a neutral value (``sonic.neutral``)."""
+    """Return the rows that differ from before once ``delta`` is applied and reverted.
+
+    Fields whose removal SONiC's daemons ignore or crash on keep a neutral value (``sonic.neutral``).
+    """
     before = RunningConfig(config_db, None)
     rows = Delta(tuple(change for change in delta if change.table != FRR_TABLE))
     after = applied(inverse(rows), applied(rows, before)).config_db
-    return {
-        (change.table, change.key)
-        for change in rows
-        if after.get(change.table, {}).get(change.key) != config_db.get(change.table, {}).get(change.key)
-    }
+    places = {(change.table, change.key) for change in rows}
+    return {(table, key) for table, key in places if after.get(table, {}).get(key) != config_db.get(table, {}).get(key)}
 
 
 def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Trial]:
@@ -149,48 +163,49 @@ def _mutated(mutation: _Mutation, config_db: ConfigDb, port: str) -> Iterator[Tr
 
 
 def _rows_of(rows: Mapping[str, Fields], port: str) -> Iterator[tuple[str, Fields]]:
-    """Yield the rows of a table that a trial may touch: those of ``port``, else those of no port."""
+    """Yield the rows of a table that a trial may change: those of ``port``, then those of no port."""
     own = [key for key in rows if key.partition("|")[0] == port]
     shared = [key for key in rows if not key.startswith("Ethernet")]
-    yield from ((key, rows[key]) for key in (*own, *shared))
+    for key in (*own, *shared):
+        yield key, rows[key]
 
 
 def _trial(name: str, edit: Edit, config_db: ConfigDb, objects: tuple[str, ...] = ()) -> Trial:
-    return Trial(name, judged([edit], config_db), None if edit.table == FRR_TABLE else find_rule(edit), objects)
+    rule = None
+    if edit.table != FRR_TABLE:
+        rule = find_rule(edit)
+    return Trial(name, judged([edit], config_db), rule, objects)
 
 
 def class_trial(running: ConfigDb, intended: Sequence[Row], port: str) -> Trial | None:
-    """Return the rows of the intent's traffic classes that ``port`` lacks as one change; None where it has them all.
-
-    Rows that refer to others, which the switch has only after a reload, are left out with them, as is what would stay
-    after the revert.
-    """
-    rows = [row for row in intended if row.table in QOS_TABLES and _is_for(row.key, port, running)]
-    fields_of = [(row, _without_leftovers(row, running)) for row in rows]
-    edits = [
-        edit for row, fields in fields_of for edit in row_edits(row.table, row.key, _present(running, row), fields)
-    ]
-    edits = [edit for edit in edits if not leaves_rows(edit, running)]
+    """Return the rows of the intent's traffic classes that ``port`` lacks as one change; None where it has them all."""
+    edits = _class_edits(running, intended, port)
     without_reload = [edit for edit in edits if classify(edit).disruption is not Disruption.RELOAD]
     if len(without_reload) < len(edits):
+        # Rows of buffers refer to pools and profiles that the switch would have only after the reload.
         without_reload = [edit for edit in without_reload if not edit.table.startswith("BUFFER_")]
-    left = _left_behind(judged(without_reload, running), running)
-    revertible = [edit for edit in without_reload if (edit.table, edit.key) not in left]
+    remaining = _left_behind(judged(without_reload, running), running)
+    revertible = [edit for edit in without_reload if (edit.table, edit.key) not in remaining]
     if not revertible:
         return None
     return Trial("traffic classes", judged(revertible, running), None, ("QOS_MAP", "SCHEDULER"))
 
 
+def _class_edits(running: ConfigDb, intended: Sequence[Row], port: str) -> list[Edit]:
+    edits: list[Edit] = []
+    for row in intended:
+        if row.table in QOS_TABLES and _is_for(row.key, port, running):
+            present = running.get(row.table, {}).get(row.key)
+            edits += row_edits(row.table, row.key, present, _without_leftovers(row, running))
+    return [edit for edit in edits if not leaves_rows(edit, running)]
+
+
 def _without_leftovers(row: Row, running: ConfigDb) -> Fields:
-    """Return the fields of a row without the lossless priorities where SONiC would keep rows that it makes for them."""
+    """Return the fields of a row without lossless priorities for which SONiC would write rows that it keeps."""
     pauses = Edit(Op.ADD, row.table, row.key, PFC_ENABLE, None, row.fields.get(PFC_ENABLE))
     if PFC_ENABLE not in row.fields or not leaves_rows(pauses, running):
         return row.fields
     return {name: value for name, value in row.fields.items() if name != PFC_ENABLE}
-
-
-def _present(running: ConfigDb, row: Row) -> Fields | None:
-    return running.get(row.table, {}).get(row.key)
 
 
 def _is_for(key: str, port: str, running: ConfigDb) -> bool:

@@ -1,4 +1,4 @@
-"""The buffer tables: pools, profiles, and what every priority group and queue of a port uses of them.
+"""The buffer tables: pools, profiles, and their use by every priority group and queue of a port.
 
 In the traditional model buffermgrd looks up headroom by speed and cable length and writes a profile and priority groups
 of fixed names itself (swss, cfgmgr/buffermgr.cpp). The rows here have exactly these names and values, so that it finds
@@ -60,17 +60,21 @@ def _pool_reason(plan: BufferPlan, pool: BufferPool) -> str:
     if pool.name != INGRESS_LOSSLESS:
         return reason
     full = plan.full
+    headroom = f"{full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
+    if full.is_pooled:
+        headroom += " that ports share"
     return (
         f"{reason} With all {plan.limits.ports} ports in use over cables as long as the longest here, lossless"
-        f" groups take {full.headroom_bytes} of {full.budget_bytes} bytes of headroom"
-        f"{' that ports share' if full.is_pooled else ''}{_reserved(full)}; left to share:"
+        f" groups take {headroom}{_reserved(full)}; left to share:"
         f" {full.shared_bytes} bytes ({full.shared}){plan.limits.slices}."
     )
 
 
 def _reserved(full: Division) -> str:
+    if not full.reserved:
+        return ""
     parts = ", ".join(f"{what} {size}" for what, size in full.reserved.items())
-    return f"; {parts} are reserved" if parts else ""
+    return f"; {parts} are reserved"
 
 
 def _profile_rows(plan: BufferPlan) -> Iterable[Row]:
@@ -160,25 +164,32 @@ def group_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> tuple[Row, 
     room = plan.headroom.get((port.speed_gbps, length_m))
     if not isinstance(room, Headroom):
         return (lossy,)
-    dynamic = plan.model is BufferModel.DYNAMIC
-    profile = COMPUTED if dynamic else lossless_profile(port.speed_gbps, room)
-    by = "the switch computes it (sonic.buffer_model)" if dynamic else f"{length_m} m of cable (cabling)"
-    reason = f"Headroom of lossless priorities: {room.formula}; {by}. {_pauses(plan.limits)}; checks H-headroom, E-2."
+    if plan.model is BufferModel.DYNAMIC:
+        profile = COMPUTED
+        source = "the switch computes it (sonic.buffer_model)"
+    else:
+        profile = lossless_profile(port.speed_gbps, room)
+        source = f"{length_m} m of cable (cabling)"
+    reason = (
+        f"Headroom of lossless priorities: {room.formula}; {source}. {_pauses(plan.limits)}; checks H-headroom, E-2."
+    )
     return (lossy, *(Row("BUFFER_PG", f"{port.name}|{group}", {"profile": profile}, reason) for group in plan.groups))
 
 
 def queue_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
-    """Return the BUFFER_QUEUE rows of a used port, one a queue."""
-    rows = [
-        *(_queue_row(port, one, plan.buffers.lossless_queue, _lossless_queue(plan)) for one in plan.groups),
-        *(_queue_row(port, one, plan.buffers.lossy_queue, _LOSSY_QUEUE) for one in plan.lossy_queues),
-    ]
+    """Return the BUFFER_QUEUE rows of a used port, one for each queue."""
+    lossless_reason = _lossless_queue(plan)
+    # A lossless class has the same number as priority group and as queue.
+    rows = [_queue_row(port, queue, plan.buffers.lossless_queue, lossless_reason) for queue in plan.groups]
+    rows += [_queue_row(port, queue, plan.buffers.lossy_queue, _LOSSY_QUEUE) for queue in plan.lossy_queues]
     return tuple(sorted(rows, key=lambda row: natural_key(row.key)))
 
 
 def _lossless_queue(plan: BufferPlan) -> str:
     limit = plan.limits.queue_bytes
-    room = "" if limit is None else f", here up to {limit} bytes"
+    room = ""
+    if limit is not None:
+        room = f", here up to {limit} bytes"
     return (
         f"Lossless: the queue may hold what ingress has accepted{room}, or egress would drop it (checks Q-1, E-1;"
         f" {plan.buffers.source})."
@@ -209,18 +220,19 @@ def profile_list_rows(plan: BufferPlan, port: str) -> tuple[Row, ...]:
 
 
 def cable_text(plan: BufferPlan, port: SwitchPort, length_m: int) -> str | None:
-    """Return the cable length configured for buffermgrd: the published row's, or the cable's own where it computes."""
+    """Return the cable length configured for buffermgrd, None where no headroom is known."""
     room = plan.headroom.get((port.speed_gbps, length_m))
     if not isinstance(room, Headroom):
         return None
-    return f"{length_m if room.row_m is None else room.row_m}m"
+    # The traditional buffermgrd finds only lengths of published rows; the dynamic one computes with the real length.
+    if room.row_m is not None:
+        return f"{room.row_m}m"
+    return f"{length_m}m"
 
 
 def cable_row(lengths: Mapping[str, str], model: BufferModel) -> Row:
     """Return the CABLE_LENGTH row: the length of every used port."""
-    rule = (
-        "rounded up to the next published length (pg_profile_lookup.ini)"
-        if model is BufferModel.TRADITIONAL
-        else "from which the switch computes headroom"
-    )
+    rule = "from which the switch computes headroom"
+    if model is BufferModel.TRADITIONAL:
+        rule = "rounded up to the next published length (pg_profile_lookup.ini)"
     return Row(CABLE_TABLE, CABLE_ROW, lengths, f"The cable plan's lengths (cabling.host, cabling.leaf_spine), {rule}.")

@@ -1,9 +1,9 @@
 """A device's configuration as a function of (fabric, device): CONFIG_DB rows with reasons, and the FRR file.
 
-Rows stand in natural order of table and key. They follow from three values: what switches share (``PanelRows``), what a
-switch has of its own (``Own``), and its overrides. Who compares two designs compares these, so nothing that is rendered
-can be forgotten there. Everything about a port follows from the panel and that port's own link, so a fabric that grows
-changes only the switches and ports that the new cables meet.
+Rows are in natural order of table and key. They follow from three values: the rows that switches share (``PanelRows``),
+the switch's own values (``Own``), and its overrides. Comparisons of two designs compare these values, so they cannot
+miss anything that is rendered. Everything about a port follows from the panel and that port's own link, so a growing
+fabric changes only the switches and ports that the new cables meet.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,47 +23,49 @@ from railweave.sonic.render.own import Own, Owner, Use, use_of
 from railweave.sonic.render.panel_rows import PanelRows, panel_rows, use_blocks
 from railweave.sonic.render.ports import Attachment, link_rows, loopback_rows, used_port_row
 from railweave.sonic.render.secret_rows import resolved
-from railweave.sonic.rows import Block, ConfigDb, DeviceConfig, Fields, Row
+from railweave.sonic.rows import ConfigDb, DeviceConfig, Fields, Row, TableRows
 from railweave.templates import Templates
 
 _USES_KEPT = 64
-"""Sets of used ports that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
+"""Cached sets of used ports: a regular fabric has a few, an irregular one must not fill the memory."""
 
 
 class Configurator:
-    """Configures the devices of one fabric; keeps what they share.
+    """Configures the devices of one fabric and caches what they share.
 
-    ``secrets`` are put in the place of references to them; without a value a reference stays.
+    ``secrets`` replace the references to them; a reference without a value stays.
     """
 
     def __init__(self, fabric: Fabric, templates: Templates, secrets: Mapping[str, str] | None = None) -> None:
-        """Nothing is computed yet."""
+        """Start with an empty cache."""
         self.fabric = fabric
         self._secrets = secrets or {}
         self.templates = templates
         # Keyed by identity: the fabric keeps its panels alive, and hashing one would read all of its ports.
         self._panels: dict[tuple[int, int, str, int], PanelRows] = {}
-        self._uses: dict[tuple[int, Use], tuple[Block, ...]] = {}
+        self._uses: dict[tuple[int, Use], tuple[TableRows, ...]] = {}
         self._owner = Owner(fabric, fabric.policies.addressing)
 
     def device(self, switch: Switch) -> DeviceConfig:
         """Return the configuration of ``switch``; raises RefusedError when an override meets one of its rows."""
         config = DeviceConfig(switch.name, self.rows(switch), self.frr(switch))
-        return resolved(config, self._secrets) if self._secrets else config
+        if not self._secrets:
+            return config
+        return resolved(config, self._secrets)
 
     def rows(self, switch: Switch) -> tuple[Row, ...]:
         """Return the CONFIG_DB rows of ``switch`` in the order of tables and keys; raises as ``device`` does."""
         return _rows(self.blocks(switch))
 
     def speaker(self, switch: Switch) -> BgpSpeaker:
-        """Return all that the FRR file of ``switch`` says, before it is put into words."""
+        """Return the BGP configuration of ``switch``, from which its FRR file is rendered."""
         return bgp_speaker(self.fabric, switch)
 
     def frr(self, switch: Switch) -> str:
         """Return the FRR file of ``switch``."""
         return frr_text(self.speaker(switch), self.templates)
 
-    def blocks(self, switch: Switch) -> tuple[Block, ...]:
+    def blocks(self, switch: Switch) -> tuple[TableRows, ...]:
         """Return the CONFIG_DB rows of ``switch`` table by table, in the order of the tables' names.
 
         Raises RefusedError when an override meets one of its rows."""
@@ -72,12 +74,10 @@ class Configurator:
         if not extra:
             return blocks
         rows = _rows(blocks)
-        if found := clashes(switch.name, rows, extra):
-            raise RefusedError(found)
-        return tuple(
-            Block(table, tuple(own), False)
-            for table, own in groupby(with_overrides(rows, extra), lambda row: row.table)
-        )
+        if diagnostics := clashes(switch.name, rows, extra):
+            raise RefusedError(diagnostics)
+        tables = groupby(with_overrides(rows, extra), attrgetter("table"))
+        return tuple(TableRows(table, tuple(table_rows), False) for table, table_rows in tables)
 
     def override_faults(self, switch: Switch, where: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
         """Return an error for each override that meets a row of ``switch``; ``where`` finds an intent path's place."""
@@ -87,7 +87,7 @@ class Configurator:
         return clashes(switch.name, _rows(self._own_blocks(switch)), extra, where)
 
     def effective(self, switch: Switch) -> ConfigDb:
-        """Return the tables of ``switch`` as they would be if every override were written over what is rendered."""
+        """Return the tables of ``switch`` with every override written over the rendered rows, also where it clashes."""
         tables = self.designed(switch)
         for row in self.overrides(switch):
             rows = tables.setdefault(row.table, {})
@@ -99,15 +99,16 @@ class Configurator:
         return _tables(_rows(self._own_blocks(switch)))
 
     def overrides(self, switch: Switch) -> tuple[Row, ...]:
-        """Return the rows that the intent's overrides ask for on ``switch``."""
+        """Return the rows that the intent's overrides state for ``switch``."""
         return override_rows(self.fabric.policies.overrides, switch)
 
     def own(self, switch: Switch) -> Own:
-        """Return what the rows of ``switch`` follow from, beside what others share with it and overrides."""
+        """Return the values of ``switch`` that it does not share with others, without overrides."""
         return self._owner.own(switch)
 
-    def _own_blocks(self, switch: Switch) -> tuple[Block, ...]:
-        shared, own = self.shared(switch), self.own(switch)
+    def _own_blocks(self, switch: Switch) -> tuple[TableRows, ...]:
+        shared = self.shared(switch)
+        own = self.own(switch)
         blocks = [
             *self._of_use(switch, shared, own.used),
             self._owner.neighbors(own.used),
@@ -115,31 +116,30 @@ class Configurator:
         ]
         return tuple(sorted((block for block in blocks if block.rows), key=lambda block: block.table))
 
-    def _of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
-        """Return the tables that follow from which ports are in use, and with which lengths of cable."""
-        place = (id(shared), use_of(self.fabric, switch))
-        known = self._uses.get(place)
-        if known is None:
+    def _of_use(self, switch: Switch, shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
+        """Return the tables that follow from the ports in use and the lengths of their cables."""
+        key = (id(shared), use_of(self.fabric, switch))
+        tables = self._uses.get(key)
+        if tables is None:
             if len(self._uses) >= _USES_KEPT:
                 self._uses.clear()
-            known = self._uses[place] = use_blocks(shared, used)
-        return known
+            tables = self._uses[key] = use_blocks(shared, used)
+        return tables
 
     def shared(self, switch: Switch) -> PanelRows:
-        """Return what the switches of one panel, tier and longest cable share, the same object for all of them."""
+        """Return the rows that switches of one panel, tier and longest cable share, the same object for all of them."""
         tier = switch.tier
         longest_m = max(self.fabric.lengths_m_of(switch.name), default=0)
-        place = (id(switch.panel), tier.level, tier.entry, longest_m)
-        known = self._panels.get(place)
-        if known is None:
+        key = (id(switch.panel), tier.level, tier.entry, longest_m)
+        rows = self._panels.get(key)
+        if rows is None:
             lengths_m = [length_m for length_m in self.fabric.cable_lengths_m[tier.level] if length_m <= longest_m]
-            known = self._panels[place] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
-        return known
+            rows = self._panels[key] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
+        return rows
 
 
-def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[Block]:
-    """Yield the tables of a switch that no other one has: a function of what it shares and of its own, of nothing
-    else."""
+def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[TableRows]:
+    """Yield the tables that no other switch has. They follow from the two arguments alone (``have_the_same_own``)."""
     used = own.used
     tables: dict[str, Iterable[Row]] = {
         "DEVICE_METADATA": (metadata_row(own.name, own.asn, shared.settings),),
@@ -149,18 +149,18 @@ def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[Block]:
         "PORT": _port_table(shared, used),
     }
     if shared.guarded:
-        ports = [one.port.name for one in used if one.is_host]
-        rows = edge_guard_rows(ports, shared.guarded, has_ipv6=shared.guards_ipv6)
-        tables |= {table: tuple(found) for table, found in groupby(rows, key=attrgetter("table"))}
-    yield from (Block(table, tuple(rows), False) for table, rows in tables.items())
+        ports = [attachment.port.name for attachment in used if attachment.is_host]
+        guard_rows = edge_guard_rows(ports, shared.guarded, has_ipv6=shared.guards_ipv6)
+        tables |= {table: tuple(rows) for table, rows in groupby(guard_rows, key=attrgetter("table"))}
+    yield from (TableRows(table, tuple(rows), False) for table, rows in tables.items())
 
 
 _latest: Configurator | None = None
-"""What the switches of the fabric last seen share; it changes no result."""
+"""The configurator of the last fabric, kept for its cache."""
 
 
 def configure(fabric: Fabric, switch: Switch, templates: Templates) -> DeviceConfig:
-    """Return everything that railweave owns on ``switch``.
+    """Return the configuration that railweave owns on ``switch``.
 
     Raises RefusedError for overrides that meet a rendered row.
     """
@@ -178,22 +178,22 @@ def _tables(rows: Iterable[Row]) -> dict[str, dict[str, Fields]]:
     return tables
 
 
-def _rows(blocks: Iterable[Block]) -> tuple[Row, ...]:
+def _rows(blocks: Iterable[TableRows]) -> tuple[Row, ...]:
     return tuple(chain.from_iterable(block.rows for block in blocks))
 
 
 def _port_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
     rows = [port.reserved for port in shared.ports]
-    for one in used:
-        index = one.port.index
-        rows[index] = used_port_row(one.far, rows[index])
+    for attachment in used:
+        index = attachment.port.index
+        rows[index] = used_port_row(attachment.far, rows[index])
     return rows
 
 
 def _interface_table(shared: PanelRows, used: Iterable[Attachment]) -> list[Row]:
     rows: list[Row] = []
-    for one in used:
-        rows += link_rows(one, shared.ports[one.port.index].used.bare_interface)
+    for attachment in used:
+        rows += link_rows(attachment, shared.ports[attachment.port.index].used.bare_interface)
     return rows
 
 

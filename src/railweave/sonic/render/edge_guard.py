@@ -1,8 +1,8 @@
-"""The ACL that keeps what is no notification out of the strict queue of notifications, on the ports of GPU nodes.
+"""The ACL that keeps other packets out of the strict queue of congestion notifications, on the ports of GPU nodes.
 
 SONiC re-marks at egress only, after the queue was chosen, and an ACL sets no traffic class and polices nothing in any
 release up to 202605 (sonic-swss orchagent/aclorch.h: no such action). So packets with the notifications' DSCP are
-dropped, except those that a node sends with it rightly: RoCE, BGP, and ICMP, whose errors Linux marks with CS6
+dropped, except those that a node may send with it: RoCE, BGP, and ICMP, whose errors Linux marks with CS6
 (net/ipv4/icmp.c, IPTOS_PREC_INTERNETCONTROL). A type of its own is needed: ``L3`` and ``L3V6`` do not match DSCP
 (aclorch.cpp).
 
@@ -38,20 +38,26 @@ _ALLOWED_IPV6 = (
 
 
 def edge_guard_rows(ports: Sequence[str], code_points: Iterable[int], *, has_ipv6: bool = False) -> Iterator[Row]:
-    """Yield the rows that guard ``ports`` against other packets with ``code_points``; none without ports. ``has_ipv6``
-    tells that nodes send IPv6."""
+    """Yield the rows that guard ``ports`` against other packets with ``code_points``; none without ports.
+
+    ``has_ipv6``: nodes send IPv6.
+    """
     if not ports:
         return
-    name = EDGE_GUARD_V4V6 if has_ipv6 else EDGE_GUARD
-    let_pass = (*_ALLOWED, *(_ALLOWED_IPV6 if has_ipv6 else ()))
-    matches = tuple(sorted({"DSCP", *(field for _, fields in let_pass for field in fields)}))
-    kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": matches}
+    name = EDGE_GUARD
+    allowed_packets = [*_ALLOWED]
+    if has_ipv6:
+        name = EDGE_GUARD_V4V6
+        allowed_packets += _ALLOWED_IPV6
+    matches = {"DSCP"}.union(*(fields for _, fields in allowed_packets))
+    kind = {"ACTIONS": ("PACKET_ACTION",), "BIND_POINTS": ("PORT",), "MATCHES": tuple(sorted(matches))}
     yield Row("ACL_TABLE_TYPE", name, kind, _WHY)
     table: Fields = {"policy_desc": "edge guard", "ports": tuple(ports), "stage": "ingress", "type": name}
     yield Row("ACL_TABLE", name, table, _WHY)
+    # orchagent tries the highest PRIORITY first.
     for dscp in code_points:
-        for what, fields in let_pass:
-            allowed = {"DSCP": str(dscp), **fields, "PACKET_ACTION": "FORWARD", "PRIORITY": "20"}
-            yield Row("ACL_RULE", f"{name}|allow-{dscp}-{what}", allowed, _WHY)
-        rest = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": "10"}
-        yield Row("ACL_RULE", f"{name}|drop-{dscp}", rest, _WHY)
+        for packet, fields in allowed_packets:
+            forward = {"DSCP": str(dscp), **fields, "PACKET_ACTION": "FORWARD", "PRIORITY": "20"}
+            yield Row("ACL_RULE", f"{name}|allow-{dscp}-{packet}", forward, _WHY)
+        drop = {"DSCP": str(dscp), "PACKET_ACTION": "DROP", "PRIORITY": "10"}
+        yield Row("ACL_RULE", f"{name}|drop-{dscp}", drop, _WHY)

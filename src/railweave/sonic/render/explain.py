@@ -1,4 +1,4 @@
-"""Why a row or line of a device's configuration is there, looked up by what an engineer would type."""
+"""The reason of a row or line of a device's configuration, looked up by what an engineer types."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ _NEAREST = 5
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A row (``field`` None, ``value`` its fields) or one field with its value, secrets hidden. An FRR line has table
-    ``frr``, its context as key and itself as field."""
+    """A row (``field`` None, ``value`` its fields) or one field with its value, secrets hidden.
+
+    An FRR line has table ``frr``, its context as key and itself as field.
+    """
 
     table: str
     key: str
@@ -24,7 +26,7 @@ class Explained:
 
     @property
     def subject(self) -> str:
-        """Return it as it can be asked for: ``TABLE|key|field``, or the FRR line."""
+        """Return the text that asks for it: ``TABLE|key|field``, or the FRR line."""
         if self.table == FRR_TABLE:
             return self.field or ""
         return "|".join(part for part in (self.table, self.key, self.field) if part is not None)
@@ -32,7 +34,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer; where nothing was ``found``, ``nearest`` lists what could have been meant."""
+    """The answer; where ``found`` is empty, ``nearest`` lists similar rows and lines."""
 
     device: str
     asked: str
@@ -51,31 +53,37 @@ def explain_text(config: DeviceConfig, text: str) -> Explanation:
 
 def explain(config: DeviceConfig, table: str, key: str = "", field: str = "") -> Explanation:
     """Explain the rows of a table, one row, or one of its fields."""
-    rest = "|".join(part for part in (key, field) if part)
-    return _rows_explained(config, f"{table}|{rest}" if rest else table, table, rest)
+    rest = "|".join(filter(None, (key, field)))
+    asked = "|".join(filter(None, (table, rest)))
+    return _rows_explained(config, asked, table, rest)
 
 
 def explain_line(config: DeviceConfig, text: str) -> Explanation:
     """Explain the FRR lines that are ``text``, else all that start with it (``neighbor 10.192.0.0``)."""
-    lines = [
-        Explained(FRR_TABLE, one.context, line := shown_frr(one.line), line, one.reason)
-        for one in frr_lines(config.frr)
-    ]
-    meant = shown_frr(text)
-    found = [one for one in lines if one.field == meant] or [one for one in lines if one.subject.startswith(meant)]
+    lines: list[Explained] = []
+    for line in frr_lines(config.frr):
+        shown = shown_frr(line.line)
+        lines.append(Explained(FRR_TABLE, line.context, shown, shown, line.reason))
     if not text:
-        found = [*(_whole(row) for row in config.rows), *lines]
-    if found:
-        return Explanation(config.device, meant, tuple(found), ())
-    return _not_found(config, text, (one.subject for one in lines))
+        rows = [_whole(row) for row in config.rows]
+        return Explanation(config.device, "", (*rows, *lines), ())
+    asked = shown_frr(text)
+    matches = [line for line in lines if line.field == asked]
+    if not matches:
+        matches = [line for line in lines if line.subject.startswith(asked)]
+    if matches:
+        return Explanation(config.device, asked, tuple(matches), ())
+    return _not_found(config, text, (line.subject for line in lines))
 
 
 def _rows_explained(config: DeviceConfig, asked: str, table: str, rest: str) -> Explanation:
     rows = [row for row in config.rows if row.table == table]
-    found = tuple(_matches(rows, rest))
-    if found:
-        return Explanation(config.device, shown_text(asked), found, ())
-    tables = [table] if rows else get_close_matches(table, {row.table for row in config.rows}, n=2)
+    matches = tuple(_matches(rows, rest))
+    if matches:
+        return Explanation(config.device, shown_text(asked), matches, ())
+    tables = [table]
+    if not rows:
+        tables = get_close_matches(table, {row.table for row in config.rows}, n=2)
     near = (f"{row.table}|{shown_key(row.table, row.key)}" for row in config.rows if row.table in tables)
     return _not_found(config, asked, near)
 
@@ -95,8 +103,8 @@ def _whole(row: Row) -> Explained:
 
 
 def _not_found(config: DeviceConfig, asked: str, candidates: Iterable[str]) -> Explanation:
-    known = list(dict.fromkeys(candidates))
-    known += [table for table in dict.fromkeys(row.table for row in config.rows) if table not in known]
-    return Explanation(
-        config.device, shown_text(asked), (), tuple(get_close_matches(asked, known, n=_NEAREST, cutoff=0.4))
-    )
+    names = dict.fromkeys(candidates)
+    names.update(dict.fromkeys(row.table for row in config.rows))
+
+    nearest = get_close_matches(asked, names, n=_NEAREST, cutoff=0.4)
+    return Explanation(config.device, shown_text(asked), (), tuple(nearest))

@@ -1,4 +1,4 @@
-"""The FRR file of a switch: a BGP speaker put into words by the template ``frr/frr.conf.j2``."""
+"""The FRR file of a switch: a BGP speaker rendered by the template ``frr/frr.conf.j2``."""
 
 from pathlib import Path
 
@@ -23,6 +23,7 @@ FRR_TEMPLATE = "frr/frr.conf.j2"
 
 def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
     """Return the whole FRR configuration of ``speaker``."""
+    sessions = speaker.sessions
     return templates.fill(
         FRR_TEMPLATE,
         {
@@ -36,12 +37,14 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
             "connect_retry_s": CONNECT_RETRY_S,
             "dscp": speaker.dscp,
             "groups": speaker.groups,
-            "sessions": [(peer_text(one), one.group, one.remote_asn, one.description) for one in speaker.sessions],
-            "unnumbered": any(one.address is None for one in speaker.sessions),
-            "announced": [str(one) for one in speaker.announced],
+            "sessions": [
+                (peer_text(session), session.group, session.remote_asn, session.description) for session in sessions
+            ],
+            "unnumbered": any(session.address is None for session in sessions),
+            "announced": [str(prefix) for prefix in speaker.announced],
             "networks": _networks(speaker),
-            "host_block": str(speaker.host_block) if speaker.host_block else "",
-            "accepted": [rule_text(one) for one in speaker.accepted],
+            "host_block": str(speaker.host_block or ""),
+            "accepted": [rule_text(rule) for rule in speaker.accepted],
             "restart_minutes": RESTART_MINUTES,
             "maximum_paths": MAXIMUM_PATHS,
             "learned_community": LEARNED_COMMUNITY,
@@ -53,41 +56,48 @@ def frr_text(speaker: BgpSpeaker, templates: Templates) -> str:
 
 
 def _networks(speaker: BgpSpeaker) -> list[str]:
-    """Return what a switch announces of IPv4, in FRR's order."""
-    nics = speaker.nics.addresses if speaker.nics else ()
-    return [str(one) for one in sorted((*speaker.announced, *nics), key=lambda one: one.first)]
+    """Return the IPv4 prefixes that a switch announces, in FRR's order."""
+    prefixes = [*speaker.announced]
+    if speaker.nics:
+        prefixes += speaker.nics.addresses
+    return [str(prefix) for prefix in sorted(prefixes, key=lambda prefix: prefix.first)]
 
 
 def _nic_values(nics: NicRoutes | None) -> dict[str, object]:
     if nics is None:
         return {"nic_block": "", "nic_routes": []}
-    routes = [{"address": str(one.address), "gateway": ipv4_text(one.gateway), "port": one.port} for one in nics.routes]
+    routes = [
+        {"address": str(route.address), "gateway": ipv4_text(route.gateway), "port": route.port}
+        for route in nics.routes
+    ]
     return {"nic_block": rule_text(PoolRule(nics.block, HOST_LENGTH)), "nic_routes": routes}
 
 
 def _ipv6_values(routes: Ipv6Routes | None) -> dict[str, str] | None:
     if routes is None:
         return None
-    return {
-        "host_block": str(routes.host_block) if routes.host_block else "",
-        "accepted": rule_text(routes.accepted),
-    }
+    return {"host_block": str(routes.host_block or ""), "accepted": rule_text(routes.accepted)}
 
 
 def own_frr_template(templates: Templates) -> Path | None:
-    """Return the FRR template of the project where it is another one than railweave's."""
-    used, shipped = (
-        next((folder / FRR_TEMPLATE for folder in one.folders if (folder / FRR_TEMPLATE).is_file()), None)
-        for one in (templates, find_templates())
-    )
+    """Return the FRR template of the project where it differs from railweave's."""
+    used = _template_file(templates)
+    shipped = _template_file(find_templates())
     if used is None or shipped is None or used.read_bytes() == shipped.read_bytes():
         return None
     return used
 
 
+def _template_file(templates: Templates) -> Path | None:
+    files = (folder / FRR_TEMPLATE for folder in templates.folders)
+    return next((file for file in files if file.is_file()), None)
+
+
 def peer_text(session: BgpSession) -> str:
     """Return the neighbor as FRR names it: its address, or our interface of an unnumbered link."""
-    return session.port if session.address is None else ipv4_text(session.address)
+    if session.address is None:
+        return session.port
+    return ipv4_text(session.address)
 
 
 def rule_text(rule: PoolRule) -> str:

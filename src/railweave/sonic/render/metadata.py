@@ -22,11 +22,11 @@ _REASON = (
 
 
 def shared_settings(panel: Panel, tier: Tier, buffer_model: BufferModel | None) -> Fields:
-    """Return our fields of ``DEVICE_METADATA|localhost`` that switches share; without a plan of the buffer its model is
-    the device's."""
-    stated = {} if buffer_model is None else {"buffer_model": buffer_model.value}
-    return {
-        **stated,
+    """Return our fields of ``DEVICE_METADATA|localhost`` that switches share.
+
+    Without a plan of the buffer the device keeps its own buffer model.
+    """
+    settings = {
         "default_bgp_status": "up",
         # PFC_WD is written by us; SONiC's own default would overwrite its times at boot.
         "default_pfcwd_status": "disable",
@@ -35,6 +35,9 @@ def shared_settings(panel: Panel, tier: Tier, buffer_model: BufferModel | None) 
         "hwsku": panel.hwsku,
         "type": SONIC_TYPE[tier.name],
     }
+    if buffer_model is not None:
+        settings["buffer_model"] = buffer_model.value
+    return settings
 
 
 def metadata_row(name: str, asn: int, shared: Fields) -> Row:

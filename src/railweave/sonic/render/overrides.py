@@ -1,6 +1,6 @@
-"""Overrides: CONFIG_DB rows of the intent that railweave does not know, by role or by device.
+"""Overrides: CONFIG_DB rows that the intent states itself, by role or by device.
 
-They are taken as they stand and owned from then on. A device's own override replaces its role's field by field; an
+They are written as they are and owned from then on. A device's own override replaces its role's field by field; an
 override may add rows, and fields to a row that railweave renders, but never change a rendered field.
 """
 

@@ -1,9 +1,8 @@
-"""What is of one switch alone among all that its rows follow from: who it is, its cables with their addresses, and its
-neighbors.
+"""The part of a switch's configuration that no other switch shares: identity, cables with addresses, and neighbors.
 
-Everything else is shared (``panel_rows``) or an override. What is read here of the fabric is its graph, never its
-policies: so two fabrics with the same graph and the same addressing give every switch the same, and nobody has to look
-at a million cables twice.
+Everything else is shared (``panel_rows``) or an override. Only the fabric's graph and addressing are read here, none of
+its other policies: if these are equal in two designs, every switch has the same own values, and a comparison need not
+look at a million cables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,16 +14,16 @@ from railweave.fabric.model import Fabric, Graph, Switch, Tier
 from railweave.fabric.policy import Addressing
 from railweave.sonic.render.metadata import SONIC_TYPE
 from railweave.sonic.render.ports import Attachment, attachments
-from railweave.sonic.rows import Block, Row
+from railweave.sonic.rows import Row, TableRows
 from railweave.units import ipv4_text
 from railweave.wording import natural_key
 
 _KEPT = 64
-"""Sets of neighbors that are remembered: a sound fabric has a few, a ragged one must not fill the memory."""
+"""Cached sets of neighbors: a regular fabric has a few, an irregular one must not fill the memory."""
 
 
 class Own(NamedTuple):
-    """What is of one switch alone: its name, AS number and loopback, its used ports in panel order, and the rows of its
+    """The values of one switch alone. ``used`` are its used ports in panel order, ``neighbors`` the rows of its
     neighbors."""
 
     name: str
@@ -43,51 +42,50 @@ _UP = attrgetter("lower_port", "length_m", "level")
 
 
 def use_of(graph: Graph, switch: Switch) -> Use:
-    """Return what of a switch's own decides which of the shared rows it has."""
+    """Return the use of a switch's ports, which selects its shared rows."""
     return (*map(_DOWN, graph.downlinks_of[switch.name]), *map(_UP, graph.uplinks_of[switch.name]))
 
 
 class Owner:
-    """Finds what is of single switches; keeps what those with the same neighbors share."""
+    """Computes the own values of switches; caches the rows that switches with the same neighbors share."""
 
     def __init__(self, graph: Graph, addressing: Addressing) -> None:
-        """Nothing is found yet."""
-        self._graph, self._addressing = graph, addressing
+        """Start with an empty cache."""
+        self._graph = graph
+        self._addressing = addressing
         self._switch_metadata: dict[str, Row] = {}
-        self._neighborhoods: dict[tuple[str, ...], Block] = {}
+        self._neighborhoods: dict[tuple[str, ...], TableRows] = {}
 
     def own(self, switch: Switch) -> Own:
-        """Return what is of ``switch`` alone."""
+        """Return the own values of ``switch``."""
         used = attachments(self._graph, self._addressing, switch)
         return Own(switch.name, switch.asn, switch.loopback, used, self.neighbors(used).rows)
 
-    def neighbors(self, used: Iterable[Attachment]) -> Block:
-        """Return the table of a switch's neighbors: one object for the switches that have the same ones, as the leaves
-        of a stripe and the spines of a plane do."""
-        names = tuple(dict.fromkeys(one.neighbor for one in used))
-        known = self._neighborhoods.get(names)
-        if known is None:
+    def neighbors(self, used: Iterable[Attachment]) -> TableRows:
+        """Return the table of a switch's neighbors, the same object for switches with the same neighbors."""
+        # The leaves of a stripe and the spines of a plane have the same ones.
+        names = tuple(dict.fromkeys(attachment.neighbor for attachment in used))
+        table = self._neighborhoods.get(names)
+        if table is None:
             if len(self._neighborhoods) >= _KEPT:
                 self._neighborhoods.clear()
             rows = map(self._neighbor_row, sorted(names, key=natural_key))
-            known = self._neighborhoods[names] = Block("DEVICE_NEIGHBOR_METADATA", tuple(rows), True)
-        return known
+            table = self._neighborhoods[names] = TableRows("DEVICE_NEIGHBOR_METADATA", tuple(rows), True)
+        return table
 
     def _neighbor_row(self, name: str) -> Row:
         switch = self._graph.switch_of.get(name)
         if switch is None:
             return host_metadata_row(name)
-        known = self._switch_metadata.get(name)
-        if known is None:
-            known = self._switch_metadata[name] = switch_metadata_row(switch)
-        return known
+        row = self._switch_metadata.get(name)
+        if row is None:
+            row = self._switch_metadata[name] = switch_metadata_row(switch)
+        return row
 
 
 def have_the_same_own(base: Fabric, head: Fabric) -> bool:
-    """Tell whether every switch has the same of its own, and the same sessions, in two designs of a fabric.
-
-    Everything is compared but the policies, of which addressing alone is read, and what sizing tells of the rest.
-    """
+    """Tell whether every switch has the same own values and BGP sessions in two designs of a fabric."""
+    # Own values read addressing alone of the policies; sizing only describes the rest of the fabric.
     return (
         base.policies.addressing == head.policies.addressing
         and replace(base, policies=head.policies, sizing=head.sizing) == head
@@ -96,8 +94,8 @@ def have_the_same_own(base: Fabric, head: Fabric) -> bool:
 
 
 def _whole(tier: Tier) -> tuple[object, ...]:
-    """Return all values of a tier: tiers of two designs are the same one, whatever their size."""
-    return tuple(getattr(tier, one.name) for one in fields(tier))
+    """Return all values of a tier: tiers of two designs compare equal whatever their size."""
+    return tuple(getattr(tier, field.name) for field in fields(tier))
 
 
 _HOST_FIELDS: Mapping[str, str] = {"type": "Server"}

@@ -1,12 +1,13 @@
-"""Rows that switches of one panel, tier and longest cable share: made once a fabric, and selected by the ports in use.
+"""Rows that switches of one panel, tier and longest cable share: rendered once, and selected by the ports in use.
 
 A fabric of thousands of switches has two or three such kinds, so most rows of a device are values that exist already.
-What switches have in common of the intent enters rendering here and nowhere else: two values that are equal mean equal
-rows, whatever the intent says.
+The policies of the intent enter rendering only here: two values that are equal mean equal rows, whatever the intent
+states.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
@@ -43,13 +44,13 @@ from railweave.sonic.render.qos_tables import (
     watchdog_poll_row,
     watchdog_row,
 )
-from railweave.sonic.rows import Block, Fields, Row
+from railweave.sonic.rows import Fields, Row, TableRows
 from railweave.wording import natural_key
 
 
 class CabledRows(NamedTuple):
-    """What a port gives with a cable of one length: its priority groups, their profile (None where nobody writes one),
-    and the length configured in SONiC (None where no headroom is known)."""
+    """The rows of a port with a cable of one length: its priority groups, their profile (None where the switch computes
+    it), and the length configured in SONiC (None where no headroom is known)."""
 
     groups: tuple[Row, ...]
     profile: Row | None
@@ -70,33 +71,37 @@ class UsedRows(NamedTuple):
 
 
 class PortRows:
-    """What one port of the panel gives: its PORT row while reserved, and its rows once it is used. These are made when
-    a switch first uses the port; a small fabric leaves most ports of its panels alone."""
+    """The rows of one port of the panel: its PORT row while reserved, and its rows once it is used."""
 
     def __init__(self, port: SwitchPort, settings: "_Settings") -> None:
-        """Keep what the rows follow from."""
-        self._port, self._settings = port, settings
+        """Take the port and the settings that it shares with others."""
+        self._port = port
+        self._settings = settings
         self.reserved = reserved_port_row(port, port_fields(port, settings.mtu_bytes))
 
+    # Rendered when a switch first uses the port: a small fabric leaves most ports of its panels alone.
     @cached_property
     def used(self) -> UsedRows:
         """Return the rows of the port in use."""
-        port, (_, group_map, chain, shares, times, plan, lengths_m) = self._port, self._settings
-        return UsedRows(
+        port = self._port
+        settings = self._settings
+        times = settings.times
+        without_buffers = UsedRows(
             bare_interface=bare_interface_row(port.name),
-            qos_map=port_map_row(port.name, chain, group_map=group_map, watched=times is not None),
-            queues=queue_rows(port.name, port.speed_gbps, shares),
+            qos_map=port_map_row(port.name, settings.chain, group_map=settings.group_map, watched=times is not None),
+            queues=queue_rows(port.name, port.speed_gbps, settings.shares),
             watchdog=(watchdog_row(port.name, times),) if times else (),
-            buffer_queues=buffer_queue_rows(plan, port.name) if plan else (),
-            profile_lists=profile_list_rows(plan, port.name) if plan else (),
-            cabled={
-                length: CabledRows(
-                    group_rows(plan, port, length), lossless_row(plan, port, length), cable_text(plan, port, length)
-                )
-                for length in lengths_m
-            }
-            if plan
-            else {},
+            buffer_queues=(),
+            profile_lists=(),
+            cabled={},
+        )
+        plan = settings.plan
+        if plan is None:
+            return without_buffers
+        return without_buffers._replace(
+            buffer_queues=buffer_queue_rows(plan, port.name),
+            profile_lists=profile_list_rows(plan, port.name),
+            cabled={length_m: _cabled_rows(plan, port, length_m) for length_m in settings.lengths_m},
         )
 
     def __eq__(self, other: object) -> bool:
@@ -106,53 +111,77 @@ class PortRows:
     __hash__ = None  # type: ignore[assignment]
 
 
-class PanelRows(NamedTuple):
-    """All that switches of one panel, tier and longest cable share; ``ports`` is in panel order, ``qos`` holds maps,
-    schedulers, ECN profiles, the buffer's pools, and profiles of no port. ``settings`` are the shared fields of
-    DEVICE_METADATA; ``guarded`` are the code points that the ports of nodes are guarded for, with IPv6 where
-    ``guards_ipv6``."""
+def _cabled_rows(plan: BufferPlan, port: SwitchPort, length_m: int) -> CabledRows:
+    return CabledRows(
+        group_rows(plan, port, length_m), lossless_row(plan, port, length_m), cable_text(plan, port, length_m)
+    )
 
+
+class PanelRows(NamedTuple):
+    """The rows that switches of one panel, tier and longest cable share."""
+
+    # In panel order.
     ports: tuple[PortRows, ...]
     breakout: tuple[Row, ...]
+    # Maps, schedulers, ECN profiles, the buffer's pools, and profiles that belong to no port.
     qos: tuple[Row, ...]
     global_map: Row
+    # Empty without a lossless class.
     watchdog_poll: tuple[Row, ...]
+    # None where no plan of the buffer is known.
     buffer_model: BufferModel | None
+    # Rows that make SONiC start FRR's daemons.
     daemons: tuple[Row, ...]
+    # The shared fields of DEVICE_METADATA.
     settings: Fields
+    # Code points against which the edge guard protects the ports of nodes, and whether nodes send IPv6.
     guarded: tuple[int, ...]
     guards_ipv6: bool
 
 
 def panel_rows(panel: Panel, tier: Tier, policies: Policies, lengths_m: Collection[int]) -> PanelRows:
-    """Return the shared rows of ``panel`` in a tier, on switches with cables of at most the longest of ``lengths_m``,
-    under the fabric's policies. Overrides, which are of single switches, have no say in them."""
-    chain, group_map = map_chain(policies.classes), takes_group_map(panel.asic)
+    """Return the rows that switches of ``panel`` in a tier share, without overrides, which are of single switches.
+
+    ``lengths_m`` are the cable lengths of the tier up to the longest cable of these switches.
+    """
+    chain = map_chain(policies.classes)
+    group_map = takes_group_map(panel.asic)
     shares = queue_shares(policies.classes)
-    times = watchdog(len(panel.ports), policies.watchdog) if policies.watchdog.enabled and chain.lossless else None
+    times = None
+    if policies.watchdog.enabled and chain.lossless:
+        times = watchdog(len(panel.ports), policies.watchdog)
     plan = plan_buffers(panel, tier, policies, lengths_m)
+    buffer_model = plan.model if plan else None
     speeds_gbps = {port.speed_gbps for port in panel.ports}
     release = RELEASES[nearest(policies.sonic.release)]
-    qos = (
+    qos = [
         *map_rows(chain, group_map=group_map),
         *scheduler_rows(shares, speeds_gbps),
         *ecn_rows(policies, speeds_gbps, plan),
-        *(shared_rows(plan, release) if plan else ()),
-        *((_hash_row(panel, tier, policies),) if panel.hash_fields and release.hash_fields else ()),
-    )
+    ]
+    if plan:
+        qos += shared_rows(plan, release)
+    if panel.hash_fields and release.hash_fields:
+        qos.append(_hash_row(panel, tier, policies))
     settings = _Settings(policies.mtu.fabric_bytes, group_map, chain, shares, times, plan, tuple(lengths_m))
     return PanelRows(
         ports=tuple(PortRows(port, settings) for port in panel.ports),
         breakout=breakout_rows(panel),
-        qos=qos,
+        qos=tuple(qos),
         global_map=global_map_row(),
         watchdog_poll=(watchdog_poll_row(times),) if times else (),
-        buffer_model=plan.model if plan else None,
+        buffer_model=buffer_model,
         daemons=(BFD_ROW,) if policies.bgp.bfd else (),
-        settings=shared_settings(panel, tier, plan.model if plan else None),
-        guarded=notification_dscp(policies.classes) if policies.edge_guard and tier.attaches_nodes else (),
+        settings=shared_settings(panel, tier, buffer_model),
+        guarded=_guarded(tier, policies),
         guards_ipv6=policies.addressing.hosts_ipv6 is not None,
     )
+
+
+def _guarded(tier: Tier, policies: Policies) -> tuple[int, ...]:
+    if not policies.edge_guard or not tier.attaches_nodes:
+        return ()
+    return notification_dscp(policies.classes)
 
 
 BFD_ROW = Row(
@@ -178,9 +207,9 @@ def _hash_row(panel: Panel, tier: Tier, policies: Policies) -> Row:
 def _collisions(tier: Tier, policies: Policies) -> str:
     if not (tier.attaches_nodes and tier.ports_up):
         return ""
-    found = spread(tier.ports_down, policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS, tier.ports_up)
+    load = spread(tier.ports_down, policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS, tier.ports_up)
     return (
-        f" {found.flows} flows of the nodes put {found.load:.1f} times the mean load on the busiest of {found.links}"
+        f" {load.flows} flows of the nodes put {load.load:.1f} times the mean load on the busiest of {load.links}"
         " uplinks if all of them leave the leaf (hosts.qps_per_connection; check L-3)."
     )
 
@@ -195,37 +224,36 @@ class _Settings(NamedTuple):
     lengths_m: tuple[int, ...]
 
 
-def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[Block, ...]:
+def use_blocks(shared: PanelRows, used: Sequence[Attachment]) -> tuple[TableRows, ...]:
     """Return the tables of a switch that follow from its panel, the ports in use and the lengths of their cables."""
-    ports = [shared.ports[one.port.index].used for one in used]
+    ports = [shared.ports[attachment.port.index].used for attachment in used]
     by_table: dict[str, list[Row]] = {}
-    for row in shared.qos:
-        by_table.setdefault(row.table, []).append(row)
-    for row in shared.daemons:
+    for row in (*shared.qos, *shared.daemons):
         by_table.setdefault(row.table, []).append(row)
     by_table["BREAKOUT_CFG"] = list(shared.breakout)
-    by_table["PFC_WD"] = [*(row for port in ports for row in port.watchdog), *shared.watchdog_poll]
+    by_table["PFC_WD"] = [*chain.from_iterable(port.watchdog for port in ports), *shared.watchdog_poll]
     by_table["PORT_QOS_MAP"] = [*(port.qos_map for port in ports), shared.global_map]
-    by_table["QUEUE"] = [row for port in ports for row in port.queues]
+    by_table["QUEUE"] = [*chain.from_iterable(port.queues for port in ports)]
     if shared.buffer_model is not None:
         for row in _buffer_rows(used, ports, shared.buffer_model):
             by_table.setdefault(row.table, []).append(row)
+        # Profiles come from the plan and from the cables; the other tables are in order already.
         by_table[PROFILES].sort(key=lambda row: natural_key(row.key))
-    return tuple(Block(table, tuple(rows), True) for table, rows in by_table.items() if rows)
+    return tuple(TableRows(table, tuple(rows), True) for table, rows in by_table.items() if rows)
 
 
 def _buffer_rows(used: Iterable[Attachment], ports: Iterable[UsedRows], model: BufferModel) -> Iterable[Row]:
     lengths: dict[str, str] = {}
     profiles: dict[str, Row] = {}
-    for one, port in zip(used, ports, strict=True):
-        cabled = port.cabled[one.length_m]
+    for attachment, port in zip(used, ports, strict=True):
+        cabled = port.cabled[attachment.length_m]
         if cabled.profile is not None:
             profiles.setdefault(cabled.profile.key, cabled.profile)
         yield from cabled.groups
         yield from port.buffer_queues
         yield from port.profile_lists
         if cabled.cable is not None:
-            lengths[one.port.name] = cabled.cable
+            lengths[attachment.port.name] = cabled.cable
     yield from profiles.values()
     if lengths:
         yield cable_row(lengths, model)

@@ -1,12 +1,13 @@
 """The ports of a switch: PORT and BREAKOUT_CFG, what is attached to them, and their INTERFACE rows.
 
-Every fabric port of the panel is there, the used ones up, the others down and reserved.
+Every fabric port of the panel has a row, the used ones up, the others down and reserved.
 
 Lanes, aliases and breakout modes are the platform's own (catalog), never computed. Speeds are written in Mbit/s.
-Autonegotiation and link training stay as the platform has them: they belong to copper only, and on optics they keep a
+Autonegotiation and link training stay as the platform has them: they are for copper only, and on optics they keep a
 link down.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from railweave.fabric.model import IPV6_LINK_LENGTH, Graph, Panel, Switch, SwitchPort
@@ -16,9 +17,12 @@ from railweave.units import ipv4_text, ipv6_text
 
 
 class Attachment(NamedTuple):
-    """A used port: the far device, the ``far`` end as people write it (``pod1-spine1:Ethernet0``) and what LLDP calls
-    that port, this end's /31 address (None on an unnumbered link), the length of the cable in metres, and this end's
-    address of the /127 to a node (None where there is no IPv6)."""
+    """A used port and its far end.
+
+    ``far`` is the far end as people write it (``pod1-spine1:Ethernet0``), ``neighbor_lldp_port`` the far port as LLDP
+    names it. ``address`` is this end's of the /31 (None on an unnumbered link), ``ipv6`` that of the /127 to a node
+    (None without IPv6).
+    """
 
     port: SwitchPort
     neighbor: str
@@ -32,25 +36,39 @@ class Attachment(NamedTuple):
 
 def attachments(graph: Graph, addressing: Addressing, switch: Switch) -> tuple[Attachment, ...]:
     """Return the used ports of ``switch`` in panel order."""
-    own, ports = switch.panel.ports, graph.ports_of
-    numbered, has_ipv4, has_ipv6 = not addressing.unnumbered, addressing.hosts is not None, bool(graph.ipv6_blocks)
-    found = []
-    # A fabric has a million ends of links, and a link is unpacked in the time of two of its names.
+    return (*_downward(graph, addressing, switch), *_upward(graph, addressing, switch))
+
+
+# A fabric has a million ends of links, and unpacking a link takes the time of reading two of its names.
+def _downward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[Attachment]:
+    own_ports = switch.panel.ports
+    numbered = not addressing.unnumbered
+    has_ipv4 = addressing.hosts is not None
+    has_ipv6 = bool(graph.ipv6_blocks)
+    ports = graph.ports_of
     for link in graph.downlinks_of[switch.name]:
         level, _, _, lower, lower_port, _, upper_port, network, _, length_m, _ = link
         port = ports[lower][lower_port]
-        far, address = f"{lower}:{port.name}", network if (numbered if level else has_ipv4) else None
+        far = f"{lower}:{port.name}"
+        # Level 0 is a link to a node.
+        has_address = numbered if level else has_ipv4
+        address = network if has_address else None
         if isinstance(port, SwitchPort):
-            found.append(Attachment(own[upper_port], lower, far, port.alias, address, False, length_m))
+            yield Attachment(own_ports[upper_port], lower, far, port.alias, address, False, length_m)
         else:
             ipv6 = graph.ipv6_network(link) if has_ipv6 else None
-            found.append(Attachment(own[upper_port], lower, far, port.name, address, True, length_m, ipv6))
+            yield Attachment(own_ports[upper_port], lower, far, port.name, address, True, length_m, ipv6)
+
+
+def _upward(graph: Graph, addressing: Addressing, switch: Switch) -> Iterator[Attachment]:
+    own_ports = switch.panel.ports
+    numbered = not addressing.unnumbered
     switches = graph.switch_of
     for _, _, _, _, lower_port, upper, upper_port, network, _, length_m, _ in graph.uplinks_of[switch.name]:
         port = switches[upper].panel.ports[upper_port]
-        far, address = f"{upper}:{port.name}", network + 1 if numbered else None
-        found.append(Attachment(own[lower_port], upper, far, port.alias, address, False, length_m))
-    return tuple(found)
+        # The upper end of a link has the even address of its /31, the lower end the odd one.
+        address = network + 1 if numbered else None
+        yield Attachment(own_ports[lower_port], upper, f"{upper}:{port.name}", port.alias, address, False, length_m)
 
 
 _MBPS_PER_GBPS = 1000
@@ -61,13 +79,16 @@ RESERVED = "reserved"
 
 def port_fields(port: SwitchPort, mtu_bytes: int) -> dict[str, str]:
     """Return the fields of a port that follow from the panel and the fabric's MTU; the alias is added by the row."""
-    fields = {"fec": port.fec} if port.fec else {}
+    fields: dict[str, str] = {}
+    if port.fec:
+        fields["fec"] = port.fec
     fields |= {
         "index": str(port.panel),
         "lanes": port.lanes,
         "mtu": str(mtu_bytes),
         "speed": str(port.speed_gbps * _MBPS_PER_GBPS),
     }
+    # 0 is the port of an undivided cage (sonic-config-engine portconfig.py).
     if port.subport:
         fields["subport"] = str(port.subport)
     return fields
@@ -128,10 +149,14 @@ def link_rows(attachment: Attachment, bare: Row) -> tuple[Row, ...]:
     """Return the rows of a link's end; ``bare`` is its port's row without fields."""
     port, neighbor, _, _, address, is_host, _, ipv6 = attachment
     if address is None:
-        return (link_local_row(port.name),) if ipv6 is None else (bare, _ipv6_row(attachment, ipv6))
+        if ipv6 is None:
+            return (link_local_row(port.name),)
+        return (bare, _ipv6_row(attachment, ipv6))
     why = _OF_NODE if is_host else _OF_SWITCH
     ipv4_row = Row("INTERFACE", f"{port.name}|{ipv4_text(address)}/{_LINK_LENGTH}", {}, why, neighbor)
-    return (bare, ipv4_row) if ipv6 is None else (bare, ipv4_row, _ipv6_row(attachment, ipv6))
+    if ipv6 is None:
+        return (bare, ipv4_row)
+    return (bare, ipv4_row, _ipv6_row(attachment, ipv6))
 
 
 _COUNTED = " by leaf and leaf port, the even address at the upper end (RFC 3021)."

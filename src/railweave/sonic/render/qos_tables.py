@@ -1,10 +1,11 @@
-"""The QoS tables: maps, schedulers, ECN profiles, and what each port and queue uses of them.
+"""The QoS tables: maps, schedulers, ECN profiles, and their use by each port and queue.
 
-Names are fixed, so that a changed class changes fields, not references. What the ASIC does with priority groups is
-given by PFC_PRIORITY_TO_PRIORITY_GROUP_MAP on Spectrum only; Broadcom ASICs take groups as priorities.
+Names are fixed, so that a changed class changes fields, not references. Spectrum and Tofino map PFC priorities to
+priority groups (PFC_PRIORITY_TO_PRIORITY_GROUP_MAP); on Broadcom ASICs a group's number is its priority.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from railweave.fabric.policy import MarkingPreset, Policies, TrafficClass
 from railweave.qos.buffering import BufferPlan
@@ -49,24 +50,24 @@ def _map(table: str, pairs: Iterable[tuple[int, int]], rule: str) -> Row:
 
 
 def scheduler_rows(shares: Sequence[QueueShare], speeds_gbps: Iterable[int]) -> tuple[Row, ...]:
-    """Return one SCHEDULER row a queue in use, one for each port speed where its rate is limited. ``priority`` stays
-    out: orchagent refuses the whole row for it."""
-    rows = {
-        (name := scheduler_name(share, speed)): Row(
-            "SCHEDULER", name, _scheduler_fields(share, speed), _scheduler_reason(share, speed)
-        )
-        for share in shares
-        for speed in speeds_gbps
-    }
+    """Return one SCHEDULER row for each queue in use, and for each port speed where its rate is limited."""
+    rows: dict[str, Row] = {}
+    for share, speed_gbps in product(shares, speeds_gbps):
+        name = scheduler_name(share, speed_gbps)
+        reason = _scheduler_reason(share, speed_gbps)
+        rows[name] = Row("SCHEDULER", name, _scheduler_fields(share, speed_gbps), reason)
     return tuple(rows[name] for name in sorted(rows, key=natural_key))
 
 
 def scheduler_name(share: QueueShare, speed_gbps: int) -> str:
     """Return the name of a queue's SCHEDULER on ports of one speed."""
-    return _by_speed(share.name, speed_gbps) if share.limit_percent else share.name
+    if share.limit_percent:
+        return _by_speed(share.name, speed_gbps)
+    return share.name
 
 
 def _scheduler_fields(share: QueueShare, speed_gbps: int) -> dict[str, str]:
+    # The field priority is left out: orchagent refuses the whole row for it.
     if not share.strict:
         return {"type": "DWRR", "weight": str(share.weight)}
     if not share.limit_percent:
@@ -98,18 +99,22 @@ def _by_speed(name: str, speed_gbps: int) -> str:
 
 
 def ecn_rows(policies: Policies, speeds_gbps: Iterable[int], plan: BufferPlan | None) -> tuple[Row, ...]:
-    """Return the WRED_PROFILE rows: one a lossless queue and port speed, the three colors alike.
+    """Return the WRED_PROFILE rows: one for each lossless queue and port speed, the three colors alike.
 
-    ``plan`` is that of the switch's buffer, None where it is not known."""
+    ``plan`` is that of the switch's buffer, None where it is not known.
+    """
+    lossless = [traffic_class for traffic_class in policies.classes if traffic_class.lossless]
+    lossless.sort(key=lambda traffic_class: natural_key(traffic_class.name))
     return tuple(
-        _ecn_row(one, speed, policies.marking, plan)
-        for one in sorted((one for one in policies.classes if one.lossless), key=lambda one: natural_key(one.name))
-        for speed in sorted(set(speeds_gbps))
+        _ecn_row(traffic_class, speed_gbps, policies.marking, plan)
+        for traffic_class, speed_gbps in product(lossless, sorted(set(speeds_gbps)))
     )
 
 
-def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None) -> Row:
-    chosen = choose_marking(one, speed_gbps, preset, plan)
+def _ecn_row(
+    traffic_class: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, plan: BufferPlan | None
+) -> Row:
+    chosen = choose_marking(traffic_class, speed_gbps, preset, plan)
     fields = {"ecn": "ecn_all"}
     for color in _COLORS:
         fields[f"{color}_drop_probability"] = str(chosen.thresholds.probability_percent)
@@ -118,18 +123,19 @@ def _ecn_row(one: TrafficClass, speed_gbps: int, preset: MarkingPreset | None, p
         fields[f"wred_{color}_enable"] = "true"
     pause = ""
     if plan is not None:
-        limits, thresholds = plan.limits, chosen.thresholds
+        limits = plan.limits
         pause = (
             f" A single congested group pauses at {limits.single_bytes} bytes, every group of all ports at"
             f" {limits.all_bytes}; the conservative bound is {limits.conservative_bytes}, and one flow at line rate has"
-            f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us; {marks_text(thresholds, limits)}"
-            " (checks E-1 to E-6)."
+            f" {bandwidth_delay_bytes(speed_gbps)} on its way in {ROUND_TRIP_US} us;"
+            f" {marks_text(chosen.thresholds, limits)} (checks E-1 to E-6)."
         )
+    name = traffic_class.name
     return Row(
         "WRED_PROFILE",
-        ecn_profile(one.name, speed_gbps),
+        ecn_profile(name, speed_gbps),
         dict(sorted(fields.items())),
-        f"{one.name} is lossless (traffic_classes[{one.name}].lossless): mark before pausing, {chosen.reason}.{pause}",
+        f"{name} is lossless (traffic_classes[{name}].lossless): mark before pausing, {chosen.reason}.{pause}",
     )
 
 
@@ -144,16 +150,19 @@ def global_map_row() -> Row:
 
 
 def port_map_row(port: str, chain: MapChain, *, group_map: bool, watched: bool = True) -> Row:
-    """Return the PORT_QOS_MAP row of a used port: all maps, and PFC for the lossless priorities, ``watched`` by the PFC
-    watchdog unless the intent turns it off."""
+    """Return the PORT_QOS_MAP row of a used port: all maps, and PFC for the lossless priorities.
+
+    ``watched``: they are under the PFC watchdog, unless the intent turns it off.
+    """
     fields = {"dscp_to_tc_map": MAP_NAME, "tc_to_pg_map": MAP_NAME, "tc_to_queue_map": MAP_NAME}
     if not chain.lossless:
         return Row("PORT_QOS_MAP", port, fields, "A used port trusts DSCP; no class is lossless (traffic_classes).")
     priorities = ",".join(str(priority) for priority in chain.lossless)
     fields |= {"pfc_enable": priorities, "pfc_to_queue_map": MAP_NAME}
+    watch = "without a watchdog (pfc_watchdog.enabled)"
     if watched:
         fields["pfcwd_sw_enable"] = priorities
-    watch = "each under the watchdog" if watched else "without a watchdog (pfc_watchdog.enabled)"
+        watch = "each under the watchdog"
     if group_map:
         fields["pfc_to_pg_map"] = MAP_NAME
     return Row(

@@ -1,7 +1,7 @@
-"""Secrets in a device's configuration, which stands with references to them until it is compared with what runs.
+"""Secrets in a device's configuration, which holds references to them until it is compared with a switch.
 
-A reference is filled in where the value is hidden whenever the configuration is shown: as the value of a secret field,
-and behind a command of FRR that takes a secret. Everywhere else, also in a row's key, it stays a reference.
+A reference is replaced only where the value is hidden whenever the configuration is shown: as the value of a secret
+field, and after a command of FRR that takes a secret. Elsewhere, also in a row's key, it stays a reference.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,28 +13,33 @@ from railweave.sonic.rows import DeviceConfig, Fields, Row, Value
 
 
 def resolved(config: DeviceConfig, values: Mapping[str, str]) -> DeviceConfig:
-    """Return a device's configuration with the secrets that it refers to and that have a value."""
+    """Return a device's configuration with the values of the secrets that it refers to, where they are given."""
     return _replaced(config, lambda text, _: with_secrets(text, values))
 
 
 def as_running(config: DeviceConfig, running: RunningConfig) -> DeviceConfig:
-    """Return a configuration whose unresolved secrets are those that run: what nobody here knows is no difference."""
+    """Return a configuration with the running values of unresolved secrets, so that these are no difference."""
 
     def value_of(text: str, place: tuple[str, str, str]) -> str:
         if not references(text):
             return text
         table, key, name = place
-        runs = running.config_db.get(table, {}).get(key, {}).get(name) if table else _running_line(text, running.frr)
-        return runs if isinstance(runs, str) else text
+        if not table:
+            return _running_line(text, running.frr or "")
+        value = running.config_db.get(table, {}).get(key, {}).get(name)
+        return value if isinstance(value, str) else text
 
     return _replaced(config, value_of)
 
 
-def _running_line(line: str, frr: str | None) -> str | None:
-    begin = line[: line.index("{secret:")].strip()
+def _running_line(line: str, frr: str) -> str:
+    """Return the running FRR line that begins as ``line`` does before its reference; ``line`` itself without one."""
+    beginning = line[: line.index("{secret:")].strip()
     indent = line[: len(line) - len(line.lstrip())]
-    found = (one.strip() for one in (frr or "").splitlines() if one.strip().startswith(begin))
-    return next((f"{indent}{one}\n" for one in found), None)
+    for running_line in map(str.strip, frr.splitlines()):
+        if running_line.startswith(beginning):
+            return f"{indent}{running_line}\n"
+    return line
 
 
 _InPlace = Callable[[str, tuple[str, str, str]], str]
@@ -64,4 +69,6 @@ def _field(row: Row, name: str, value: Value, value_of: _InPlace) -> Value:
 
 
 def _line(line: str, value_of: _InPlace) -> str:
-    return line if refers_openly(line) else value_of(line, ("", "", ""))
+    if refers_openly(line):
+        return line
+    return value_of(line, ("", "", ""))
