@@ -1,7 +1,6 @@
-"""What a shell completes: names of switches, GPU nodes, intents, targets and rollouts of the project in the folder,
-codes, models, and faults of the simulator.
+"""What a shell completes: switches, GPU nodes, intents, targets and rollouts of the project, codes, models, faults.
 
-A name that cannot be found is completed by nothing: an error would be printed into the line that is typed.
+Whatever cannot be read completes to nothing: an error would be printed into the line that is being typed.
 """
 
 import os
@@ -103,8 +102,8 @@ def _fabric(ctx: typer.Context) -> "Fabric | None":
     from railweave.intent.load import load_intent
 
     try:
-        named = ctx.params.get("option") or ctx.params.get("intent")
-        return design(load_intent(open_project(named).intent), load_catalog()).fabric
+        intent = ctx.params.get("option") or ctx.params.get("intent")
+        return design(load_intent(open_project(intent).intent), load_catalog()).fabric
     except RailweaveError:
         return None
 

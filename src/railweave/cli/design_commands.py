@@ -63,15 +63,17 @@ def init(
     if listed:
         from railweave.report.layout import paragraphs, table
 
-        kinds = {"template": api.starter_templates(), "design": api.starter_designs()}
-        tables = (table(kind, "what it is", rows=list(names.items())) for kind, names in kinds.items())
-        print_view(paragraphs(*tables, "next: railweave init DIR --template NAME, or --design NAME"))
+        templates = table("template", "what it is", rows=list(api.starter_templates().items()))
+        designs = table("design", "what it is", rows=list(api.starter_designs().items()))
+        print_view(paragraphs(templates, designs, "next: railweave init DIR --template NAME, or --design NAME"))
         return
     if folder is None:
         raise UsageError("name a folder: `railweave init DIR`")
     print_view("\n".join(f"  {path}" for path in api.init(folder, template, design=design, nodes=nodes)))
-    enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
-    print_view(f"next: {enter}make deploy")
+    if folder.resolve() == Path.cwd():
+        print_view("next: make deploy")
+    else:
+        print_view(f"next: cd {shlex.quote(str(folder))} && make deploy")
 
 
 def size(
@@ -85,8 +87,8 @@ def size(
     from railweave.report.sizing import sizing_view
 
     project = api.open_project(intent or option)
-    found = api.size(project)
-    print_result(found, size_json, sizing_view, as_json=json)
+    sizing = api.size(project)
+    print_result(sizing, size_json, sizing_view, as_json=json)
     if json:
         return
     if draw:
@@ -94,7 +96,7 @@ def size(
 
         print_view("")
         print_view(scene_view(api.draw(project, of="stripe-0")))
-    print_diagnostics(found.diagnostics)
+    print_diagnostics(sizing.diagnostics)
 
 
 def check(
@@ -120,7 +122,7 @@ def check(
 
     project = api.open_project(intent or option)
     try:
-        found = api.check(project, yang=yang or (), facts=facts)
+        checked = api.check(project, yang=yang or (), facts=facts)
     except RefusedError as refused:
         if json:
             raise
@@ -128,14 +130,14 @@ def check(
         print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
         return 1
     if json:
-        print_document(diagnostics_json(found.diagnostics))
-        return 0 if found.ok else 1
-    print_diagnostics(found.diagnostics, stderr=False)
-    print_view(diagnostics_summary(found.diagnostics, str(project.intent)))
+        print_document(diagnostics_json(checked.diagnostics))
+        return 0 if checked.ok else 1
+    print_diagnostics(checked.diagnostics, stderr=False)
+    print_view(diagnostics_summary(checked.diagnostics, str(project.intent)))
     if yang:
-        switches = found.fabric.switches if found.fabric else ()
-        print_view(yang_summary(found.diagnostics, len(switches), [folder.resolve().name for folder in yang]))
-    return 0 if found.ok else 1
+        count = len(checked.fabric.switches) if checked.fabric else 0
+        print_view(yang_summary(checked.diagnostics, count, [folder.resolve().name for folder in yang]))
+    return 0 if checked.ok else 1
 
 
 def render(
@@ -151,15 +153,15 @@ def render(
     """Write every artifact: CONFIG_DB and FRR of each switch, files of each GPU node, cables.csv, fabric.json."""
     from railweave.report.diagnostics import diagnostics_json
 
-    done = api.render(api.open_project(intent or option), out, hosts=hosts)
+    rendered = api.render(api.open_project(intent or option), out, hosts=hosts)
     if json:
-        found = diagnostics_json(done.diagnostics)
-        print_document({"out": str(out), "files": done.files, "nodes": done.nodes, **found})
+        counts = {"out": str(out), "files": rendered.files, "nodes": rendered.nodes}
+        print_document({**counts, **diagnostics_json(rendered.diagnostics)})
         return
-    print_diagnostics(done.diagnostics)
-    fabric = done.fabric
-    print_view(f"{done.files} files of {len(fabric.switches)} switches and {done.nodes} nodes in {out}")
-    if hosts is None and not done.nodes and fabric.hosts:
+    print_diagnostics(rendered.diagnostics)
+    fabric = rendered.fabric
+    print_view(f"{rendered.files} files of {len(fabric.switches)} switches and {rendered.nodes} nodes in {out}")
+    if hosts is None and not rendered.nodes and fabric.hosts:
         print_view(f"the files of {len(fabric.hosts):,} nodes are left out; --hosts writes them")
 
 
@@ -181,9 +183,9 @@ def explain(
     if device[:1].isupper() and device in api.codes():
         print_result(api.explain_rule(device), rule_json, rule_view, as_json=json)
         return 0
-    found = api.explain(api.open_project(option), device, row)
-    print_result(found, explanation_json, explanation_view, as_json=json)
-    return 0 if found.found else 1
+    explanation = api.explain(api.open_project(option), device, row)
+    print_result(explanation, explanation_json, explanation_view, as_json=json)
+    return 0 if explanation.found else 1
 
 
 def diff(
@@ -220,11 +222,11 @@ def phases(
     del target
     from railweave.report.phases import phases_json, phases_view, work_order
 
-    found = api.phases(open_compared(option, head, Terminal()), base, head)
+    steps = api.phases(open_compared(option, head, Terminal()), base, head)
     if markdown and not json:
-        print(work_order(found, base), end="")
+        print(work_order(steps, base), end="")
     else:
-        print_result(found, phases_json, lambda found: phases_view(found, base), as_json=json)
+        print_result(steps, phases_json, lambda steps: phases_view(steps, base), as_json=json)
 
 
 def models(
@@ -248,11 +250,11 @@ def models(
             raise UsageError("name the model whose file to print: `railweave models MODEL --file`")
         print(api.model_file(model), end="")
         return
-    found = api.models(model)
+    capabilities = api.models(model)
     if markdown and not json:
-        print(models_page(found), end="")
+        print(models_page(capabilities), end="")
     else:
-        print_result(found, models_json, models_view, as_json=json)
+        print_result(capabilities, models_json, models_view, as_json=json)
 
 
 def schema(
@@ -265,16 +267,16 @@ def schema(
     """Print the JSON Schema of the intent, for editors that complete it, or of a command's --json output."""
     from railweave.report.reference import documents_reference, intent_reference
 
-    asked = " ".join(name or ())
-    if markdown and asked != "intent":
-        names = [asked] if asked else [one for one in api.schemas() if one != "intent"]
-        print(documents_reference(map(api.schema, names)), end="")
+    requested = " ".join(name or ())
+    if markdown and requested == "intent":
+        print(intent_reference(api.schema(requested)), end="")
     elif markdown:
-        print(intent_reference(api.schema(asked)), end="")
-    elif asked:
-        print_json(api.schema(asked))
+        names = [requested] if requested else [name for name in api.schemas() if name != "intent"]
+        print(documents_reference(map(api.schema, names)), end="")
+    elif requested:
+        print_json(api.schema(requested))
     else:
-        print_view("\n".join(f"{one:{_NAME_WIDTH}} {title}" for one, title in api.schemas().items()))
+        print_view("\n".join(f"{name:{_NAME_WIDTH}} {title}" for name, title in api.schemas().items()))
 
 
 def codes(json: AsJson = False) -> None:

@@ -26,6 +26,7 @@ from railweave.cli.options import (
     SkipUnreachable,
     TargetOption,
     Yes,
+    intent_or_plan,
 )
 from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, print_text, write_json
 from railweave.cli.terminal import Terminal, show_phases, show_result
@@ -69,7 +70,7 @@ def plan(
     from railweave.plan.model import DeviceState
 
     if sign is not None and out is None:
-        raise UsageError("--sign needs --out FILE: the signature stands beside the saved plan")
+        raise UsageError("--sign needs --out FILE: the signature is written beside the saved plan")
     project = api.open_project(intent or option, Terminal())
     made = api.plan(
         project,
@@ -83,12 +84,15 @@ def plan(
         write_json(out, plan_json(made))
         if sign is not None:
             sign_plan(out, sign)
-    refused = conflicts(made)
-    print_plan(made, as_json=json, as_markdown=markdown, problems=refused)
+    diagnostics = conflicts(made)
+    print_plan(made, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
         print_rehearsals(made, *([out] if out else []), as_markdown=markdown)
-    unread = len(made.names(DeviceState.UNREACHABLE))
-    if refused or made.waiting or (unread and (not skip_unreachable or unread == len(made.devices))):
+    if diagnostics or made.waiting:
+        return 1
+    unreachable = len(made.names(DeviceState.UNREACHABLE))
+    # With --skip-unreachable a plan of some devices is enough, of none it is not.
+    if unreachable and (not skip_unreachable or unreachable == len(made.devices)):
         return 1
     return 2 if exit_code and made.deltas else 0
 
@@ -124,13 +128,13 @@ def deploy(
     if resume and base:
         raise UsageError("--resume knows the phase of its rollout: omit --from")
     rollout, intent = _named_rollout(intent, resume=resume)
-    reviewed = intent if intent is not None and intent.suffix == ".json" else None
+    intent, reviewed = intent_or_plan(intent)
+    # Whoever passes the file of a plan has agreed to that plan.
     operator = Terminal(yes=yes or reviewed is not None, quiet=json)
-    project = (
-        open_rollout_project(intent or option, operator, target, rollout=rollout, resume=True)
-        if resume
-        else api.open_project((None if reviewed else intent) or option, operator)
-    )
+    if resume:
+        project = open_rollout_project(intent or option, operator, target, rollout=rollout, resume=True)
+    else:
+        project = api.open_project(intent or option, operator)
     options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
@@ -144,8 +148,8 @@ def deploy(
         max_failures=max_failures,
     )
     if base or phase is not None:
-        done = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
-        return show_phases(done, as_json=json)
+        phased = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
+        return show_phases(phased, as_json=json)
     if resume:
         with commands_name(_intent_to_name(project, intent or option), target):
             return show_result(api.resume(project, target, options, rollout=rollout), as_json=json)
@@ -162,9 +166,10 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
 
 
 def _intent_to_name(project: "api.Project", given: Path | None) -> str:
-    """Return the intent that printed commands name: the given one, or the journal's where a folder has several."""
-    alone = given is None and [str(project.intent)] == [*completion.intents()]
-    return "" if alone else str(project.intent)
+    """Return the intent that printed commands name: the given one, or the journal's if the project has several."""
+    if given is None and [str(project.intent)] == [*completion.intents()]:
+        return ""
+    return str(project.intent)
 
 
 def rollback(
@@ -200,12 +205,12 @@ def rollback(
     )
     operator = Terminal(yes=yes, quiet=json)
     if last:
-        done = api.rollback_last(api.open_project(option, operator), target, options, order=order)
-        return show_result(done, as_json=json)
+        result = api.rollback_last(api.open_project(option, operator), target, options, order=order)
+        return show_result(result, as_json=json)
     project = open_rollout_project(option, operator, target, rollout=rollout)
     with commands_name(_intent_to_name(project, option), target):
-        done = api.rollback(project, target, options, rollout=rollout, order=order)
-        return show_result(done, as_json=json)
+        result = api.rollback(project, target, options, rollout=rollout, order=order)
+        return show_result(result, as_json=json)
 
 
 def verify(
@@ -247,13 +252,13 @@ def drift(
     if ignore is not None and not ignore.is_file():
         raise UsageError(f"there is no file {ignore}; without --ignore, {_EXCEPTIONS} is read if it is there")
     exceptions = ignore or Path(_EXCEPTIONS)
-    found = api.drift(api.open_project(intent or option, Terminal()), target, ignore=exceptions)
+    differences = api.drift(api.open_project(intent or option, Terminal()), target, ignore=exceptions)
     if markdown and not json:
-        print_text(drift_markdown(found))
+        print_text(drift_markdown(differences))
     else:
-        print_result(found, drift_json, drift_view, as_json=json)
+        print_result(differences, drift_json, drift_view, as_json=json)
     if not json:
-        print_diagnostics(remarks(found))
-    if found.unread or found.plan.waiting:
+        print_diagnostics(remarks(differences))
+    if differences.unread or differences.plan.waiting:
         return 1
-    return 2 if exit_code and found.found else 0
+    return 2 if exit_code and differences.found else 0

@@ -34,8 +34,8 @@ def render(
 
     SONIC_IMAGE names a SONiC image instead of railweave's node image, SONIC_KIND its kind: sonic-vs or sonic-vm.
     """
-    made = api.lab.render(api.open_project(intent or option), out)
-    print_result(made, _document, lambda made: _view(made, running=False), as_json=json)
+    lab = api.lab.render(api.open_project(intent or option), out)
+    print_result(lab, _document, lambda lab: _view(lab, running=False), as_json=json)
 
 
 def up(
@@ -52,8 +52,8 @@ def up(
     A running lab gets what a grown intent adds; nothing that runs is touched or removed. What does not boot in time is
     named with the last lines of its log, and nothing is left running that this command started.
     """
-    made = api.lab.up(api.open_project(intent or option), wait=wait)
-    print_result(made, _document, lambda made: _view(made, running=True), as_json=json)
+    lab = api.lab.up(api.open_project(intent or option), wait=wait)
+    print_result(lab, _document, lambda lab: _view(lab, running=True), as_json=json)
 
 
 def down(
@@ -62,56 +62,61 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Stop every lab of this project.")] = False,
 ) -> None:
     """Stop the lab and remove its containers, network and files."""
-    for name, ran in api.lab.down(None if everything else api.open_project(intent or option)).items():
-        print_view(f"lab {name}: {'stopped' if ran else 'was not running'}")
+    project = None if everything else api.open_project(intent or option)
+    for name, was_running in api.lab.down(project).items():
+        print_view(f"lab {name}: {'stopped' if was_running else 'was not running'}")
 
 
-def _document(made: "RenderedLab") -> dict[str, Any]:
+def _document(rendered: "RenderedLab") -> dict[str, Any]:
+    lab = rendered.lab
+    growth = rendered.growth
     return {
-        "lab": made.name,
-        "folder": str(made.folder),
-        "intent": str(made.deploy_intent),
-        "image": made.lab.image.name,
-        "kind": made.lab.image.kind,
-        "transport": made.lab.image.transport,
-        "switches": len(made.lab.switches),
-        "claimed": made.claimed,
-        "hosts": len(made.lab.fabric.hosts),
-        "links": len(made.lab.fabric.links),
-        "added": [] if made.growth is None else list(made.growth.added),
-        "surplus": [] if made.growth is None else list(made.growth.surplus),
-        "mapping": [{"what": what, "intent": there, "lab": here} for what, there, here in made.mapping],
+        "lab": rendered.name,
+        "folder": str(rendered.folder),
+        "intent": str(rendered.deploy_intent),
+        "image": lab.image.name,
+        "kind": lab.image.kind,
+        "transport": lab.image.transport,
+        "switches": len(lab.switches),
+        "claimed": rendered.claimed,
+        "hosts": len(lab.fabric.hosts),
+        "links": len(lab.fabric.links),
+        "added": [] if growth is None else list(growth.added),
+        "surplus": [] if growth is None else list(growth.surplus),
+        "mapping": [{"what": what, "intent": in_intent, "lab": in_lab} for what, in_intent, in_lab in rendered.mapping],
     }
 
 
-def _view(made: "RenderedLab", *, running: bool) -> str:
-    lab = made.lab
+def _view(rendered: "RenderedLab", *, running: bool) -> str:
+    lab = rendered.lab
     lines = [
-        f"lab {made.name}: {made.claimed} switches and {len(lab.switches) - made.claimed} more in reserve, "
-        f"{len(lab.fabric.hosts)} hosts, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})",
-        *(f"  {what}: {there} -> {here}" for what, there, here in made.mapping),
+        f"lab {rendered.name}: {rendered.claimed} switches and {len(lab.switches) - rendered.claimed} more in reserve, "
+        f"{len(lab.fabric.hosts)} hosts, {len(lab.fabric.links)} links; image {lab.image.name} ({lab.image.kind})"
     ]
-    if made.fitting_reserve:
+    lines += [f"  {what}: {in_intent} -> {in_lab}" for what, in_intent, in_lab in rendered.mapping]
+    if rendered.fitting_reserve:
         lines.append(
-            f"scaled down for its reserve alone: for a lab of {made.intent} itself, add `{made.fitting_reserve}` to its"
-            " `topology`"
+            f"scaled down for its reserve alone: for a lab of {rendered.intent} itself, "
+            f"add `{rendered.fitting_reserve}` to its `topology`"
         )
-    if made.growth is not None:
-        lines += _growth_lines(made.growth)
+    if rendered.growth is not None:
+        lines += _growth_lines(rendered.growth)
     if running:
-        lines.append(f"next: {command_line('deploy', '--provision', intent=str(made.deploy_intent), target='lab')}")
+        deploy = command_line("deploy", "--provision", intent=str(rendered.deploy_intent), target="lab")
+        lines.append(f"next: {deploy}")
     else:
-        lines.append(f"written to {made.folder}; start it: {command_line('lab', 'up', intent=str(made.intent))}")
+        up = command_line("lab", "up", intent=str(rendered.intent))
+        lines.append(f"written to {rendered.folder}; start it: {up}")
     return "\n".join(lines)
 
 
 def _growth_lines(growth: "LabGrowth") -> list[str]:
-    """Say what became of a lab that ran already."""
+    """Return what was added to a lab that ran already."""
     if growth.document is None:
         lines = ["it is running with everything that the intent has: nothing was started"]
     else:
         lines = [f"added to the running lab: {compact(growth.added) or 'cables'}"]
     if growth.surplus:
-        anew = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
-        lines.append(f"running, but no longer in the intent: {compact(growth.surplus)} ({anew} start anew)")
+        restart = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
+        lines.append(f"running, but no longer in the intent: {compact(growth.surplus)} ({restart} start anew)")
     return lines

@@ -69,9 +69,9 @@ for module in (
 ):
     module.register(app)
 
-for one in (app, *(known.typer_instance for known in app.registered_groups if known.typer_instance)):
-    for known_command in one.registered_commands:
-        known_command.cls = IntentCommand
+for commands in (app, *(group.typer_instance for group in app.registered_groups if group.typer_instance)):
+    for registered in commands.registered_commands:
+        registered.cls = IntentCommand
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -113,15 +113,22 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _narrowed(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line; where its first word names a command, without the others, which take time to build."""
-    typed = os.environ.get("COMP_WORDS", "").split() if "_RAILWEAVE_COMPLETE" in os.environ else ["", *arguments]
+    """Return the command line; if its first word names a command, without the others, which take time to build."""
+    if "_RAILWEAVE_COMPLETE" in os.environ:
+        # click's completion: the shell passes the line that is typed in a variable.
+        typed = os.environ.get("COMP_WORDS", "").split()
+    else:
+        typed = ["", *arguments]
     word = typed[1] if len(typed) > 1 else ""
-    commands = [one for one in app.registered_commands if one.callback and one.callback.__name__ == word]
-    groups = [one for one in app.registered_groups if one.name == word]
+    commands = [
+        command for command in app.registered_commands if command.callback and command.callback.__name__ == word
+    ]
+    groups = [group for group in app.registered_groups if group.name == word]
     if not commands and not groups:
         return app
     narrow = copy.copy(app)
-    narrow.registered_commands, narrow.registered_groups = commands, groups
+    narrow.registered_commands = commands
+    narrow.registered_groups = groups
     return narrow
 
 
@@ -130,8 +137,8 @@ def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
     from railweave.report.diagnostics import diagnostics_json
 
     if as_json:
-        found = failure.diagnostics if isinstance(failure, RefusedError) else ()
-        print_document({"error": str(failure), **diagnostics_json(found)})
+        diagnostics = failure.diagnostics if isinstance(failure, RefusedError) else ()
+        print_document({"error": str(failure), **diagnostics_json(diagnostics)})
     elif isinstance(failure, RefusedError):
         print_diagnostics(failure.diagnostics)
     else:

@@ -101,11 +101,10 @@ def apply(
     if if_managed and not api.hosts.managed(project, target):
         return 0
     number = _number(base, phase)
-    run = (
-        api.hosts.apply(project, target, limit=limit, single_step=single_step)
-        if number is None
-        else api.deploy_node_phase(project, target, base=base, phase=number, limit=limit, nodes_done=nodes_done)
-    )
+    if number is None:
+        run = api.hosts.apply(project, target, limit=limit, single_step=single_step)
+    else:
+        run = api.deploy_node_phase(project, target, base=base, phase=number, limit=limit, nodes_done=nodes_done)
     if run is None:
         return 1
     print_result(run, hosts_json, hosts_view, as_json=json)
@@ -113,6 +112,7 @@ def apply(
 
 
 def _number(base: str, phase: int | None) -> int | None:
+    """Return the phase; raises UsageError for a base without a phase, and the reverse."""
     if bool(base) != (phase is not None):
         raise UsageError("--from BASE and --phase N go together: the running intent, and the phase of the nodes")
     return phase
@@ -148,14 +148,14 @@ def collect(
 ) -> int:
     """Read switches and GPU nodes, and write what `check --facts` compares with the intent; nothing is changed."""
     project = api.open_project(intent or option, Terminal())
-    found = api.facts.collect(project, target, out, limit=limit)
+    collected = api.facts.collect(project, target, out, limit=limit)
     if json:
-        document = {"out": str(out), "switches": list(found.switches), "nodes": list(found.nodes)}
-        print_document({**document, "unread": found.unread})
+        document = {"out": str(out), "switches": list(collected.switches), "nodes": list(collected.nodes)}
+        print_document({**document, "unread": collected.unread})
     else:
-        for name, why in found.unread.items():
+        for name, why in collected.unread.items():
             print_error(f"{name} was not read: {why}")
-        print_view(f"facts of {len(found.switches)} switches and {len(found.nodes)} nodes in {out}")
+        print_view(f"facts of {len(collected.switches)} switches and {len(collected.nodes)} nodes in {out}")
         check = command_line("check", "--facts", out, intent=str(project.intent))
         print_view(f"compare them with the intent: {check}")
-    return 1 if found.unread else 0
+    return 1 if collected.unread else 0

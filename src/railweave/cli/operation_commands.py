@@ -1,5 +1,6 @@
 """Commands of daily operation: drain, undrain, replace, retire, trust, audit, recover, selftest, worker."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -48,16 +49,16 @@ def drain(
 
     project = api.open_project(option, Terminal(yes=yes, quiet=json))
     if not devices:
-        found = api.drained(project, target)
-        print_result(found, drained_json, drained_view, as_json=json)
-        return 1 if any(one.error for one in found) else 0
-    named = tuple(word for text in links or () for word in text.split(",") if word)
-    results = api.drain(project, target, api.DrainRequest(tuple(devices), named, wait, several=several))
+        states = api.drained(project, target)
+        print_result(states, drained_json, drained_view, as_json=json)
+        return 1 if any(state.error for state in states) else 0
+    peers = tuple(word for text in links or () for word in text.split(",") if word)
+    results = api.drain(project, target, api.DrainRequest(tuple(devices), peers, wait, several=several))
     if results is None:
         return 1
-    named_by = {"intent": str(project.intent), "target": target}
-    print_result(results, draining_json, lambda done: drain_view(done, len(set(devices)), **named_by), as_json=json)
-    return 0 if all(one.ok for one in results) else 1
+    view = partial(drain_view, requested=len(set(devices)), intent=str(project.intent), target=target)
+    print_result(results, draining_json, view, as_json=json)
+    return 0 if all(result.ok for result in results) else 1
 
 
 def undrain(
@@ -79,7 +80,8 @@ def undrain(
         print_document(draining_json(results, verification))
     else:
         print_view(undrain_view(results, verification))
-    return 0 if all(one.ok for one in results) and (verification is None or verification.ok) else 1
+    verified = verification is None or verification.ok
+    return 0 if verified and all(result.ok for result in results) else 1
 
 
 def replace(
@@ -101,7 +103,9 @@ def replace(
     from railweave.report.work import work_json, work_markdown, work_view
 
     steps = api.replace(api.open_project(option, Terminal()), target, device, serial=serial)
-    title = f"replace {device}" + (f" by the switch with serial number {serial}" if serial else "")
+    title = f"replace {device}"
+    if serial:
+        title += f" by the switch with serial number {serial}"
     if json:
         print_document(work_json(title, steps))
     elif markdown:
@@ -121,12 +125,12 @@ def retire(
     """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
-    gone, found = api.retire(open_compared(option, head, Terminal()), target, base, head, wait_s=wait)
+    leaving, proofs = api.retire(open_compared(option, head, Terminal()), target, base, head, wait_s=wait)
     if json:
-        print_document(retirement_json(gone, found))
+        print_document(retirement_json(leaving, proofs))
     else:
-        print_view(retirement_view(gone, found, target))
-    return 0 if is_proven(gone, found) else 1
+        print_view(retirement_view(leaving, proofs, target))
+    return 0 if is_proven(leaving, proofs) else 1
 
 
 def trust(
@@ -145,14 +149,14 @@ def trust(
     from railweave.report.trust import trust_json
 
     project = api.open_project(option, Terminal(yes=yes, quiet=json))
-    found = api.trust(project, target, devices or (), replace=replace)
+    trusted = api.trust(project, target, devices or (), replace=replace)
     if json:
-        print_document(trust_json(map(key_fields, found.keys), str(found.known_hosts), found.recorded))
-    elif found.recorded:
-        print_view(f"recorded in {found.known_hosts}: {', '.join(found.recorded)}")
-    elif found.agreed:
+        print_document(trust_json(map(key_fields, trusted.keys), str(trusted.known_hosts), trusted.recorded))
+    elif trusted.recorded:
+        print_view(f"recorded in {trusted.known_hosts}: {', '.join(trusted.recorded)}")
+    elif trusted.agreed:
         print_view("no new host keys")
-    return 0 if found.ok else 1
+    return 0 if trusted.ok else 1
 
 
 def audit(
@@ -168,7 +172,7 @@ def audit(
     if head and not verify:
         raise UsageError("--head needs --verify")
     log = api.audit(head=head)
-    print_result(log, audit_json, audit_view if not verify else chain_view, as_json=json)
+    print_result(log, audit_json, chain_view if verify else audit_view, as_json=json)
     return 1 if verify and log.chain.faults else 0
 
 
@@ -190,7 +194,7 @@ def recover(
     project = api.open_project(option, Terminal(quiet=json))
     results = api.recover(project, target, devices, accept_running=accept_running)
     print_result(results, recovery_json, recovery_view, as_json=json)
-    return 0 if all(one.ok for one in results) else 1
+    return 0 if all(result.ok for result in results) else 1
 
 
 def selftest(

@@ -80,8 +80,8 @@ _FABRIC = "railweave.fabric"
 
 
 def _fabric_option(intent: Any) -> TyperOption:
-    """Return ``--fabric``, which every command has that takes an intent; its value is read like that of ``--intent``,
-    which typer derives from a declaration of Python."""
+    """Return ``--fabric``, an option of every command that takes an intent; it is parsed like ``intent``, the option
+    ``--intent`` that typer made from a Python parameter."""
 
     def note(ctx: Any, _: Any, name: object) -> None:
         ctx.meta[_FABRIC] = str(name or "")
@@ -111,7 +111,9 @@ class IntentCommand(TyperCommand):
         if ctx.resilient_parsing and args and args[-1] in self._options and not self._is_flag(args[-1]):
             # A shell completes the value of this option; without one the parser would drop the arguments before it.
             args = args[:-1]
-        if "--intent" in self._options and not any(one.metavar in ("INTENT", "BASE") for one in self.params):
+        # A command whose own argument is an intent, or a revision of one, reads that argument itself.
+        takes_intent = any(parameter.metavar in ("INTENT", "BASE") for parameter in self.params)
+        if "--intent" in self._options and not takes_intent:
             args = self._with_intent(list(args), interspersed=ctx.allow_interspersed_args)
         try:
             return super().parse_args(ctx, args)
@@ -120,44 +122,65 @@ class IntentCommand(TyperCommand):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; what it tells a person to run next names the intent and the target that it was given."""
+        """Run the command; the commands that it suggests name the intent and the target that it was given."""
         self._choose_fabric(ctx)
-        named = str(ctx.params.get("option") or ctx.params.get("intent") or "")
-        with commands_name(named if names_intent(named) else "", ctx.params.get("target") or ""):
+        intent = str(ctx.params.get("option") or ctx.params.get("intent") or "")
+        if not names_intent(intent):
+            intent = ""
+        with commands_name(intent, ctx.params.get("target") or ""):
             return super().invoke(ctx)
 
     def _choose_fabric(self, ctx: Any) -> None:
-        """Let the intent that was given, or the project's, name the fabric that was chosen."""
-        if not (name := ctx.meta.get(_FABRIC)):
+        """Add the fabric that ``--fabric`` names to the intent that was given, else to the project's."""
+        name = ctx.meta.get(_FABRIC)
+        if not name:
             return
-        given = ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or ""))
-        place = "intent" if given else "option"
-        ctx.params[place] = reference(ctx.params[place] or api.open_project().intent, name)
+        parameter = "option"
+        if ctx.params.get("option") is None and names_intent(str(ctx.params.get("intent") or "")):
+            parameter = "intent"
+        ctx.params[parameter] = reference(ctx.params[parameter] or api.open_project().intent, name)
 
     @property
     def _options(self) -> dict[str, Any]:
-        return {name: one for one in self.params for name in one.opts if name.startswith("-")}
+        """Return the options by each of their names, such as ``--target`` and ``-t``."""
+        return {name: option for option in self.params for name in option.opts if name.startswith("-")}
 
     def _is_flag(self, name: str) -> bool:
         return bool(getattr(self._options[name], "is_flag", False))
 
     def _with_intent(self, args: list[str], *, interspersed: bool) -> list[str]:
-        options, place = self._options, 0
-        while place < len(args) and (word := args[place]) != "--":
-            if word.startswith("-"):
-                place += 2 if word in options and not self._is_flag(word) else 1
+        """Return the words with ``--intent`` before the first argument that names an intent.
+
+        Without ``interspersed`` only the first argument can be one: what follows is a command for a switch.
+        """
+        options = self._options
+        position = 0
+        while position < len(args) and (word := args[position]) != "--":
+            if word in options and not self._is_flag(word):
+                position += 2
+            elif word.startswith("-"):
+                position += 1
             elif names_intent(word):
-                return ["--intent", word, *args[:place], *args[place + 1 :]]
+                return ["--intent", word, *args[:position], *args[position + 1 :]]
             elif not interspersed:
                 break
             else:
-                place += 1
+                position += 1
         return args
 
 
+def intent_or_plan(argument: Path | None) -> tuple[Path | None, Path | None]:
+    """Return an argument as the intent or as the file of a plan, whichever its ending says, and None for the other."""
+    if argument is not None and argument.suffix == ".json":
+        return None, argument
+    return argument, None
+
+
 def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -> "api.Project":
-    """Return the project of a comparison; where no intent is named, that of the file ``head`` will do, whose fabric
-    is meant where it names one of several."""
+    """Return the project of a comparison.
+
+    Without ``option`` a file ``head`` is the intent if the project has none, or if it names one of several fabrics.
+    """
     is_file = file_of(Path(head)).is_file()
     if option is None and is_file and file_of(Path(head)) != Path(head):
         return api.open_project(head, operator)
@@ -171,6 +194,6 @@ def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -
 
 def group(app: typer.Typer, name: str, purpose: str) -> typer.Typer:
     """Return a new group of commands ``railweave NAME …``."""
-    made = typer.Typer(help=purpose, no_args_is_help=True, rich_markup_mode=None)
-    app.add_typer(made, name=name)
-    return made
+    commands = typer.Typer(help=purpose, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(commands, name=name)
+    return commands

@@ -38,11 +38,11 @@ def draw(
     """Draw the fabric, or a part of it: in the terminal, or as SVG, PNG, Mermaid or draw.io."""
     from railweave.report.drawing import scene_json, scene_view
 
-    found = api.draw(api.open_project(intent or option), of=of, out=out)
+    scene = api.draw(api.open_project(intent or option), of=of, out=out)
     if out is not None and not json:
-        print_view(f"{found.title} ({found.about}) in {out}")
+        print_view(f"{scene.title} ({scene.about}) in {out}")
     else:
-        print_result(found, scene_json, scene_view, as_json=json)
+        print_result(scene, scene_json, scene_view, as_json=json)
 
 
 def report(

@@ -22,6 +22,7 @@ from railweave.cli.options import (
     SingleStep,
     SkipUnreachable,
     TargetOption,
+    intent_or_plan,
 )
 from railweave.cli.show import print_result, print_text
 from railweave.cli.terminal import Terminal
@@ -74,7 +75,7 @@ def rehearse(
     """
     from railweave.report.rehearsal import rehearsal_json, rehearsal_markdown, rehearsal_view
 
-    reviewed = intent if intent is not None and intent.suffix == ".json" else None
+    intent, reviewed = intent_or_plan(intent)
     options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
@@ -86,12 +87,12 @@ def rehearse(
         discard_newer=discard_newer,
         max_failures=max_failures,
     )
-    project = api.open_project((None if reviewed else intent) or option, Terminal(yes=True, quiet=json or markdown))
-    found = api.rehearse(
+    project = api.open_project(intent or option, Terminal(yes=True, quiet=json or markdown))
+    rehearsal = api.rehearse(
         project, target, options, reviewed=reviewed, running=running, base=base, phase=phase, faults=tuple(fault or ())
     )
     if markdown and not json:
-        print_text(rehearsal_markdown(found))
+        print_text(rehearsal_markdown(rehearsal))
     else:
-        print_result(found, rehearsal_json, rehearsal_view, as_json=json)
-    return 0 if found.ok else 1
+        print_result(rehearsal, rehearsal_json, rehearsal_view, as_json=json)
+    return 0 if rehearsal.ok else 1

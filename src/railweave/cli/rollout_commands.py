@@ -41,9 +41,9 @@ def list_rollouts(
     """List the rollouts of this project, newest first."""
     from railweave.report.rollouts import rollouts_json, rollouts_view
 
-    found = api.rollout.history(None if everything else _NEWEST)
-    more = max(0, api.rollout.count() - len(found))
-    print_result(found, rollouts_json, lambda found: rollouts_view(found, more), as_json=json)
+    rollouts = api.rollout.history(None if everything else _NEWEST)
+    more = max(0, api.rollout.count() - len(rollouts))
+    print_result(rollouts, rollouts_json, lambda rollouts: rollouts_view(rollouts, more), as_json=json)
 
 
 def show(rollout: RolloutArgument = "", json: AsJson = False) -> None:
@@ -55,8 +55,8 @@ def show(rollout: RolloutArgument = "", json: AsJson = False) -> None:
 
 def pause(rollout: RolloutArgument = "", json: AsJson = False) -> None:
     """Pause a running rollout after the current wave."""
-    said = "pauses after the current wave; `railweave rollout continue` continues it"
-    _show_request(api.rollout.pause(rollout), "pause", said, as_json=json)
+    effect = "pauses after the current wave; `railweave rollout continue` continues it"
+    _show_request(api.rollout.pause(rollout), "pause", effect, as_json=json)
 
 
 def unpause(rollout: RolloutArgument = "", json: AsJson = False) -> None:
@@ -66,12 +66,12 @@ def unpause(rollout: RolloutArgument = "", json: AsJson = False) -> None:
 
 def abort(rollout: RolloutArgument = "", json: AsJson = False) -> None:
     """Stop a running rollout after the current wave; finished waves stay deployed."""
-    said = "stops after the current wave; finished waves stay deployed"
-    _show_request(api.rollout.abort(rollout), "abort", said, as_json=json)
+    effect = "stops after the current wave; finished waves stay deployed"
+    _show_request(api.rollout.abort(rollout), "abort", effect, as_json=json)
 
 
-def _show_request(rollout: "Rollout", asked: str, said: str, *, as_json: bool) -> None:
+def _show_request(rollout: "Rollout", request: str, effect: str, *, as_json: bool) -> None:
     if as_json:
-        print_document({"rollout": rollout.name, "asked": asked})
+        print_document({"rollout": rollout.name, "asked": request})
     else:
-        print_view(f"rollout {rollout.name} {said}")
+        print_view(f"rollout {rollout.name} {effect}")

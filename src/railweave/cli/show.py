@@ -33,7 +33,11 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = dumb_columns(stream) if stream.isatty() else None if "COLUMNS" in os.environ else 160
+    width = None  # rich finds out: the terminal's, else COLUMNS
+    if stream.isatty():
+        width = dumb_columns(stream)
+    elif "COLUMNS" not in os.environ:
+        width = 160
     height = width and _LINES
     return Console(stderr=stderr, width=width, height=height, highlight=False, soft_wrap=False, emoji=False)
 
@@ -70,11 +74,11 @@ def print_json(value: Mapping[str, Any]) -> None:
 
     from railweave.printable import printable_json
 
-    shown = masked(value)
+    document = masked(value)
     try:
-        text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
+        text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
     except TypeError:  # halves of surrogate pairs, integers of more than 64 bits: files of others may hold them
-        text = json.dumps(shown, indent=2)
+        text = json.dumps(document, indent=2)
     sys.stdout.write(printable_json(text) + "\n")
 
 
@@ -94,12 +98,12 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     try:
         write_private(path, orjson.dumps(masked(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except OSError as exc:
-        instead = ""
+        message = f"{path}: {exc.strerror}"
         if path.is_dir():
-            instead = f": name a file in it, such as {path / 'plan.json'}"
+            message += f": name a file in it, such as {path / 'plan.json'}"
         elif not path.parent.is_dir():
-            instead = f": make its folder first, `mkdir -p {shlex.quote(str(path.parent))}`"
-        raise RailweaveError(f"{path}: {exc.strerror}{instead}") from exc
+            message += f": make its folder first, `mkdir -p {shlex.quote(str(path.parent))}`"
+        raise RailweaveError(message) from exc
 
 
 def print_plan(
@@ -121,11 +125,11 @@ def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> 
     from railweave.api.simulator.rehearsal_files import stored
     from railweave.report.rehearsal import stored_line
 
-    for one in stored(plan, *beside):
+    for rehearsal in stored(plan, *beside):
         if as_markdown:
-            print_text(f"\n{stored_line(one, markdown=True)}")
+            print_text(f"\n{stored_line(rehearsal, markdown=True)}")
         else:
-            print_view(stored_line(one))
+            print_view(stored_line(rehearsal))
 
 
 class _Printable:
@@ -135,13 +139,16 @@ class _Printable:
         self._view = view
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
-        """Yield what the view is made of; rich's own control codes stay."""
+        """Yield the segments of the view with what a terminal would obey removed; rich's own control codes stay."""
         from rich.segment import Segment
 
         from railweave.printable import printable
 
-        for one in console.render(self._view, options):
-            yield one if one.control else Segment(printable(masked(one.text)), one.style)
+        for segment in console.render(self._view, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(masked(segment.text)), segment.style)
 
 
 def print_view(view: "RenderableType", *, stderr: bool = False, soft_wrap: bool = False) -> None:
@@ -160,7 +167,10 @@ def _masked_view(view: "RenderableType") -> "RenderableType":
         return masked(view)
     if isinstance(view, Text):
         plain = masked(view.plain)
-        return view if plain == view.plain else Text(plain, view.style)
+        if plain == view.plain:
+            return view
+        # The styles of parts of the text are dropped: their positions do not fit the masked text.
+        return Text(plain, view.style)
     if isinstance(view, Group):
         return Group(*map(_masked_view, view.renderables), fit=view.fit)
     if isinstance(view, Padding):
@@ -194,6 +204,6 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, stderr: bool = True)
     """Print diagnostics for a person."""
     from railweave.report.diagnostics import diagnostics_view
 
-    found = tuple(diagnostics)
-    if found:
-        print_view(diagnostics_view(found), stderr=stderr)
+    collected = tuple(diagnostics)
+    if collected:
+        print_view(diagnostics_view(collected), stderr=stderr)

@@ -40,13 +40,13 @@ def up(
     ] = False,
 ) -> None:
     """Start the simulated fabric of an intent, or add what it has grown by; running switches are not reset."""
-    made = api.sim.up(api.open_project(intent or option), real_time=real_time)
+    running = api.sim.up(api.open_project(intent or option), real_time=real_time)
+    count = len(running.endpoints.devices)
+    pid = running.endpoints.pid
     if json:
-        document = {"fabric": made.fabric, "pid": made.endpoints.pid, "devices": len(made.endpoints.devices)}
-        print_document({**document, "state": str(made.state)})
+        print_document({"fabric": running.fabric, "pid": pid, "devices": count, "state": str(running.state)})
     else:
-        count, pid = len(made.endpoints.devices), made.endpoints.pid
-        print_view(f"simulated fabric {made.fabric}: {count} switches on loopback, process {pid}")
+        print_view(f"simulated fabric {running.fabric}: {count} switches on loopback, process {pid}")
 
 
 def down(
@@ -55,8 +55,9 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Stop every simulated fabric of this project.")] = False,
 ) -> None:
     """Stop the simulated fabric and remove its state."""
-    for name, ran in api.sim.down(None if everything else api.open_project(intent or option)).items():
-        print_view(f"simulated fabric {name}: {'stopped' if ran else 'was not running'}")
+    project = None if everything else api.open_project(intent or option)
+    for name, was_running in api.sim.down(project).items():
+        print_view(f"simulated fabric {name}: {'stopped' if was_running else 'was not running'}")
 
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
@@ -116,11 +117,11 @@ def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
 
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
     """Replace a switch by a factory-fresh one: new serial number, MAC address and host key, same cables."""
-    made = api.sim.replace(api.open_project(option), device)
+    identity = api.sim.replace(api.open_project(option), device)
     if json:
-        print_document({"device": device, **made})
+        print_document({"device": device, **identity})
     else:
-        print_view(f"{device}: factory-fresh switch, serial {made['serial']}, MAC {made['mac']}")
+        print_view(f"{device}: factory-fresh switch, serial {identity['serial']}, MAC {identity['mac']}")
 
 
 def fault(
@@ -148,8 +149,18 @@ def fault(
     errors, link-down, no-return (from its next reload), late-daemon (when FRR starts next), daemon-dies,
     in-force (a port runs with another speed or FEC, or BFD with another interval, than is configured).
     """
-    details = {"command": command, "after": after, "seconds": seconds, "moment": moment, "port": port, "rate": rate}
-    more = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms}
-    details |= {name: value for name, value in more.items() if value}
-    api.sim.fault(api.open_project(option), device, kind, **details, **({} if times is None else {"times": times}))
+    details: dict[str, Any] = {
+        "command": command,
+        "after": after,
+        "seconds": seconds,
+        "moment": moment,
+        "port": port,
+        "rate": rate,
+    }
+    # Every kind of fault has a default of its own for `times`.
+    if times is not None:
+        details["times"] = times
+    optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms}
+    details |= {name: value for name, value in optional.items() if value}
+    api.sim.fault(api.open_project(option), device, kind, **details)
     print_view(f"{device}: {'faults cleared' if kind == 'clear' else kind}")

@@ -38,7 +38,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Terminal(Operator):
-    """The person who typed a command: ``yes`` agreed on the command line, ``quiet`` wants the result alone."""
+    """The person who typed a command: ``yes`` if they agreed on the command line, ``quiet`` for results only."""
 
     yes: bool = False
     quiet: bool = False
@@ -47,9 +47,9 @@ class Terminal(Operator):
         """Print a note on standard error."""
         print_note(note)
 
-    def warn(self, found: Iterable[Diagnostic]) -> None:
+    def warn(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Print diagnostics on standard error."""
-        print_diagnostics(found)
+        print_diagnostics(diagnostics)
 
     def progress(self) -> "FabricProgress":
         """Return progress on standard error: bars on a terminal, lines elsewhere."""
@@ -84,12 +84,15 @@ class Terminal(Operator):
         from railweave.report.hosts import hosts_view
         from railweave.report.phases import out_of_use_view
 
-        done = step.result
-        if done is not None and not self.quiet:
-            if isinstance(done, OutOfUse):
-                print_view(out_of_use_view(step.phase))
-            else:
-                print_view(deploy_view(done) if isinstance(done, DeployResult) else hosts_view(done))
+        result = step.result
+        if result is None or self.quiet:
+            return
+        if isinstance(result, OutOfUse):
+            print_view(out_of_use_view(step.phase))
+        elif isinstance(result, DeployResult):
+            print_view(deploy_view(result))
+        else:
+            print_view(hosts_view(result))
 
     def require_answer(self, command: str, instead: str = "") -> None:
         """Raise RailweaveError if nobody agreed and nobody can be asked."""
@@ -103,9 +106,11 @@ class Terminal(Operator):
             print_rehearsals(plan)
         if not plan.deltas:
             return True
+        changes = counted(plan.summary.total, "change")
         devices = counted(len(plan.deltas), "device")
-        apply = f"{what} apply" if what else "Apply"
-        question = f"{apply} {counted(plan.summary.total, 'change')} to {devices} of {plan.fabric} on {plan.target}?"
+        question = f"Apply {changes} to {devices} of {plan.fabric} on {plan.target}?"
+        if what:
+            question = f"{what} apply {changes} to {devices} of {plan.fabric} on {plan.target}?"
         return self._confirms(question, "deploy", f" or a plan file (`{command_line('plan', '-o', 'plan.json')}`)")
 
     def approves_drain(
@@ -139,8 +144,10 @@ class Terminal(Operator):
         changed = run.named(HostState.CHANGED)
         if run.ok and not changed:
             return True
-        verb, command = ("Roll back", "hosts rollback") if run.is_rollback else ("Change", "hosts apply")
-        return self._confirms(f"{verb} {counted(len(changed), 'node')} on {target}?", command)
+        nodes = counted(len(changed), "node")
+        if run.is_rollback:
+            return self._confirms(f"Roll back {nodes} on {target}?", "hosts rollback")
+        return self._confirms(f"Change {nodes} on {target}?", "hosts apply")
 
     def show_keys(self, keys: "Sequence[ShownKey]") -> None:
         """Print host keys."""
@@ -152,11 +159,11 @@ class Terminal(Operator):
 
     def approves_keys(self, fresh: "Sequence[ShownKey]", known_hosts: Path) -> bool:
         """Ask whether to record host keys, unless the command line agreed."""
-        changed = sum(one.trust == "changed" for one in fresh)
-        replacing = f", {changed} of them in place of another" if changed else ""
-        question = f"Record {counted(len(fresh), 'host key')}{replacing} in {known_hosts}?"
-        compare = "Compare the fingerprints with the devices' own."
-        return self._confirms(f"{compare} {question}", "trust", "; nothing was recorded")
+        keys = counted(len(fresh), "host key")
+        if changed := sum(key.trust == "changed" for key in fresh):
+            keys += f", {changed} of them in place of another"
+        question = f"Compare the fingerprints with the devices' own. Record {keys} in {known_hosts}?"
+        return self._confirms(question, "trust", "; nothing was recorded")
 
     def _confirms(self, question: str, command: str, instead: str = "") -> bool:
         if self.yes:
@@ -187,4 +194,6 @@ def show_phases(result: "PhasedResult", *, as_json: bool) -> int:
 
 def exit_status(result: "DeployResult | PhasedResult") -> int:
     """Return the exit status of a rollout."""
-    return EXIT_INTERRUPTED if result.interrupted else 0 if result.ok else 1
+    if result.interrupted:
+        return EXIT_INTERRUPTED
+    return 0 if result.ok else 1

@@ -18,12 +18,22 @@ def _accepted(problem: Any) -> str:
     """Return the commands, the options or the meaning of the argument that a usage error is about."""
     command = getattr(problem.ctx, "command", None)
     params = command.params if command else ()
-    named = [one for one in params if getattr(problem, "option_name", None) in one.opts]
+    named = [param for param in params if getattr(problem, "option_name", None) in param.opts]
     if param := getattr(problem, "param", None) or next(iter(named), None):
-        meaning = param.metavar or param.name.upper()
-        name = f"{param.opts[0]} {meaning}" if param.param_type_name == "option" else meaning
-        return f"{name}: {param.help}" if param.help else ""
+        return _meaning(param)
+    # click sets this for an unknown option; empty when no option is similar.
     if getattr(problem, "possibilities", None) == []:
-        return f"options: {', '.join(one.opts[0] for one in params if one.param_type_name == 'option')}"
-    unknown = problem.message.startswith("No such command") and "Did you mean" not in problem.message
-    return f"commands: {', '.join(command.commands)}" if command and unknown else ""
+        return f"options: {', '.join(param.opts[0] for param in params if param.param_type_name == 'option')}"
+    if command and problem.message.startswith("No such command") and "Did you mean" not in problem.message:
+        return f"commands: {', '.join(command.commands)}"
+    return ""
+
+
+def _meaning(param: Any) -> str:
+    """Return the name of an option or argument with its help, empty without help."""
+    if not param.help:
+        return ""
+    name = param.metavar or param.name.upper()
+    if param.param_type_name == "option":
+        name = f"{param.opts[0]} {name}"
+    return f"{name}: {param.help}"

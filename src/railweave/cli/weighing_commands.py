@@ -63,20 +63,21 @@ def bom(
     project = api.open_project(intent or option)
     if phases and against:
         raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
-    found = api.bom(project, against=against, prices=prices, spares=spares or ())
-    parts = api.bom_phases(project, prices=prices, spares=spares or ()) if phases else ()
+    bill = api.bom(project, against=against, prices=prices, spares=spares or ())
+    orders = api.bom_phases(project, prices=prices, spares=spares or ()) if phases else ()
     if csv is not None:
-        write_csv(found, csv)
+        write_csv(bill, csv)
     if xlsx is not None:
-        write_workbook(found, xlsx, parts)
+        write_workbook(bill, xlsx, orders)
     if labels is not None:
-        write_labels(api.cable_labels(project), found.fabric, labels)
-    view = partial(phases_view, phases=parts) if parts else bom_view
-    print_result(found, partial(bom_json, phases=parts), view, as_json=json)
+        write_labels(api.cable_labels(project), bill.fabric, labels)
+    view = partial(phases_view, phases=orders) if orders else bom_view
+    print_result(bill, partial(bom_json, phases=orders), view, as_json=json)
 
 
-_MOST_MODELS, _MOST_NICS = 4, 8
-"""Designs that --suggest shows."""
+_MOST_MODELS = 4
+_MOST_NICS = 8
+"""Designs that --suggest shows, and --suggest with --nics."""
 
 
 def compare(
@@ -118,17 +119,18 @@ def compare(
         suggested = api.suggest(api.open_project(intents[0]), most=most, out=out, nics=nics)
         print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
         if not json:
-            for one in suggested.comparison.alternatives:
-                if one.reasons:
-                    print_view("\n".join((f"{one.intent}:", *(f"  - {reason}" for reason in one.reasons), "")))
+            for design in suggested.comparison.alternatives:
+                if design.reasons:
+                    reasons = [f"  - {reason}" for reason in design.reasons]
+                    print_view("\n".join([f"{design.intent}:", *reasons, ""]))
             print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
             if out is not None:
                 print_view("\n".join(f"  {out / name}" for name in suggested.texts))
         return
     if out is not None or nics:
         raise UsageError("--out and --nics are for --suggest")
-    found = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
-    print_result(found, comparison_json, comparison_view, as_json=json)
+    comparison = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
+    print_result(comparison, comparison_json, comparison_view, as_json=json)
 
 
 def failures(
@@ -145,11 +147,11 @@ def failures(
     from railweave.report.failures import failures_json, failures_view
 
     project = api.open_project(intent or option)
-    found = api.failures(project)
-    over_a_year = None if rates is None else api.availability(project, found, rates)
+    analyzed = api.failures(project)
+    over_a_year = None if rates is None else api.availability(project, analyzed, rates)
     print_result(
-        found,
-        lambda found: failures_json(found, over_a_year),
-        lambda found: failures_view(found, every=every, over_a_year=over_a_year),
+        analyzed,
+        partial(failures_json, over_a_year=over_a_year),
+        partial(failures_view, every=every, over_a_year=over_a_year),
         as_json=json,
     )

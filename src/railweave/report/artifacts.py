@@ -38,7 +38,7 @@ _MARKER_TEXT = "This folder is written by `railweave render`, which replaces eve
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
+    """Yield an empty folder that replaces ``out`` when the block ends, and is removed if it raises.
 
     Raises RailweaveError when ``out`` is a file, holds other files, or cannot be replaced.
     """
@@ -69,6 +69,7 @@ def _refuse_foreign(out: Path, target: Path) -> None:
 
 
 def _swap(fresh: Path, target: Path) -> None:
+    # A rename replaces an empty folder, but no other.
     if not target.exists() or not any(target.iterdir()):
         fresh.rename(target)
         return
@@ -98,8 +99,10 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def writes_hosts(fabric: Fabric) -> bool:
-    """Tell whether the nodes of ``fabric`` are written unasked: a file a port and more, which takes longer than all
-    switches where the nodes are many, and which `railweave hosts` does not need."""
+    """Tell whether the files of the nodes of ``fabric`` are written by default.
+
+    Each port has a file: those of many nodes take longer than all switches, and `railweave hosts` does not need them.
+    """
     return sum(len(host.ports) for host in fabric.hosts) <= MOST_HOST_PORTS
 
 
@@ -112,21 +115,28 @@ def write_artifacts(
     default one a core, and one for a small fabric. Raises RailweaveError when ``out`` holds other files or cannot be
     written, RefusedError for what cannot be configured.
     """
-    with_hosts = writes_hosts(fabric) if hosts is None else hosts
+    if hosts is None:
+        hosts = writes_hosts(fabric)
+    host_count = len(fabric.hosts) if hosts else 0
     # Refuses what cannot be configured before anything is written, in this process.
     maker = _Maker(Configurator(fabric, templates), HostRenderer(fabric, templates))
     with replacing(out) as folder:
         (folder / SWITCHES).mkdir()
-        if with_hosts:
+        if hosts:
             (folder / HOSTS).mkdir()
-        count = processes or _processes(len(fabric.switches) + with_hosts * len(fabric.hosts))
+        count = processes or _processes(len(fabric.switches) + host_count)
         if count == 1:
-            maker.write(slice(None), slice(with_hosts * len(fabric.hosts)), folder)
+            maker.write(slice(None), slice(host_count), folder)
             _write_fabric(fabric, folder)
         else:
-            _write_shared(maker, folder, count, with_hosts * len(fabric.hosts))
-    tables = 2 if fabric.management is None else 3
-    return tables + 2 * len(fabric.switches) + (file_count(fabric, maker.renderer) if with_hosts else 0)
+            _write_shared(maker, folder, count, host_count)
+    # fabric.json, cables.csv and management.csv; config_db.json and frr.conf of each switch.
+    files = 2 + 2 * len(fabric.switches)
+    if fabric.management is not None:
+        files += 1
+    if hosts:
+        files += file_count(fabric, maker.renderer)
+    return files
 
 
 _fragments: WeakKeyDictionary[TableRows, bytes] = WeakKeyDictionary()
@@ -154,7 +164,10 @@ def _processes(devices: int) -> int:
     forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     if devices <= SHARED_ABOVE or not forks:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        # What a container or a cpuset grants, not what the machine has.
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _write_fabric(fabric: Fabric, folder: Path) -> None:
@@ -231,11 +244,11 @@ def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> No
         pending = [pool.submit(_write_slice, part, parts, hosts) for part in range(parts)]
         _write_fabric(maker.configurator.fabric, folder)
         try:
-            found = [one for each in pending for one in each.result()]
+            diagnostics = [diagnostic for part in pending for diagnostic in part.result()]
         except BrokenProcessPool as exc:
             raise RailweaveError("a process that wrote artifacts was killed; is there memory left?") from exc
-    if found:
-        raise RefusedError(found)
+    if diagnostics:
+        raise RefusedError(diagnostics)
 
 
 _PROGRAM_MODE = 0o755

@@ -25,7 +25,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One deployment: what its first line says, what its last line says, empty where it never ended."""
+    """One deployment: its first line in the log, and its last one, which is empty if it never ended."""
 
     begun: Mapping[str, Any]
     ended: Mapping[str, Any] = field(default_factory=dict)
@@ -59,36 +59,44 @@ class AuditLog:
 
 
 def line_digest(line: bytes) -> str:
-    """Return the digest by which the next line names this one; empty before the first."""
-    return hashlib.sha256(line).hexdigest() if line else ""
+    """Return the digest by which the next line names this one; empty for the line before the first."""
+    if not line:
+        return ""
+    return hashlib.sha256(line).hexdigest()
 
 
 def check_chain(data: bytes, head: str = "") -> AuditChain:
     """Check that each line names the one before it, and that a line of the digest ``head`` is there, if it is given."""
     lines = [line for line in data.split(b"\n") if line]
+    # By index: the digest of the line before, empty before the first one, and the digest that the line itself names.
     digests = ["", *map(line_digest, lines)]
     named = [_named(line) for line in lines]
-    chained = next((number for number, one in enumerate(named) if one is not None), len(lines))
-    faults = [
-        f"line {number + 1} is no entry, or was changed" if named[number] is None
-        else f"line {number + 1} does not follow line {number}: a line was changed, removed or inserted"
-        for number in range(chained, len(lines))
-        if named[number] != digests[number] and not (named[number] is None and _is_torn(lines, number, named, digests))
-    ]  # fmt: skip
+    chained = next((index for index, digest in enumerate(named) if digest is not None), len(lines))
+    faults = []
+    for index in range(chained, len(lines)):
+        if named[index] == digests[index]:
+            continue
+        if named[index] is not None:
+            faults.append(f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted")
+        elif not _is_torn(index, named, digests):
+            faults.append(f"line {index + 1} is no entry, or was changed")
     if head and head not in digests[1:]:
         faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
     return AuditChain(len(lines), chained, digests[-1], tuple(faults))
 
 
-def _is_torn(lines: list[bytes], number: int, named: list[str | None], digests: list[str]) -> bool:
-    """Tell whether a line that is no entry was cut short by a lost machine: the next one knows it as it is."""
-    following = number + 1
-    return following < len(lines) and named[following] == digests[following]
+def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:
+    """Tell whether a line that is no entry was cut short by a lost machine: the next line names it as it is."""
+    following = index + 1
+    return following < len(named) and named[following] == digests[following]
 
 
 def _named(line: bytes) -> str | None:
-    named = object_of(line).get("previous")
-    return named if isinstance(named, str) else None
+    """Return the digest of the line before that a line names, None if it names none."""
+    digest = object_of(line).get("previous")
+    if isinstance(digest, str):
+        return digest
+    return None
 
 
 def chain_view(log: AuditLog) -> RenderableType:
@@ -96,10 +104,13 @@ def chain_view(log: AuditLog) -> RenderableType:
     chain = log.chain
     if not chain.lines:
         return Text("no deployments yet")
-    older = f", {chain.unchained} older ones without a chain" if chain.unchained else ""
-    told = [Text(fault, style="bold red") for fault in chain.faults]
-    whole = Text(f"the chain of {chain.lines} lines is whole{older}", style="green")
-    return Group(*(told or [whole]), Text(f"head {chain.head}"))
+    head = Text(f"head {chain.head}")
+    if chain.faults:
+        return Group(*(Text(fault, style="bold red") for fault in chain.faults), head)
+    summary = f"the chain of {chain.lines} lines is whole"
+    if chain.unchained:
+        summary += f", {chain.unchained} older ones without a chain"
+    return Group(Text(summary, style="green"), head)
 
 
 def read_audit(data: bytes, head: str = "") -> AuditLog:
@@ -115,38 +126,38 @@ def read_audit(data: bytes, head: str = "") -> AuditLog:
         record = _record(line)
         if record is None:
             torn += 1
+        elif record["event"] == "begun":
+            begun[record["id"]] = record
         else:
-            (begun if record["event"] == "begun" else ended)[record["id"]] = record
-    return AuditLog(
-        tuple(AuditEntry(one, ended.get(number, {})) for number, one in begun.items()), torn, check_chain(data, head)
-    )
+            ended[record["id"]] = record
+    entries = tuple(AuditEntry(record, ended.get(number, {})) for number, record in begun.items())
+    return AuditLog(entries, torn, check_chain(data, head))
 
 
 def _record(line: str) -> dict[str, Any] | None:
+    """Return the record in a line, None if it is not one."""
     record = object_of(line)
-    known = isinstance(record.get("id"), str) and isinstance(record.get("event"), str)
-    return record if known and _are_outcomes(record.get("devices", {})) else None
+    if not (isinstance(record.get("id"), str) and isinstance(record.get("event"), str)):
+        return None
+    if not _are_outcomes(record.get("devices", {})):
+        return None
+    return record
 
 
 def _are_outcomes(devices: object) -> bool:
-    return isinstance(devices, dict) and all(
-        isinstance(one, dict) and all(isinstance(text, str) for text in one.values()) for one in devices.values()
+    """Tell whether a value read from a log has texts by device, as an entry has."""
+    if not isinstance(devices, dict):
+        return False
+    return all(
+        isinstance(outcome, dict) and all(isinstance(text, str) for text in outcome.values())
+        for outcome in devices.values()
     )
 
 
 def audit_json(log: AuditLog) -> dict[str, Any]:
     """Return the contract of ``audit --json``: all that is known of every deployment, oldest first."""
-    hidden = ("event", "at", "previous")
     return {
-        "entries": [
-            {
-                "began_at": entry.begun.get("at"),
-                "ended_at": entry.ended.get("at"),
-                **{key: value for key, value in {**entry.begun, **entry.ended}.items() if key not in hidden},
-                "result": entry.result,
-            }
-            for entry in log.entries
-        ],
+        "entries": [_entry_json(entry) for entry in log.entries],
         "torn_lines": log.torn,
         "chain": {
             "ok": not log.chain.faults,
@@ -158,13 +169,26 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
     }
 
 
+def _entry_json(entry: AuditEntry) -> dict[str, Any]:
+    hidden = ("event", "at", "previous")
+    record = {**entry.begun, **entry.ended}
+    return {
+        "began_at": entry.begun.get("at"),
+        "ended_at": entry.ended.get("at"),
+        **{key: value for key, value in record.items() if key not in hidden},
+        "result": entry.result,
+    }
+
+
 def audit_view(log: AuditLog) -> RenderableType:
     """Return the log for a person, the latest entry last."""
     if not log.entries:
         return Text("no deployments yet")
     columns = ("when (UTC)", "who", "command", "fabric → target", "intent", "plan", "result", "devices")
-    torn = [Text(f"{log.torn} incomplete lines are ignored", style="yellow")] if log.torn else []
-    return Group(table(*columns, rows=map(_row, log.entries)), *torn)
+    entries = table(*columns, rows=map(_row, log.entries))
+    if not log.torn:
+        return Group(entries)
+    return Group(entries, Text(f"{log.torn} incomplete lines are ignored", style="yellow"))
 
 
 def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
@@ -182,11 +206,14 @@ def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
 
 
 def _devices(entry: AuditEntry) -> str:
-    """Return how many devices had which outcome, and the names of those that something went wrong with."""
+    """Return how many devices had which outcome, and the names of those with an error."""
     devices: Mapping[str, Mapping[str, str]] = entry.ended.get("devices", {})
     counts = Counter(device.get("outcome", "?") for device in devices.values())
     parts = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]
-    wrong = [name for name, device in devices.items() if device.get("error")]
-    if wrong:
-        parts.append(f"errors: {', '.join(wrong[:4])}{' …' if len(wrong) > 4 else ''}")
+    failed = [name for name, device in devices.items() if device.get("error")]
+    if failed:
+        names = ", ".join(failed[:4])
+        if len(failed) > 4:
+            names += " …"
+        parts.append(f"errors: {names}")
     return ", ".join(parts) or str(entry.ended.get("error", ""))

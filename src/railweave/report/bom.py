@@ -37,8 +37,12 @@ def bom_json(bill: Bill, phases: Iterable[BomPhase] = ()) -> dict[str, Any]:
         "lines": _lines_json(bill),
         "total": amount(bill.total),
         "phases": [
-            {**members(one, "title", "nodes", "gpus"), "lines": _lines_json(one.bill), "total": amount(one.bill.total)}
-            for one in phases
+            {
+                **members(phase, "title", "nodes", "gpus"),
+                "lines": _lines_json(phase.bill),
+                "total": amount(phase.bill.total),
+            }
+            for phase in phases
         ],
         "switches": members(bill.space, *bill.space._fields),
         **members(bill, "unpriced", "remarks", "racks"),
@@ -54,22 +58,31 @@ def _lines_json(bill: Bill) -> list[dict[str, Any]]:
 
 def amount(price: Decimal | None) -> str | None:
     """Return a price as documents have it: two decimals, as text."""
-    return None if price is None else f"{price:.2f}"
+    if price is None:
+        return None
+    return f"{price:.2f}"
 
 
 def bom_csv(bill: Bill) -> bytes:
     """Return the lines as CSV: a header, then a line a part; UTF-8, lines end with a line feed."""
-    money = ("unit_price", "price", "currency") if bill.currency else ()
-    rows: list[tuple[object, ...]] = [(*_COLUMNS, *_SPACE, *money)]
+    header = [*_COLUMNS, *_SPACE]
+    if bill.currency:
+        header += ["unit_price", "price", "currency"]
+    rows: list[tuple[object, ...]] = [tuple(header)]
     for line in bill.lines:
-        length, units, power = (
-            "" if one is None else one for one in (line.length_m, line.rack_units, line.max_power_w)
-        )
-        where = " ".join(line.where)
-        cells = (line.kind, line.part, line.description, line.quantity, line.spares, length, where, units, power)
-        prices = (amount(line.unit_price) or "", amount(line.price) or "", bill.currency) if money else ()
-        rows.append((*cells, *prices))
+        cells: list[object] = [line.kind, line.part, line.description, line.quantity, line.spares]
+        cells += [_blank(line.length_m), " ".join(line.where), _blank(line.rack_units), _blank(line.max_power_w)]
+        if bill.currency:
+            cells += [_blank(amount(line.unit_price)), _blank(amount(line.price)), bill.currency]
+        rows.append(tuple(cells))
     return csv_text(rows).encode()
+
+
+def _blank(value: object) -> object:
+    """Return a value of a cell, which is empty for None."""
+    if value is None:
+        return ""
+    return value
 
 
 def write_csv(bill: Bill, path: Path) -> None:
@@ -85,92 +98,121 @@ def bom_view(bill: Bill) -> RenderableType:
     title = f"Fabric {bill.fabric}: bill of materials"
     if bill.against:
         title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
-    money = ("price",) if bill.currency else ()
-    spares = ("spares",) if any(line.spares for line in bill.lines) else ()
-    columns = ("quantity", *spares, "part", "length", *money, "used for", "description")
-    notes = (
-        (_ONE_LENGTH if bill.racks is None else _BY_RACKS) + _NO_PARTS_OF_NODES + ("" if bill.shares_cages else _CAGES)
-    )
-    parts = (
-        table(*columns, rows=[_cells(bill, line, spares) for line in bill.lines]) if bill.lines else Text("no parts")
-    )
+    with_spares = any(line.spares for line in bill.lines)
+    notes = _ONE_LENGTH if bill.racks is None else _BY_RACKS
+    notes += _NO_PARTS_OF_NODES
+    if not bill.shares_cages:
+        notes += _CAGES
+    if not with_spares:
+        notes += _NO_SPARES
+    racks: list[Text] = []
+    if bill.racks is not None and not bill.against:
+        racks = [Text(sentence) for sentence in racks_text(bill.racks)]
+    space = space_text(bill)
     return paragraphs(
-        [Text(title, style="bold"), parts],
-        _sum(bill) or None,
-        [Text(space_text(bill))] if space_text(bill) else None,
-        None if bill.racks is None or bill.against else [Text(one) for one in racks_text(bill.racks)],
-        [Text(remark, style="yellow") for remark in bill.remarks] or None,
-        [Text(notes + ("" if spares else _NO_SPARES), style="dim")],
+        [Text(title, style="bold"), _parts_table(bill, with_spares=with_spares)],
+        _sum(bill),
+        [Text(space)] if space else None,
+        racks,
+        [Text(remark, style="yellow") for remark in bill.remarks],
+        [Text(notes, style="dim")],
     )
+
+
+def _parts_table(bill: Bill, *, with_spares: bool) -> RenderableType:
+    """Return a row for each part; spares and prices have columns if there are any."""
+    if not bill.lines:
+        return Text("no parts")
+    columns = ["quantity", "part", "length", "used for", "description"]
+    if bill.currency:
+        columns.insert(3, "price")
+    if with_spares:
+        columns.insert(1, "spares")
+    return table(*columns, rows=[_cells(bill, line, with_spares=with_spares) for line in bill.lines])
 
 
 def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
     """Return the parts with the pieces, spares included, that each phase of growth orders."""
     pieces: dict[tuple[str, int | None], list[int]] = {}
-    for place, phase in enumerate(phases):
+    for index, phase in enumerate(phases):
         for line in phase.bill.lines:
             ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
-            ordered[place] += line.quantity + line.spares
-    rows = [
-        (*(f"{count:+,}" if place else f"{count:,}" for place, count in enumerate(ordered)), *_named(part))
-        for part, ordered in pieces.items()
-    ]
+            ordered[index] += line.quantity + line.spares
+    rows = []
+    for (part, length_m), (today, *later) in pieces.items():
+        rows.append((f"{today:,}", *(f"{count:+,}" for count in later), part, _length(length_m)))
     sums = [
-        Text(f"{one.title}: {one.bill.currency} {one.bill.total:,.2f}") for one in phases if one.bill.total is not None
+        Text(f"{phase.title}: {phase.bill.currency} {phase.bill.total:,.2f}")
+        for phase in phases
+        if phase.bill.total is not None
     ]
     return paragraphs(
         [
             Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold"),
-            *(Text(f"{one.title}: {counted(one.nodes, 'node')}, {one.gpus:,} GPUs") for one in phases),
+            *(Text(f"{phase.title}: {counted(phase.nodes, 'node')}, {phase.gpus:,} GPUs") for phase in phases),
         ],
-        [table(*(one.title for one in phases), "part", "length", rows=rows)],
-        sums or None,
+        [table(*(phase.title for phase in phases), "part", "length", rows=rows)],
+        sums,
         [Text(_ONE_PHASE, style="dim")] if len(phases) == 1 else None,
-        [Text(remark, style="yellow") for one in phases for remark in one.bill.remarks] or None,
+        [Text(remark, style="yellow") for phase in phases for remark in phase.bill.remarks],
     )
 
 
-def _named(part: tuple[str, int | None]) -> tuple[str, str]:
-    return part[0], "" if part[1] is None else f"{part[1]} m"
+def _length(length_m: int | None) -> str:
+    if length_m is None:
+        return ""
+    return f"{length_m} m"
 
 
 def _sum(bill: Bill) -> list[Text]:
+    """Return what all parts cost, and how many have no price; nothing without prices."""
     if bill.total is None:
         return []
-    found = [Text(f"{bill.currency} {bill.total:,.2f} in all", style="bold")]
+    lines = [Text(f"{bill.currency} {bill.total:,.2f} in all", style="bold")]
     if bill.unpriced:
-        found.append(Text(f"without a price: {counted(len(bill.unpriced), 'part')} ({first_few(bill.unpriced)})"))
-    return found
+        lines.append(Text(f"without a price: {counted(len(bill.unpriced), 'part')} ({first_few(bill.unpriced)})"))
+    return lines
 
 
 def space_text(bill: Bill) -> str:
-    """Return what the switches take together, of a difference what they take more; empty where no source tells."""
-    space, sign = bill.space, "+" if bill.against else ""
-    found = []
+    """Return the rack units and power of all switches, or how much more they take; empty where no source has them."""
+    space = bill.space
+    sign = "+" if bill.against else ""
+    figures = []
     if space.rack_units is not None:
-        found.append(f"{space.rack_units:{sign},} rack units{_without(space.no_units)}")
+        figures.append(f"{space.rack_units:{sign},} rack units{_without(space.no_units)}")
     if space.max_power_w is not None:
-        found.append(f"at most {space.max_power_w / 1000:{sign},.1f} kW{_without(space.no_power)}")
-    return "switches: " + ", ".join(found) if found else ""
+        figures.append(f"at most {space.max_power_w / 1000:{sign},.1f} kW{_without(space.no_power)}")
+    if not figures:
+        return ""
+    return "switches: " + ", ".join(figures)
 
 
 def _without(parts: Sequence[str]) -> str:
-    return f" without {first_few(parts)} (no source)" if parts else ""
+    """Return which parts a figure leaves out, because their data sheets do not have it."""
+    if not parts:
+        return ""
+    return f" without {first_few(parts)} (no source)"
 
 
 def racks_text(racks: RackSummary) -> Iterator[str]:
     """Yield how much of the racks is in use, and which tray is the fullest."""
     used = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
-    yield used + ("" if racks.power_w is None else f", {racks.power_w / 1000:,.1f} kW")
+    if racks.power_w is not None:
+        used += f", {racks.power_w / 1000:,.1f} kW"
+    yield used
     if fullest := racks.fullest:
         cables = counted(fullest.cables, "cable")
         yield f"fullest tray: {fullest.rack} to {fullest.far_rack}, {cables}"
 
 
-def _cells(bill: Bill, line: BillLine, spares: tuple[str, ...]) -> tuple[str, ...]:
+def _cells(bill: Bill, line: BillLine, *, with_spares: bool) -> list[str]:
     sign = "+" if bill.against else ""
-    pieces = (f"{line.quantity:{sign},}", *(f"{line.spares:{sign},}" for _ in spares))
-    length = "" if line.length_m is None else f"{line.length_m} m"
-    money = ("-" if line.price is None else f"{line.price:,.2f}",) if bill.currency else ()
-    where = ", ".join(place.replace("_", "-") for place in line.where)
-    return *pieces, line.part, length, *money, where, line.description
+    cells = [f"{line.quantity:{sign},}"]
+    if with_spares:
+        cells.append(f"{line.spares:{sign},}")
+    cells += [line.part, _length(line.length_m)]
+    if bill.currency:
+        cells.append("-" if line.price is None else f"{line.price:,.2f}")
+    used_for = ", ".join(use.replace("_", "-") for use in line.where)
+    return [*cells, used_for, line.description]

@@ -10,10 +10,10 @@ from railweave.sonic.rows import FRR_TABLE, Fields, Value
 from railweave.wording import compact, counted
 
 GLYPHS = {Op.ADD: "+", Op.UPDATE: "~", Op.REMOVE: "-"}
-"""The three things that can happen, as they are shown everywhere."""
+"""The three operations, as they are shown everywhere."""
 
 FIRST = "first provisioning"
-"""How the changes of devices are called that are provisioned for the first time."""
+"""The name of all changes of devices that are provisioned for the first time."""
 
 _FEW = 4
 _LONGEST = 80
@@ -27,43 +27,54 @@ def subject(group: ChangeGroup) -> str:
         if group.uniform and len(group.keys) == 1:
             return f"frr {context}: {group.keys[0]}"
         return f"frr {context}: {counted(len(group.keys), 'line')}"
-    field = f" {group.field}" if group.field is not None else ""
-    return f"{group.table}|{_rows(group.keys)}{field}"
+    rows = f"{group.table}|{_rows(group.keys)}"
+    if group.field is None:
+        return rows
+    return f"{rows} {group.field}"
 
 
 def _rows(keys: Sequence[str]) -> str:
-    """Return the keys of rows; of many ports the first ones, and of each what follows it, neighboring groups and queues
-    joined: ``E0…24 and 9 more|3-4``."""
+    """Return the keys of rows in short, such as ``E0…24 and 9 more|3-4``.
+
+    Of many ports the first ones are named, once with what follows all of them; neighboring queues are joined.
+    """
     if len(keys) <= _FEW:
         return compact(keys, _FEW)
+    # Keys of SONiC such as QUEUE|Ethernet0|3: the queues of each port.
     tails: dict[str, list[str]] = {}
     for key in keys:
         head, _, tail = key.partition("|")
         tails.setdefault(head, []).append(tail)
     common = next(iter(tails.values()))
-    same = all(one == common for one in tails.values())
+    alike = all(tail == common for tail in tails.values())
     if all(tail.isdecimal() for tail in common):
         common = list(spans_of(map(int, common)))
-    if len(common) > _FEW or not same:
+    if len(common) > _FEW or not alike:
         return f"{keys[0]} and {len(keys) - 1:,} more"
     heads = compact(tails, _FEW if len(tails) <= _FEW else 1)
-    return f"{heads}|{', '.join(common)}" if any(common) else heads
+    if not any(common):
+        return heads
+    return f"{heads}|{', '.join(common)}"
 
 
 def effect(group: ChangeGroup) -> str:
-    """Return what becomes of it: ``before → after`` where that is the same everywhere, else the first few."""
+    """Return ``before → after`` if all changes of the group have the same, else the first few changes."""
     if group.table == FRR_TABLE:
-        lines = dict.fromkeys(one.field or "" for one in group.samples)
-        return "" if group.uniform and len(group.keys) == 1 else _first(list(lines), len(group.keys))
+        if group.uniform and len(group.keys) == 1:
+            return ""  # the subject is the line itself
+        lines = dict.fromkeys(change.field or "" for change in group.samples)
+        return _first(list(lines), len(group.keys))
     if not group.uniform:
-        return _first([sample_text(one) for one in group.samples], group.count)
+        return _first([sample_text(change) for change in group.samples], group.count)
     return _value_text_of(group.samples[0])
 
 
-def provisioned(found: Provisioning) -> str:
-    """Return how much the devices get that are provisioned for the first time."""
-    lines = f", {counted(found.lines, 'line')} of FRR" if found.lines else ""
-    return f"{counted(found.rows, 'row')} of {counted(found.tables, 'table')}{lines}"
+def provisioned(provisioning: Provisioning) -> str:
+    """Return how much is written on the devices that are provisioned for the first time."""
+    rows = f"{counted(provisioning.rows, 'row')} of {counted(provisioning.tables, 'table')}"
+    if not provisioning.lines:
+        return rows
+    return f"{rows}, {counted(provisioning.lines, 'line')} of FRR"
 
 
 def _first(samples: list[str], total: int) -> str:
@@ -73,8 +84,10 @@ def _first(samples: list[str], total: int) -> str:
         if len("; ".join([*shown, sample])) > _LONGEST:
             break
         shown.append(sample)
-    more = f"; … {total - len(shown):,} more" if total > len(shown) else ""
-    return "; ".join(shown) + more
+    text = "; ".join(shown)
+    if total > len(shown):
+        text += f"; … {total - len(shown):,} more"
+    return text
 
 
 def sample_text(change: Change) -> str:
@@ -83,7 +96,11 @@ def sample_text(change: Change) -> str:
 
 
 def _value_text_of(change: Change) -> str:
-    """Return before and after; the port of a neighbor is a label beside the names of ports, and is called one."""
+    """Return before and after of a change.
+
+    SONiC's DEVICE_NEIGHBOR names the far port in ``port``, for people only: it is called a label here, so that nobody
+    reads it as one of the device's own ports.
+    """
     if change.subject.kind is not SubjectKind.LINK:
         return change_text(change)
     if change.field == "port":
@@ -96,37 +113,51 @@ def change_text(change: Change, longest: int | None = _LONGEST_VALUE) -> str:
     if change.op is Op.ADD:
         return value_text(change.after, longest)
     if change.op is Op.REMOVE:
-        return f"was {value_text(change.before, longest)}" if change.before else ""
+        if not change.before:
+            return ""
+        return f"was {value_text(change.before, longest)}"
     return f"{value_text(change.before, longest)} → {value_text(change.after, longest)}"
 
 
 def change_line(change: Change) -> str:
-    """Return one change as a line: glyph, table, key, field and what becomes of it, whole; secrets marked."""
+    """Return one change as a line: glyph, table, key, field, before and after uncut; secrets are marked."""
     shown = change.shown
+    glyph = GLYPHS[shown.op]
     if shown.table == FRR_TABLE:
-        return f"{GLYPHS[shown.op]} frr {shown.key or 'top level'}: {shown.field}"
-    field = f" {shown.field}" if shown.field is not None else ""
-    return f"{GLYPHS[shown.op]} {shown.table}|{shown.key}{field} {change_text(shown, None)}".rstrip()
+        return f"{glyph} frr {shown.key or 'top level'}: {shown.field}"
+    subject = f"{shown.table}|{shown.key}"
+    if shown.field is not None:
+        subject += f" {shown.field}"
+    return f"{glyph} {subject} {change_text(shown, None)}".rstrip()
 
 
 def devices(group: ChangeGroup | Provisioning) -> str:
-    """Return the devices of a group, each counted where every one has its own changes."""
+    """Return the names of the devices of a group, and their number if there are more than two."""
     names = compact(group.devices, _FEW)
-    return names if len(group.devices) <= 2 else f"{names} ({len(group.devices)})"
+    if len(group.devices) <= 2:
+        return names
+    return f"{names} ({len(group.devices)})"
 
 
 def value_text(value: Value | Fields | None, longest: int | None = _LONGEST_VALUE) -> str:
-    """Return a field's value, or a row as ``field=value field=value``; ``-`` where there is none. Text beyond
-    ``longest`` characters is cut, with None nothing is."""
+    """Return a field's value, or a row as ``field=value field=value``; ``-`` for None.
+
+    Text beyond ``longest`` characters is cut; None cuts nothing.
+    """
     if value is None:
         return "-"
     if isinstance(value, Mapping):
-        text = " ".join(f"{name}={_plain(held)}" for name, held in value.items())
+        text = " ".join(f"{name}={_plain(field)}" for name, field in value.items())
     else:
         text = _plain(value)
     text = text.replace("\n", "⏎")
-    return text if longest is None or len(text) <= longest else text[: longest - 1] + "…"
+    if longest is None or len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"
 
 
 def _plain(value: Value) -> str:
-    return value if isinstance(value, str) else ",".join(value)
+    """Return a value of CONFIG_DB, where a list is a text with commas."""
+    if isinstance(value, str):
+        return value
+    return ",".join(value)

@@ -5,8 +5,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from railweave.bom.bill import PartKind
+from railweave.bom.bill import Bill, PartKind
 from railweave.comparison.alternative import Alternative, Comparison, figures, pieces
+from railweave.failures.analysis import FailureClass
 from railweave.jsonable import members
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
@@ -15,38 +16,52 @@ from railweave.report.tables import Narrow
 _SIZES = ("gpus", "nodes", "tiers", "planes", "rails", "leaves", "spines", "super_spines")
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return the document of ``railweave compare --json``."""
-    return {"designs": [_design(one) for one in found.alternatives]}
+    return {"designs": [_design(alternative) for alternative in comparison.alternatives]}
 
 
-def _design(one: Alternative) -> dict[str, Any]:
-    sizing, bill, worst = one.sizing, one.bill, one.worst
-    parts: dict[str, int] = {}
-    for line in bill.lines if bill else ():
-        parts[line.kind] = parts.get(line.kind, 0) + line.quantity
+def _design(alternative: Alternative) -> dict[str, Any]:
+    sizing = alternative.sizing
+    bill = alternative.bill
     return {
-        "intent": one.intent,
+        "intent": alternative.intent,
         **members(sizing, "fabric", *_SIZES),
         "oversubscription": members(sizing.oversubscription, "leaf", "after_spine_loss"),
         "links": members(sizing.links, "host_leaf", "leaf_spine", "spine_super_spine"),
-        "gpu_gbps": one.gpu_gbps,
+        "gpu_gbps": alternative.gpu_gbps,
         "most_nodes": sizing.limits.nodes,
-        "parts": parts if bill else None,
-        "optics": pieces(bill, PartKind.MODULE) | pieces(bill, PartKind.CABLE) if bill else None,
-        "switches": members(bill.space, *bill.space._fields) if bill else None,
-        "worst_failure": None
-        if worst is None
-        else {
-            "example": worst.example[0].title,
-            "count": worst.count,
-            **members(worst.cost, "nodes_cut_off", "injection_percent", "rail_percent", "uplink_percent"),
-        },
+        **_parts(bill),
+        "worst_failure": _failure(alternative.worst),
         "currency": bill.currency if bill else "",
-        "total": amount(one.total),
+        "total": amount(alternative.total),
         "unpriced": list(bill.unpriced) if bill else [],
-        "guidelines": [members(each, *each._fields) for each in one.guidelines],
-        "reasons": list(one.reasons),
+        "guidelines": [members(guideline, *guideline._fields) for guideline in alternative.guidelines],
+        "reasons": list(alternative.reasons),
+    }
+
+
+def _parts(bill: Bill | None) -> dict[str, Any]:
+    """Return the parts of a design by kind, its optics, and the space of its switches."""
+    if bill is None:
+        return {"parts": None, "optics": None, "switches": None}
+    quantities: dict[str, int] = {}
+    for line in bill.lines:
+        quantities[line.kind] = quantities.get(line.kind, 0) + line.quantity
+    return {
+        "parts": quantities,
+        "optics": pieces(bill, PartKind.MODULE) | pieces(bill, PartKind.CABLE),
+        "switches": members(bill.space, *bill.space._fields),
+    }
+
+
+def _failure(worst: FailureClass | None) -> dict[str, Any] | None:
+    if worst is None:
+        return None
+    return {
+        "example": worst.example[0].title,
+        "count": worst.count,
+        **members(worst.cost, "nodes_cut_off", "injection_percent", "rail_percent", "uplink_percent"),
     }
 
 
@@ -62,15 +77,16 @@ every number, `compare` puts two versions side by side.
 """
 
 
-def designs_page(purposes: Mapping[str, str], found: Comparison) -> str:
+def designs_page(purposes: Mapping[str, str], comparison: Comparison) -> str:
     """Return the reference page of the designs to start from: what each is, and all of them side by side."""
     listed = "".join(f"| `{name}` | {cell(purpose)} |\n" for name, purpose in purposes.items())
-    names = [f"`{one.intent}`" for one in found.alternatives]
-    rows = [(cell(row.name), *map(cell, row.values)) for row in figures(found, by_part=False)]
+    names = [f"`{alternative.intent}`" for alternative in comparison.alternatives]
+    rows = [(cell(row.name), *map(cell, row.values)) for row in figures(comparison, by_part=False)]
     return f"{DESIGNS_INTRO}{listed}\n## Side by side\n\n{markdown_table(('', *names), rows)}"
 
 
-def comparison_view(found: Comparison) -> RenderableType:
-    """Return a table with a column for every design; several tables where the screen is too narrow for all of them."""
-    names = [one.intent for one in found.alternatives]
-    return table("", *names, rows=[(row.name, *row.values) for row in figures(found)], narrow=Narrow.PARTS)
+def comparison_view(comparison: Comparison) -> RenderableType:
+    """Return a table with a column for every design, or several tables if the screen is too narrow for one."""
+    names = [alternative.intent for alternative in comparison.alternatives]
+    rows = [(row.name, *row.values) for row in figures(comparison)]
+    return table("", *names, rows=rows, narrow=Narrow.PARTS)

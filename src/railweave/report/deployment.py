@@ -44,7 +44,7 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
 
 
 def next_steps(result: DeployResult) -> list[str]:
-    """Return in sentences what a person does next; none where all is as intended."""
+    """Return the next steps for the operator, a sentence each; none if all is as intended."""
     intent, target = result.intent, result.target
     steps = [
         f"`{command_line('undrain', name, intent=intent, target=target)}`: "
@@ -53,8 +53,8 @@ def next_steps(result: DeployResult) -> list[str]:
     ]
     if result.ok:
         return steps
-    new = set(result.names(Outcome.NEW))
-    changed = any(name in new for wave in result.progress.waves for name in wave)
+    committed = set(result.names(Outcome.NEW))
+    changed = any(committed.intersection(wave) for wave in result.progress.waves)
     if result.result is Result.STOPPED and result.rollout:
         resume = command_line("deploy", "--resume", target=target)  # the journals know the intent
         steps.append(f"`{resume}` resumes where it stopped once the cause is fixed")
@@ -66,24 +66,28 @@ def next_steps(result: DeployResult) -> list[str]:
 
 
 def deploy_view(result: DeployResult) -> RenderableType:
-    """Return how a deployment ended: the sentence, the devices by outcome, what went wrong, the verification."""
-    return paragraphs(
-        _headline(result),
-        None if result.result is Result.UNCHANGED else _outcomes(result),
-        _waves(result) if result.progress.waves and not result.ok else None,
-        None if result.verification is None else verify_view(result.verification),
-        [Text(f"{'      ' if number else 'next: '}{step}") for number, step in enumerate(next_steps(result))],
-        Text(f"journal: {result.journal}", style="dim"),
-    )
+    """Return how a deployment ended: a sentence, the devices by outcome and wave, the verification, the next steps."""
+    parts: list[RenderableType | Sequence[RenderableType]] = [_headline(result)]
+    if result.result is not Result.UNCHANGED:
+        parts.append(_outcomes(result))
+    if result.progress.waves and not result.ok:
+        parts.append(_waves(result))
+    if result.verification is not None:
+        parts.append(verify_view(result.verification))
+    steps = next_steps(result)
+    # "next: " before the first, the others below it.
+    parts.append([Text(f"next: {step}") for step in steps[:1]] + [Text(f"      {step}") for step in steps[1:]])
+    parts.append(Text(f"journal: {result.journal}", style="dim"))
+    return paragraphs(*parts)
 
 
 def _headline(result: DeployResult) -> Text:
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
-    standing = f"as before rollout {result.of}" if result.of else "as intended"
+    state = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
-        return verdict(True, f"no changes: {_unchanged(result, standing)}")
-    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {standing}"
+        return verdict(True, f"no changes: {_unchanged(result, state)}")
+    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {state}"
     if result.progress.saved:
         done += f"; saved the running configuration of {compact(result.progress.saved)}"
     if result.progress.failed:
@@ -91,51 +95,64 @@ def _headline(result: DeployResult) -> Text:
     return verdict(True, done)
 
 
-def _unchanged(result: DeployResult, standing: str) -> str:
-    """Return how the devices are, without a word on those that were not read."""
+def _unchanged(result: DeployResult, state: str) -> str:
+    """Return how the devices are; nothing is said of those that were not read but their number."""
     read = len(result.names(Outcome.NEW))
     unread = len(result.devices) - read
     if not unread:
-        return f"every device is {standing}"
-    what = f"{counted(read, 'device')} {standing}" if read else "nothing is known of what runs"
-    return f"{what}, {unread} not read"
+        return f"every device is {state}"
+    if not read:
+        return f"nothing is known of what runs, {unread} not read"
+    return f"{counted(read, 'device')} {state}, {unread} not read"
 
 
 def _how_far(progress: Progress) -> str:
-    return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}" if progress.waves else ""
+    if not progress.waves:
+        return ""
+    return f" after {progress.waves_done} of {counted(len(progress.waves), 'wave')}"
 
 
 def _waves(result: DeployResult) -> FittingTable:
-    progress, rows = result.progress, []
-    done, count = progress.waves_done, len(progress.waves)
-    for first, last in ((0, done), (done, done + 1), (done + 1, count)):
-        names = [name for wave in progress.waves[first:last] for name in wave]
-        if names:
-            label = f"{first + 1}…{min(last, count)}" if min(last, count) - first > 1 else str(first + 1)
-            rows.append((label, f"{compact(names)} ({len(names)})", _counts(result, names)))
+    """Return a row for the waves that are done, one for the wave that stopped, one for those that were not started."""
+    waves = result.progress.waves
+    done = result.progress.waves_done
+    rows = []
+    for first, last in ((0, done), (done, done + 1), (done + 1, len(waves))):
+        names = [name for wave in waves[first:last] for name in wave]
+        if not names:
+            continue
+        label = str(first + 1)
+        if len(waves[first:last]) > 1:
+            label += f"…{last}"
+        rows.append((label, f"{compact(names)} ({len(names)})", _counts(result, names)))
     return table("wave", "devices", "result", rows=rows)
 
 
 def _counts(result: DeployResult, names: Sequence[str]) -> str:
-    """Return how many of ``names`` ended how, those that were rolled back with their wave apart."""
+    """Return how many of ``names`` ended how, with those apart that were rolled back with their wave."""
     undone = set(result.progress.undone)
-    words = Counter("rolled back with its wave" if name in undone else _end(result, name) for name in names)
-    return ", ".join(f"{count} {word}" for word, count in words.items())
-
-
-def _end(result: DeployResult, name: str) -> str:
-    device = result.devices.get(name)
-    return OUTCOME_TEXT[device.outcome if device is not None else Outcome.NOT_ATTEMPTED]
+    counts: Counter[str] = Counter()
+    for name in names:
+        if name in undone:
+            counts["rolled back with its wave"] += 1
+        elif name in result.devices:
+            counts[OUTCOME_TEXT[result.devices[name].outcome]] += 1
+        else:
+            counts[OUTCOME_TEXT[Outcome.NOT_ATTEMPTED]] += 1
+    return ", ".join(f"{count} {end}" for end, count in counts.items())
 
 
 def _outcomes(result: DeployResult) -> FittingTable:
-    """Return one line for each outcome and error; devices that share both are in one."""
+    """Return a row for each outcome and error, with all devices that share both."""
     rows = []
     for outcome in Outcome:
         by_error: dict[str, list[str]] = {}
         for name in result.names(outcome):
             by_error.setdefault(result.devices[name].error, []).append(name)
+        # Devices without an error first.
         for error, names in sorted(by_error.items(), key=lambda item: bool(item[0])):
-            shown = names[0] if error and len(names) == 1 else f"{compact(names)} ({len(names)})"
+            shown = f"{compact(names)} ({len(names)})"
+            if error and len(names) == 1:
+                shown = names[0]
             rows.append((Text(OUTCOME_TEXT[outcome], style=_STYLES[outcome]), shown, error))
     return table("outcome", "devices", "error", rows=rows)

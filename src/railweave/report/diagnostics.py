@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.diagnostics import Diagnostic, Severity, has_errors, in_order
+from railweave.diagnostics import Diagnostic, Severity, Where, has_errors, in_order
 from railweave.jsonable import as_json
 from railweave.report.layout import verdict
 from railweave.secrets import shown_text
@@ -32,54 +32,62 @@ def diagnostics_view(diagnostics: Iterable[Diagnostic], sources: Mapping[str, st
     ``sources`` holds texts that are not on disk, by file name; other files are read, and a file that cannot be read
     only loses its source line.
     """
-    known = dict(sources or {})
+    files = dict(sources or {})
     shown: list[RenderableType] = []
-    for one in in_order(diagnostics):
-        shown += [*_view(one, known), Text()]
-    return Group(*shown[:-1])
+    for diagnostic in in_order(diagnostics):
+        if shown:
+            shown.append(Text())
+        shown += _view(diagnostic, files)
+    return Group(*shown)
 
 
-def _view(one: Diagnostic, sources: dict[str, str]) -> Iterable[RenderableType]:
-    yield Text.assemble((f"{one.severity.value}[{one.code}]", _STYLES[one.severity]), ": ", (one.message, "bold"))
-    if one.where.file:
-        path = f" ({one.where.path})" if one.where.path else ""
-        yield Text.assemble(("  --> ", "dim"), f"{one.where}{path}")
-        yield from _source(one, sources)
-    if one.devices:
-        yield Text.assemble(("  devices: ", "dim"), compact(one.devices))
-    if one.fix:
-        yield Text.assemble(("  fix: ", "green"), one.fix)
+def _view(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[RenderableType]:
+    where = diagnostic.where
+    code = f"{diagnostic.severity.value}[{diagnostic.code}]"
+    yield Text.assemble((code, _STYLES[diagnostic.severity]), ": ", (diagnostic.message, "bold"))
+    if where.file:
+        place = f"{where} ({where.path})" if where.path else str(where)
+        yield Text.assemble(("  --> ", "dim"), place)
+        yield from _source(diagnostic, files)
+    if diagnostic.devices:
+        yield Text.assemble(("  devices: ", "dim"), compact(diagnostic.devices))
+    if diagnostic.fix:
+        yield Text.assemble(("  fix: ", "green"), diagnostic.fix)
 
 
-def _source(one: Diagnostic, sources: dict[str, str]) -> Iterable[Text]:
-    line = _line(one, sources)
+def _source(diagnostic: Diagnostic, files: dict[str, str]) -> Iterable[Text]:
+    """Yield the source line of a diagnostic, and a caret below the column that it names."""
+    where = diagnostic.where
+    line = _line(where, files)
     if line is None:
         return
-    number = str(one.where.line)
+    number = str(where.line)
     yield Text.assemble((f"  {number} | ", "dim"), line)
-    if 1 <= one.where.column <= len(line) + 1:
-        # A tab before the caret stays a tab, so that the caret stands under its character.
-        lead = "".join("\t" if each == "\t" else " " for each in line[: one.where.column - 1])
-        yield Text.assemble((f"  {' ' * len(number)} | ", "dim"), lead, ("^", _STYLES[one.severity]))
+    if 1 <= where.column <= len(line) + 1:
+        # Tabs stay tabs, so that the caret is below its character whatever their width.
+        lead = re.sub(r"[^\t]", " ", line[: where.column - 1])
+        yield Text.assemble((f"  {' ' * len(number)} | ", "dim"), lead, ("^", _STYLES[diagnostic.severity]))
 
 
-def _line(one: Diagnostic, sources: dict[str, str]) -> str | None:
-    """Return the source line of a diagnostic, without its secrets; None where it is not known or too long to help.
+def _line(where: Where, files: dict[str, str]) -> str | None:
+    """Return a source line without its secrets; None if it is not known or too long to help.
 
-    Rows of overrides may hold a secret that nothing in the line tells, so their lines are not shown.
+    Rows of overrides may hold a secret that nothing in the line shows, so their lines are not printed.
     """
-    name = one.where.file
-    if not one.where.line:
+    name = where.file
+    if not where.line:
         return None
-    if name not in sources:
+    if name not in files:
         try:
-            sources[name] = Path(name).read_text(encoding="utf-8")
+            files[name] = Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            sources[name] = ""
-    lines = sources[name].splitlines()
-    if one.where.line > len(lines) or len(lines[one.where.line - 1]) > _LONGEST_LINE:
+            files[name] = ""
+    lines = files[name].splitlines()
+    if where.line > len(lines) or len(lines[where.line - 1]) > _LONGEST_LINE:
         return None
-    return None if _is_override(lines[: one.where.line]) else shown_text(lines[one.where.line - 1])
+    if _is_override(lines[: where.line]):
+        return None
+    return shown_text(lines[where.line - 1])
 
 
 def _is_override(lines: Sequence[str]) -> bool:
@@ -94,11 +102,13 @@ def _is_override(lines: Sequence[str]) -> bool:
 
 def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text:
     """Return one line: how many errors and warnings ``subject`` has."""
-    severities = Counter(one.severity for one in in_order(diagnostics))
-    errors, warnings = severities[Severity.ERROR], severities[Severity.WARNING]
+    severities = Counter(diagnostic.severity for diagnostic in in_order(diagnostics))
+    errors = severities[Severity.ERROR]
+    warnings = severities[Severity.WARNING]
     if not errors and not warnings:
         return verdict(True, f"{subject}: no errors, no warnings")
-    return verdict(False if errors else None, f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")
+    counts = f"{subject}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    return verdict(False if errors else None, counts)
 
 
 def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Sequence[str]) -> Text:

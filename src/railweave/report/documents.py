@@ -1,7 +1,7 @@
 """The documents that ``--json`` prints: their versions, and the JSON Schema (draft 2020-12) published for each.
 
-The schemas are data, ``schemas/NAME.json``. What several hold stands in ``schemas/common.json``; a schema is published
-with its own copy of what it refers to, so that a program needs one file.
+The schemas are data, ``schemas/NAME.json``. Definitions that several of them use are in ``schemas/common.json``; each
+schema is published with copies of those that it refers to, so that a program needs one file.
 """
 
 import json
@@ -104,15 +104,18 @@ def schema(name: str) -> dict[str, Any]:
         raise KeyError(name)
     own = _read(name)
     common = _read("common")["$defs"]
-    needed: dict[str, Any] = {}
+    needed: set[str] = set()
     waiting = list(_common_names(own))
     while waiting:
-        if (found := waiting.pop()) not in needed:
-            needed[found] = common[found]
-            waiting += [*_common_names(common[found]), *_own_names(common[found])]
-    definitions = {**{found: needed[found] for found in sorted(needed)}, **own.get("$defs", {})}
+        definition = waiting.pop()
+        if definition not in needed:
+            needed.add(definition)
+            waiting += [*_common_names(common[definition]), *_own_names(common[definition])]
+    definitions = {definition: common[definition] for definition in sorted(needed)} | own.get("$defs", {})
     bundled: dict[str, Any] = _within({key: value for key, value in own.items() if key != "$defs"})
-    return bundled | ({"$defs": _within(definitions)} if definitions else {})
+    if definitions:
+        bundled["$defs"] = _within(definitions)
+    return bundled
 
 
 def named_schema(asked: str) -> dict[str, Any]:
@@ -120,10 +123,11 @@ def named_schema(asked: str) -> dict[str, Any]:
     name = schema_name(asked)
     if name in schema_names():
         return schema(name)
-    known = ("intent", *COMMANDS, ERROR)
-    near = get_close_matches(asked, known, 1)
-    guess = f"did you mean `{near[0]}`? " if near else ""
-    raise UsageError(f"no schema is named {asked!r}: {guess}`railweave schema` lists them")
+    near = get_close_matches(asked, ("intent", *COMMANDS, ERROR), 1)
+    fix = "`railweave schema` lists them"
+    if near:
+        fix = f"did you mean `{near[0]}`? {fix}"
+    raise UsageError(f"no schema is named {asked!r}: {fix}")
 
 
 def titles() -> dict[str, str]:
@@ -145,20 +149,30 @@ def _references(node: object) -> Iterator[str]:
             else:
                 yield from _references(value)
     elif isinstance(node, list):
-        for one in node:
-            yield from _references(one)
+        for element in node:
+            yield from _references(element)
 
 
 def _common_names(node: object) -> Iterator[str]:
-    yield from (one.removeprefix(_COMMON) for one in _references(node) if one.startswith(_COMMON))
+    """Yield the definitions of the common file that a schema refers to."""
+    yield from (path.removeprefix(_COMMON) for path in _references(node) if path.startswith(_COMMON))
 
 
 def _own_names(node: object) -> Iterator[str]:
-    yield from (one.removeprefix(_OWN) for one in _references(node) if one.startswith(_OWN))
+    """Yield the definitions of its own file that a schema refers to."""
+    yield from (path.removeprefix(_OWN) for path in _references(node) if path.startswith(_OWN))
 
 
 def _within(node: Any) -> Any:
     """Return ``node`` with its references to the common file turned into references within the document."""
-    if isinstance(node, dict):
-        return {key: value.replace(_COMMON, _OWN) if key == "$ref" else _within(value) for key, value in node.items()}
-    return [_within(one) for one in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_within(element) for element in node]
+    if not isinstance(node, dict):
+        return node
+    result = {}
+    for key, value in node.items():
+        if key == "$ref":
+            result[key] = value.replace(_COMMON, _OWN)
+        else:
+            result[key] = _within(value)
+    return result

@@ -1,4 +1,4 @@
-"""Drains by hand for a person and as JSON."""
+"""Manual drains and undrains for a person and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,87 +17,116 @@ _MOST_FAILED = 10
 def intention_view(
     targets: Sequence[DrainTarget], drained: Mapping[str, tuple[str, ...]], uplinks_left_percent: float
 ) -> RenderableType:
-    """Return what a drain would take off which links, and what is left for the traffic."""
+    """Return which links a drain takes out of use, and which uplinks remain for the traffic."""
     lines = []
     for target in targets:
         links = counted(len(target.links), "link")
-        what = f"the whole switch, {links}," if target.whole else f"{links} ({first_few(target.ports)})"
-        had = drained.get(target.device, ())
-        note = "" if not had else "; drained already" if had == WHOLE else f"; drained already: {first_few(had)}"
-        lines.append(Text(f"{target.device}: {what} will be de-preferred by all neighbors (graceful shutdown){note}"))
+        scope = f"the whole switch, {links}," if target.whole else f"{links} ({first_few(target.ports)})"
+        line = f"{target.device}: {scope} will be de-preferred by all neighbors (graceful shutdown)"
+        already = drained.get(target.device, ())
+        if already == WHOLE:
+            line += "; drained already"
+        elif already:
+            line += f"; drained already: {first_few(already)}"
+        lines.append(Text(line))
     lines.append(Text(f"sessions and routes stay; the worst switch keeps {uplinks_left_percent:g}% of its uplinks"))
     return Group(*lines)
 
 
-def drain_view(results: Sequence[DrainResult], asked: int, *, intent: str, target: str) -> RenderableType:
+def drain_view(results: Sequence[DrainResult], requested: int, *, intent: str, target: str) -> RenderableType:
     """Return the result of each switch, and the command that undoes it."""
-    lines = [_drain_line(one, command_line("undrain", one.device, intent=intent, target=target)) for one in results]
-    if len(results) < asked:
-        lines.append((f"{counted(asked - len(results), 'switch')} not started", "yellow"))
+    lines = []
+    for result in results:
+        undrain = command_line("undrain", result.device, intent=intent, target=target)
+        lines.append(_drain_line(result, undrain))
+    if len(results) < requested:
+        lines.append((f"{counted(requested - len(results), 'switch')} not started", "yellow"))
     return Group(*(Text(line, style=style) for line, style in lines))
 
 
-def _drain_line(one: DrainResult, undrain: str) -> tuple[str, str]:
-    if one.error:
-        return f"{one.device}: not drained: {one.error}", "bold red"
-    links = "" if one.after == WHOLE else f" over its peers {first_few(one.after)}"
+def _drain_line(result: DrainResult, undrain: str) -> tuple[str, str]:
+    """Return the line of a switch and its style."""
+    if result.error:
+        return f"{result.device}: not drained: {result.error}", "bold red"
     undo = f"undo: {undrain}"
-    if one.flows:
-        return f"{one.device} is drained{links}, but {one.flows}; not safe to work on yet; {undo}", "yellow"
-    if one.waited:
-        return f"{one.device} has no traffic{links}; safe to work on{' there' if links else ''}; {undo}", "green"
-    return f"{one.device} is drained{links}; its counters were not read; {undo}", "yellow"
+    links = ""
+    safe = "safe to work on"
+    if result.after != WHOLE:
+        links = f" over its peers {first_few(result.after)}"
+        safe += " there"
+    if result.flows:
+        return f"{result.device} is drained{links}, but {result.flows}; not safe to work on yet; {undo}", "yellow"
+    if result.waited:
+        return f"{result.device} has no traffic{links}; {safe}; {undo}", "green"
+    return f"{result.device} is drained{links}; its counters were not read; {undo}", "yellow"
 
 
-def drained_view(found: Sequence[DrainResult]) -> RenderableType:
-    """Return what is drained of a fabric, and which switches do not say."""
-    lines = [
-        Text(f"{one.device}: {'drained' if one.after == WHOLE else f'drained towards {first_few(one.after)}'}")
-        for one in found
-        if one.after
-    ]
-    lines += [Text(f"{one.device}: {one.error}", style="bold red") for one in found if one.error]
-    return Group(*lines) if lines else Text(f"nothing is drained on {len(found)} switches")
+def drained_view(states: Sequence[DrainResult]) -> RenderableType:
+    """Return what is drained of a fabric, and which switches could not be read."""
+    lines = []
+    for state in states:
+        if state.after == WHOLE:
+            lines.append(Text(f"{state.device}: drained"))
+        elif state.after:
+            lines.append(Text(f"{state.device}: drained towards {first_few(state.after)}"))
+    lines += [Text(f"{state.device}: {state.error}", style="bold red") for state in states if state.error]
+    if not lines:
+        return Text(f"nothing is drained on {len(states)} switches")
+    return Group(*lines)
 
 
-def drained_json(found: Sequence[DrainResult]) -> dict[str, Any]:
-    """Return the contract of ``drain --json`` without a switch: those that are drained or do not say."""
+def drained_json(states: Sequence[DrainResult]) -> dict[str, Any]:
+    """Return the contract of ``drain --json`` without a switch: those that are drained or could not be read."""
     return {
-        "devices": {one.device: {"drained": one.after, "error": one.error} for one in found if one.after or one.error}
+        "devices": {
+            state.device: {"drained": state.after, "error": state.error}
+            for state in states
+            if state.after or state.error
+        }
     }
 
 
 def undrain_view(results: Sequence[DrainResult], verification: VerifyResult | None) -> RenderableType:
-    """Return the result of each switch, and whether its sessions hold."""
-    parts = [
-        Text(f"{one.device}: not undrained: {one.error}", style="bold red")
-        if one.error
-        else Text(f"{one.device}: {'traffic is back' if one.changed else 'was not drained'}")
-        for one in results
+    """Return the result of each switch, and whether its links and sessions passed the verification."""
+    lines = [_undrain_line(result) for result in results]
+    if verification is None:
+        return Group(*lines)
+    failed = verification.failed
+    if failed:
+        lines.append(Text(f"{len(failed)} checks failed (`{command_line('verify')}` lists them)", style="bold red"))
+    else:
+        count = len(verification.checks)
+        lines.append(Text(f"{count} checks of links, sessions and prefixes passed", style="green"))
+    lines += [
+        Text(f"  {check.device} {check.kind.value} {check.subject}: {check.actual}, not {check.expected}")
+        for check in failed[:_MOST_FAILED]
     ]
-    if verification is not None:
-        failed = verification.failed
-        good = f"{len(verification.checks)} checks of links, sessions and prefixes passed"
-        bad = f"{len(failed)} checks failed (`{command_line('verify')}` lists them)"
-        parts.append(Text(bad, style="bold red") if failed else Text(good, style="green"))
-        parts += [
-            Text(f"  {one.device} {one.kind.value} {one.subject}: {one.actual}, not {one.expected}")
-            for one in failed[:_MOST_FAILED]
-        ]
-    return Group(*parts)
+    return Group(*lines)
+
+
+def _undrain_line(result: DrainResult) -> Text:
+    if result.error:
+        return Text(f"{result.device}: not undrained: {result.error}", style="bold red")
+    if result.changed:
+        return Text(f"{result.device}: traffic is back")
+    return Text(f"{result.device}: was not drained")
 
 
 def draining_json(results: Sequence[DrainResult], verification: VerifyResult | None = None) -> dict[str, Any]:
-    """Return the contract of ``drain --json`` and ``undrain --json``; ``quiet`` is null where nobody looked."""
+    """Return the contract of ``drain --json`` and ``undrain --json``; ``quiet`` is null if no counters were read."""
     devices = {
-        one.device: {
-            **members(one, "before", "after", "changed", "flows", "error"),
-            "quiet": not one.flows if one.waited else None,
+        result.device: {
+            **members(result, "before", "after", "changed", "flows", "error"),
+            "quiet": not result.flows if result.waited else None,
         }
-        for one in results
+        for result in results
     }
-    verified: dict[str, Any] = {}
-    if verification is not None:
-        verified = {"checks": len(verification.checks), "failed": as_json(verification.failed)}
-    ok = all(one.ok for one in results) and (verification is None or verification.ok)
-    return {"ok": ok, "devices": devices, **verified}
+    drained = all(result.ok for result in results)
+    if verification is None:
+        return {"ok": drained, "devices": devices}
+    return {
+        "ok": drained and verification.ok,
+        "devices": devices,
+        "checks": len(verification.checks),
+        "failed": as_json(verification.failed),
+    }

@@ -16,10 +16,10 @@ def scene_json(scene: Scene) -> dict[str, Any]:
     """Return the document of ``railweave draw --json``: blocks of devices by band, and the cables between them."""
     return {
         **members(scene, "key", "title", "about", "bands", "columns"),
-        "blocks": [_block_json(one) for one in scene.blocks],
+        "blocks": [_block_json(block) for block in scene.blocks],
         "bundles": [
-            {**members(one, "upper", "lower", "cables", "speeds_gbps"), **_sorted(one.rails, one.planes)}
-            for one in scene.bundles
+            {**members(bundle, "upper", "lower", "cables", "speeds_gbps"), **_sorted(bundle.rails, bundle.planes)}
+            for bundle in scene.bundles
         ],
     }
 

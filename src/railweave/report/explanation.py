@@ -1,4 +1,4 @@
-"""Why rows and lines are there, and what a code stands for, for a person and as JSON."""
+"""Why rows and lines are there, and the rule of a code, for a person and as JSON."""
 
 from typing import Any
 
@@ -24,19 +24,27 @@ def rule_json(rule: Rule) -> dict[str, Any]:
 
 
 def rule_view(rule: Rule) -> RenderableType:
-    """Return the rule as a sentence that holds, why, an example of what breaks it, and the usual fix."""
-    example = f"example of what breaks it:\n{rule.example}" if rule.example else ""
-    fix = f"fix: {rule.fix}" if rule.fix else ""
-    return Text("\n\n".join(filter(None, (f"{rule.code}: {rule.title}", rule.explanation, example, fix))))
+    """Return the rule in a sentence, why it exists, an example that breaks it, and the usual fix."""
+    parts = [f"{rule.code}: {rule.title}"]
+    if rule.explanation:
+        parts.append(rule.explanation)
+    if rule.example:
+        parts.append(f"example of what breaks it:\n{rule.example}")
+    if rule.fix:
+        parts.append(f"fix: {rule.fix}")
+    return Text("\n\n".join(parts))
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:
-    """Return a line for each row found, with its value and reason; else what could have been meant."""
+    """Return a line for each row found, with its value and reason; without any the nearest subjects."""
     if not explanation.found:
-        near = "".join(f"\n  {one}" for one in explanation.nearest)
-        question = f"; did you mean:{near}" if near else ""
-        return Text(f"{explanation.device} has no row or line {explanation.asked!r}{question}")
-    rows = (
-        (one.subject, "" if one.value == one.field else value_text(one.value), one.reason) for one in explanation.found
-    )
+        message = f"{explanation.device} has no row or line {explanation.asked!r}"
+        if explanation.nearest:
+            message += "; did you mean:" + "".join(f"\n  {subject}" for subject in explanation.nearest)
+        return Text(message)
+    rows = []
+    for row in explanation.found:
+        # A line of FRR is its own value.
+        value = "" if row.value == row.field else value_text(row.value)
+        rows.append((row.subject, value, row.reason))
     return table("row", "value", "because", rows=rows)

@@ -17,7 +17,7 @@ from railweave.report.tables import Narrow
 from railweave.wording import counted, listed, percent_text
 
 _WORST = 12
-"""How many classes of pairs are shown where not all are asked for."""
+"""How many classes of pairs are shown without `--all`."""
 
 _ABOUT = Text(
     "left, in percent of the intact fabric: all ports of GPU nodes, those of the worst rail, the uplinks of the worst "
@@ -28,60 +28,63 @@ _ABOUT = Text(
 )
 
 
-def failures_json(found: Failures, over_a_year: Availability | None = None) -> dict[str, Any]:
-    """Return the document of ``railweave failures --json``; what they cost over a year is null without rates."""
+def failures_json(failures: Failures, over_a_year: Availability | None = None) -> dict[str, Any]:
+    """Return the document of ``railweave failures --json``; its costs over a year are null without rates."""
     return {
-        **members(found, "fabric", "singles", "pairs"),
-        "lossless": list(found.lossless),
-        "classes": [_class_json(one) for one in found.classes],
+        **members(failures, "fabric", "singles", "pairs"),
+        "lossless": list(failures.lossless),
+        "classes": [_class_json(failure) for failure in failures.classes],
         "availability": None if over_a_year is None else _availability_json(over_a_year),
     }
 
 
-def _availability_json(found: Availability) -> dict[str, Any]:
+def _availability_json(availability: Availability) -> dict[str, Any]:
+    classes = []
+    for rated in (*availability.singles, *availability.pairs):
+        example = [component.title for component in rated.failure.example]
+        classes.append({"example": example, "hours_per_year": rated.hours_per_year})
     return {
-        **members(found, "ports_percent", "node_hours_out", "unrated"),
-        "kinds": [members(one, *one._fields) for one in found.kinds],
-        "classes": [
-            {"example": [each.title for each in one.failure.example], "hours_per_year": one.hours_per_year}
-            for one in (*found.singles, *found.pairs)
-        ],
+        **members(availability, "ports_percent", "node_hours_out", "unrated"),
+        "kinds": [members(kind, *kind._fields) for kind in availability.kinds],
+        "classes": classes,
     }
 
 
-def _class_json(one: FailureClass) -> dict[str, Any]:
+def _class_json(failure: FailureClass) -> dict[str, Any]:
     return {
-        "components": [each.kind for each in one.example],
-        "count": one.count,
-        "shared": list(one.shared),
-        "example": [each.title for each in one.example],
-        **members(one.cost, *one.cost._fields),
+        "components": [component.kind for component in failure.example],
+        "count": failure.count,
+        "shared": list(failure.shared),
+        "example": [component.title for component in failure.example],
+        **members(failure.cost, *failure.cost._fields),
     }
 
 
-def failures_view(found: Failures, *, every: bool = False, over_a_year: Availability | None = None) -> RenderableType:
-    """Return the classes in tables, the worst first; of pairs the worst ones, or ``every`` one; then what they cost
-    over a year."""
-    singles, pairs = found.of_order(1), found.of_order(2)
-    shown = pairs if every else pairs[:_WORST]
-    rest = len(pairs) - len(shown)
+def failures_view(
+    failures: Failures, *, every: bool = False, over_a_year: Availability | None = None
+) -> RenderableType:
+    """Return the classes in tables, the worst first, then their cost over a year.
+
+    Of pairs only the worst classes are shown, or ``every`` one.
+    """
+    singles = failures.of_order(1)
+    pairs = failures.of_order(2)
+    title = f"Fabric {failures.fabric}: single failures, {failures.singles:,} in {_classes(singles)}"
+    pairs_title = f"Pairs of failures, {failures.pairs:,} in {_classes(pairs)}"
+    worst = pairs if every else pairs[:_WORST]
+    pairs_part: list[RenderableType] = [Text(pairs_title, style="bold"), _table(worst)]
+    if rest := len(pairs) - len(worst):
+        pairs_part.append(Text(f"and {counted(rest, 'class')} that cost less; --all shows them"))
     return paragraphs(
-        [
-            Text(f"Fabric {found.fabric}: single failures, {found.singles:,} in {_classes(singles)}", style="bold"),
-            _table(singles),
-        ],
-        [
-            Text(f"Pairs of failures, {found.pairs:,} in {_classes(pairs)}", style="bold"),
-            _table(shown),
-            *([Text(f"and {counted(rest, 'class')} that cost less; --all shows them")] if rest else []),
-        ],
-        [_ABOUT, Text(lossless_text(found.lossless), style="dim")],
+        [Text(title, style="bold"), _table(singles)],
+        pairs_part,
+        [_ABOUT, Text(lossless_text(failures.lossless), style="dim")],
         *(() if over_a_year is None else _over_a_year(over_a_year)),
     )
 
 
 def lossless_text(lossless: Sequence[str]) -> str:
-    """Return what failures mean for the lossless classes of these names."""
+    """Return how failures affect the lossless classes, which have these names."""
     if not lossless:
         return "no class is lossless: no failure makes PFC pause anything"
     return (
@@ -90,51 +93,47 @@ def lossless_text(lossless: Sequence[str]) -> str:
     )
 
 
-def _over_a_year(found: Availability) -> Iterator[list[RenderableType]]:
+def _over_a_year(availability: Availability) -> Iterator[list[RenderableType]]:
     kinds = [
-        (one.kind, f"{one.components:,}", f"{one.failures_per_year:,.2f}", f"{one.mean_down:.2g}")
-        for one in found.kinds
+        (kind.kind, f"{kind.components:,}", f"{kind.failures_per_year:,.2f}", f"{kind.mean_down:.2g}")
+        for kind in availability.kinds
     ]
     yield [
         Text("Over a year, by your rates", style="bold"),
         table("kind", "components", "failures a year", "out of service on average", rows=kinds),
     ]
-    longest = [
-        (
-            " and ".join(each.name for each in one.failure.example),
-            f"{one.failure.count:,}",
-            f"{one.hours_per_year:,.3g}",
-        )
-        for one in (*found.singles, *found.pairs[:_WORST])
-    ]
+    longest = []
+    for rated in (*availability.singles, *availability.pairs[:_WORST]):
+        example = " and ".join(component.name for component in rated.failure.example)
+        longest.append((example, f"{rated.failure.count:,}", f"{rated.hours_per_year:,.3g}"))
     yield [table("for example", "count", "hours a year", rows=longest)]
-    unrated = f"; without a rate, so never failing here: {listed(found.unrated)}" if found.unrated else ""
-    yield [
-        Text(
-            f"expected: {found.ports_percent:.4f} % of the bandwidth of all node ports in service, "
-            f"{found.node_hours_out:,.3g} node-hours a year without any link{unrated}"
-        )
-    ]
+    expected = (
+        f"expected: {availability.ports_percent:.4f} % of the bandwidth of all node ports in service, "
+        f"{availability.node_hours_out:,.3g} node-hours a year without any link"
+    )
+    if availability.unrated:
+        expected += f"; without a rate, so never failing here: {listed(availability.unrated)}"
+    yield [Text(expected)]
 
 
-def _classes(found: tuple[FailureClass, ...]) -> str:
-    return counted(len(found), "class")
+def _classes(failures: tuple[FailureClass, ...]) -> str:
+    return counted(len(failures), "class")
 
 
-def _table(found: Iterable[FailureClass]) -> RenderableType:
-    rows = [(_title(one), f"{one.count:,}", *cost_cells(one.cost)) for one in found]
+def _table(failures: Iterable[FailureClass]) -> RenderableType:
+    rows = [(_title(failure), f"{failure.count:,}", *cost_cells(failure.cost)) for failure in failures]
     return table(*COST_COLUMNS, rows=rows, narrow=Narrow.TITLES)
 
 
-def _title(one: FailureClass) -> str:
-    return ", ".join(each.name for each in one.example)
+def _title(failure: FailureClass) -> str:
+    return ", ".join(component.name for component in failure.example)
 
 
 COST_COLUMNS = (
     *("for example", "count", "nodes\nout", "rails\nout", "ports", "rail", "uplinks", "ratio"),
     *("two\nleaves", "two\nnodes"),
 )
-"""What a row says of a class: an example, their number, and the cells of its cost."""
+"""The columns of a class: an example, the number of its failures, and the cells of its cost."""
 
 
 def cost_cells(cost: Cost) -> tuple[str, ...]:
@@ -153,11 +152,17 @@ def cost_cells(cost: Cost) -> tuple[str, ...]:
 
 
 def _ratio(value: float | None) -> str:
-    return "-" if value is None else "no path" if isinf(value) else ratio_text(value)
+    if value is None:
+        return "-"
+    if isinf(value):
+        return "no path"
+    return ratio_text(value)
 
 
 def _pair(cost: Cost) -> str:
+    """Return the bandwidth of the worst pair of leaves, in parentheses what equal-cost routing carries of it."""
     if cost.pair_percent is None or cost.spread_percent is None:
         return "-"
-    spread = "" if cost.spread_percent == cost.pair_percent else f" ({percent_text(cost.spread_percent)})"
-    return percent_text(cost.pair_percent) + spread
+    if cost.spread_percent == cost.pair_percent:
+        return percent_text(cost.pair_percent)
+    return f"{percent_text(cost.pair_percent)} ({percent_text(cost.spread_percent)})"

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.hosts.outcome import HostsRun, HostState
+from railweave.hosts.outcome import HostResult, HostsRun, HostState
 from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.tables import FittingTable
@@ -27,24 +27,25 @@ def hosts_json(run: HostsRun) -> dict[str, Any]:
 
     An applied run has ``result`` and ``stopped_by`` too.
     """
-    applied = (
-        {"result": _result(run), "stopped_by": run.stopped_by or None, "rdma_test": run.tested or None}
-        if run.applied
-        else {}
-    )
-    hosts = {
-        host.name: {
-            "state": host.state.value,
-            "changes": [{name: value or None for name, value in as_json(change).items()} for change in host.changes],
-            "error": host.error or None,
-            "notes": [
-                {**members(note, "subject", "what", "text"), "restart_pending": note.is_pending} for note in host.notes
-            ],
-        }
-        for host in run.hosts
+    document = members(run, "fabric", "target")
+    if run.applied:
+        document["result"] = _result(run)
+        document["stopped_by"] = run.stopped_by or None
+        document["rdma_test"] = run.tested or None
+    document["hosts"] = {host.name: _host_json(host) for host in run.hosts}
+    document["summary"] = {state.value: len(run.named(state)) for state in HostState}
+    return document
+
+
+def _host_json(host: HostResult) -> dict[str, Any]:
+    return {
+        "state": host.state.value,
+        "changes": [{name: value or None for name, value in as_json(change).items()} for change in host.changes],
+        "error": host.error or None,
+        "notes": [
+            {**members(note, "subject", "what", "text"), "restart_pending": note.is_pending} for note in host.notes
+        ],
     }
-    summary = {state.value: len(run.named(state)) for state in HostState}
-    return {**members(run, "fabric", "target"), **applied, "hosts": hosts, "summary": summary}
 
 
 def _result(run: HostsRun) -> str:
@@ -54,17 +55,18 @@ def _result(run: HostsRun) -> str:
 
 
 def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
-    """Return how the nodes are: a sentence, what changes with the nodes that it changes on, what went wrong.
+    """Return the state of the nodes: a sentence, each change with its nodes, the errors.
 
     ``files`` adds the differences of files, line by line.
     """
-    groups, left = _groups(run), run.named(HostState.NOT_ATTEMPTED)
-    wrong = [
+    groups = _groups(run)
+    errors = [
         Text.assemble((f"{host.state.value:<12}", _STYLES[host.state]), f" {host.name}: {host.error}")
         for host in run.hosts
         if host.error
     ]
-    skipped = [Text(f"not attempted: {compact(left)} ({len(left)})", style="dim")] if left else []
+    if left := run.named(HostState.NOT_ATTEMPTED):
+        errors.append(Text(f"not attempted: {compact(left)} ({len(left)})", style="dim"))
     return paragraphs(
         _headline(run),
         _changes(groups) if groups else None,
@@ -72,26 +74,33 @@ def hosts_view(run: HostsRun, *, files: bool = False) -> RenderableType:
         _interrupted(run),
         Text(run.tested) if run.tested else None,
         *(_file_differences(run) if files else ()),
-        [*wrong, *skipped],
+        errors,
     )
+
+
+_VERBS = {
+    # (rollback, applied): what changed nodes did
+    (False, False): "would change",
+    (False, True): "changed",
+    (True, False): "would be rolled back",
+    (True, True): "rolled back",
+}
 
 
 def _headline(run: HostsRun) -> Text:
-    changed = counted(len(run.named(HostState.CHANGED)), "node")
-    same = counted(len(run.named(HostState.UNCHANGED)), "node")
-    done, would, rest = (
-        ("rolled back", "would be rolled back", "without a snapshot")
-        if run.is_rollback
-        else ("changed", "would change", "as intended")
-    )
-    words = f"{changed} {done if run.applied else would}"
     if run.stopped_by:
         return Text.assemble(("✗ stopped: ", "bold red"), run.stopped_by)
+    changed = len(run.named(HostState.CHANGED))
+    sentence = f"{counted(changed, 'node')} {_VERBS[run.is_rollback, run.applied]}"
     if not run.ok:
-        return verdict(False, words)
-    if not run.named(HostState.CHANGED):
-        return verdict(True, f"no changes: {same} {rest}")
-    return verdict(True, f"{'done: ' if run.applied else ''}{words}, {same} {rest}")
+        return verdict(False, sentence)
+    rest = f"{counted(len(run.named(HostState.UNCHANGED)), 'node')} "
+    rest += "without a snapshot" if run.is_rollback else "as intended"
+    if not changed:
+        return verdict(True, f"no changes: {rest}")
+    if run.applied:
+        sentence = f"done: {sentence}"
+    return verdict(True, f"{sentence}, {rest}")
 
 
 def _groups(run: HostsRun) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
@@ -124,15 +133,19 @@ def _notes(run: HostsRun) -> Iterator[RenderableType]:
 
 
 def _interrupted(run: HostsRun) -> Text | None:
-    names = () if run.applied else tuple(host.name for host in run.hosts if host.interrupted)
-    said = f"an earlier change did not end on {compact(names)}: apply continues it, rollback goes back"
-    return Text(said) if names else None
+    """Return which nodes an earlier change left unfinished; an applied run has finished it."""
+    names = tuple(host.name for host in run.hosts if host.interrupted)
+    if run.applied or not names:
+        return None
+    return Text(f"an earlier change did not end on {compact(names)}: apply continues it, rollback goes back")
 
 
 def _common(values: Sequence[str]) -> str:
-    """Return what all nodes have, or the first of what each has of its own."""
+    """Return the value that all nodes have, or the first of several."""
     first = values[0] or "-"
-    return first if len(set(values)) == 1 else f"{first}, …"
+    if len(set(values)) == 1:
+        return first
+    return f"{first}, …"
 
 
 def _file_differences(run: HostsRun) -> Iterator[list[RenderableType]]:

@@ -60,10 +60,11 @@ def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
 def labels_csv(labels: Iterable[CableLabel]) -> bytes:
     """Return the labels as CSV: a header, then a line a plug; several far ends are separated by ``+``."""
     rows: list[tuple[object, ...]] = [_COLUMNS]
-    for one in labels:
-        far = zip(*(_cells(end) for end in one.far), strict=True)
-        ends = (*_cells(one.near), *("+".join(dict.fromkeys(cells)) for cells in far))
-        rows.append((one.cable, *ends, one.part, one.length_m))
+    for label in labels:
+        # Column by column: what all far ends share, such as their rack, is written once.
+        columns = zip(*(_cells(end) for end in label.far), strict=True)
+        far = ["+".join(dict.fromkeys(cells)) for cells in columns]
+        rows.append((label.cable, *_cells(label.near), *far, label.part, label.length_m))
     return csv_text(rows).encode()
 
 
@@ -76,31 +77,35 @@ def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
     """Return a page that needs nothing else, with the labels of each rack on sheets of their own.
 
     The size of a label is set by ``--width`` and ``--height`` at the top of the page."""
-    found = list(labels)
-    title = f"Fabric {escape(fabric)}: {counted(len(found), 'cable label')}"
+    labels = list(labels)
+    title = f"Fabric {escape(fabric)}: {counted(len(labels), 'cable label')}"
     head = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n"
         "<p>One for every plug: its own end in bold, then the far end. Print at 100 %; "
         "label size: --width and --height at the top of this file.</p>\n</header>\n"
     )
-    return (head + "".join(_sections(found)) + "</body>\n</html>\n").encode()
+    return (head + "".join(_sections(labels)) + "</body>\n</html>\n").encode()
 
 
 def _sections(labels: Iterable[CableLabel]) -> Iterator[str]:
-    for rack, together in groupby(labels, key=lambda one: one.near.rack):
+    for rack, of_rack in groupby(labels, key=lambda label: label.near.rack):
         heading = f"<h2>Rack {escape(rack)}</h2>\n" if rack else ""
-        yield f"<section>\n{heading}<ol>\n{''.join(map(_item, together))}</ol>\n</section>\n"
+        yield f"<section>\n{heading}<ol>\n{''.join(map(_item, of_rack))}</ol>\n</section>\n"
 
 
 def _item(label: CableLabel) -> str:
     far = "<br>".join(f"→ {_words(end)}" for end in label.far)
-    part, cable = escape(f"{label.part}, {label.length_m} m"), escape(label.cable)
+    part = escape(f"{label.part}, {label.length_m} m")
+    cable = escape(label.cable)
     return f"<li><b>{_words(label.near)}</b><span>{far}</span><small>{part}</small><small>{cable}</small></li>\n"
 
 
 def _words(end: LabelEnd) -> str:
     """Return an end in words: place, device, and port with its mark on the front panel."""
-    place = f"{end.rack} U{end.unit} " if end.rack else ""
-    front = f" ({' '.join(end.aliases)})" if end.aliases else ""
-    return escape(f"{place}{end.device} {' '.join(end.ports)}{front}")
+    words = f"{end.device} {' '.join(end.ports)}"
+    if end.rack:
+        words = f"{end.rack} U{end.unit} {words}"
+    if end.aliases:
+        words += f" ({' '.join(end.aliases)})"
+    return escape(words)

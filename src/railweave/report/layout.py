@@ -1,7 +1,8 @@
-"""What reports are made of: paragraphs, tables and verdicts for a terminal, safe cells and tables for markdown."""
+"""The parts of reports: paragraphs, tables and verdicts for a terminal, safe cells and tables for markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,33 +15,42 @@ LIMIT_CHARS = 65_536
 
 
 def table(*columns: str, rows: Iterable[Sequence[str | Text]], narrow: Narrow = Narrow.RECORDS) -> FittingTable:
-    """Return a table; its cells are shown as they are, whatever brackets they hold. ``narrow`` says what becomes of it
-    where the screen is too narrow for the words of its columns."""
-    shown = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    return FittingTable(columns, shown, narrow)
+    """Return a table. ``narrow`` is its layout on a screen that is too narrow for the words of its columns."""
+    # As Text, so that rich does not read brackets in a cell as markup.
+    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    return FittingTable(columns, cells, narrow)
 
 
 def paragraphs(*parts: RenderableType | Sequence[RenderableType] | None) -> Group:
-    """Return parts with an empty line between them; a part may be several lines, and one without any is left out."""
+    """Return parts with an empty line between them; a part may be several lines, None and empty parts are left out."""
     shown: list[RenderableType] = []
     for part in parts:
-        lines = () if part is None else part if isinstance(part, list | tuple) else (part,)
-        if lines:
-            shown += [*([Text()] if shown else []), *lines]
+        if part is None:
+            continue
+        lines: list[RenderableType] = []
+        if isinstance(part, list | tuple):
+            lines += part
+        else:
+            lines.append(cast("RenderableType", part))
+        if lines and shown:
+            shown.append(Text())
+        shown += lines
     return Group(*shown)
 
 
 def verdict(good: bool | None, sentence: str) -> Text:
-    """Return a sentence after a mark that says whether all is well; None is neither."""
-    mark = ("! ", "yellow") if good is None else ("✓ ", "green") if good else ("✗ ", "bold red")
-    return Text.assemble(mark, sentence)
+    """Return a sentence after a mark for success, failure or, for None, a warning."""
+    return Text.assemble(_MARKS[good], sentence)
+
+
+_MARKS = {True: ("✓ ", "green"), False: ("✗ ", "bold red"), None: ("! ", "yellow")}
 
 
 _MARKUP = {
     **{"\\": "\\\\", "|": "\\|", "*": "\\*", "]": "\\]"},
     **{"<": "&lt;", "`": "'", "\n": " ", "@": "@\u200b", "://": ":\u200b//"},
 }
-"""What becomes a cell, a tag, an image, a link or a notification in markdown, and what stands in its place."""
+"""Characters that markdown reads as a cell, a tag, an image, a link or a notification, and their replacements."""
 _MARK = re.compile(r"(?<!\w)@|://|\](?=[(\[:])|[\\|*<`\n]")
 
 
@@ -51,8 +61,12 @@ def cell(text: str) -> str:
 
 def code(text: str) -> str:
     """Return text as code within a table cell of markdown."""
+    if not text:
+        return ""
     plain = " ".join(printable(text).replace("`", "'").split())
-    return f"`{plain.replace('|', chr(92) + '|')}`" if text else ""
+    # A table ends its cell at a bar, in code too.
+    escaped = plain.replace("|", "\\|")
+    return f"`{escaped}`"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -64,10 +78,14 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def markdown_list(items: Sequence[str], most: int) -> list[str]:
     """Return the lines of a list of markdown, shortened to ``most`` items."""
-    more = [f"- and {len(items) - most} more"] if len(items) > most else []
-    return [*(f"- {item}" for item in items[:most]), *more]
+    lines = [f"- {item}" for item in items[:most]]
+    if len(items) > most:
+        lines.append(f"- and {len(items) - most} more")
+    return lines
 
 
 def clipped(text: str, room_chars: int) -> str:
     """Return text of at most ``room_chars`` characters, cut at the end of a line."""
-    return text if len(text) < room_chars else text[:room_chars].rpartition("\n")[0] + "\n\n… cut\n"
+    if len(text) < room_chars:
+        return text
+    return text[:room_chars].rpartition("\n")[0] + "\n\n… cut\n"

@@ -14,16 +14,16 @@ from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def models_json(found: CatalogCapability) -> dict[str, Any]:
+def models_json(models: CatalogCapability) -> dict[str, Any]:
     """Return the document of ``railweave models --json``."""
     return {
-        "switches": [_switch_json(one) for one in found.switches],
-        "nics": [_nic_json(one) for one in found.nics],
+        "switches": [_switch_json(capability) for capability in models.switches],
+        "nics": [_nic_json(nic) for nic in models.nics],
     }
 
 
-def _switch_json(found: SwitchCapability) -> dict[str, Any]:
-    model = found.model
+def _switch_json(capability: SwitchCapability) -> dict[str, Any]:
+    model = capability.model
     return {
         **members(model, "id", "title", "source", "platform"),
         "asic": str(model.asic),
@@ -32,93 +32,110 @@ def _switch_json(found: SwitchCapability) -> dict[str, Any]:
         "cages": len(model.cages),
         "form_factor": model.cage_type.form_factor,
         "housing": model.housing and members(model.housing, *model.housing._fields),
-        "speeds": [members(one, *one._fields) for one in found.speeds],
-        "service_ports": [members(one, "name", "speed_gbps") for one in model.service_ports],
-        "notes": list(found.notes),
+        "speeds": [members(speed, *speed._fields) for speed in capability.speeds],
+        "service_ports": [members(port, "name", "speed_gbps") for port in model.service_ports],
+        "notes": list(capability.notes),
     }
 
 
 def _nic_json(nic: NicModel) -> dict[str, Any]:
-    uses = {
-        "uses": [
-            {**members(one, *one._fields), "shared_gbps": nic.total_gbps(one.ports, one.speed_gbps)}
-            for one in nic.combinations
-        ]
-    }
-    refused = {"not_supported": [members(one, *one._fields) for one in nic.not_supported]}
-    named = members(nic, "id", "title", "source", "form_factors", "pcie", "reorders", "not_public", "notes")
-    return {**named, **uses, **refused}
+    document = members(nic, "id", "title", "source", "form_factors", "pcie", "reorders", "not_public", "notes")
+    document["uses"] = [
+        {
+            **members(combination, *combination._fields),
+            "shared_gbps": nic.total_gbps(combination.ports, combination.speed_gbps),
+        }
+        for combination in nic.combinations
+    ]
+    document["not_supported"] = [members(unsupported, *unsupported._fields) for unsupported in nic.not_supported]
+    return document
 
 
-def models_view(found: CatalogCapability) -> RenderableType:
+def models_view(models: CatalogCapability) -> RenderableType:
     """Return tables of all models, or one model in full."""
-    if len(found.switches) + len(found.nics) == 1:
-        return paragraphs(*map(_switch_parts, found.switches), *map(_nic_parts, found.nics))
+    if len(models.switches) + len(models.nics) == 1:
+        return paragraphs(*map(_switch_parts, models.switches), *map(_nic_parts, models.nics))
     switches = table(
         "switch",
         "cages",
         "ports by speed: lossless up to",
-        rows=[(one.model.id, _cages(one), _speeds(one)) for one in found.switches],
+        rows=[(switch.model.id, _cages(switch), _speeds(switch)) for switch in models.switches],
     )
-    nics = table("NIC", "ports", "PCIe", rows=[(one.id, _uses(one), _slots(one)) for one in found.nics])
+    nics = table("NIC", "ports", "PCIe", rows=[(nic.id, _uses(nic), _slots(nic)) for nic in models.nics])
     return paragraphs(switches, nics, Text("`railweave models MODEL` shows breakout, what is missing, and the source"))
 
 
-def _switch_parts(found: SwitchCapability) -> list[RenderableType]:
-    model = found.model
-    about = f"{model.title} ({model.id}): {_cages(found)}, {_chip(model.asic)}"
-    service = ", ".join(f"{one.name} {format_speed(one.speed_gbps)}" for one in model.service_ports)
-    rows = [(*_speed_row(one), _lossless(one) or "no") for one in found.speeds]
-    return [
-        Text(about),
-        Text(f"platform {model.platform}, source {model.source}"),
-        *([Text(f"cages: {model.cage_type.source}")] if model.cage_type.source else []),
-        *([Text(f"service ports: {service}")] if service else []),
-        *([Text(f"{_box(model.housing)}: {model.housing.source}")] if model.housing else []),
-        table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows),
-        *(Text(f"not lossless at {_at(speeds)}: {why}") for why, speeds in _missing(found).items()),
-        *(Text(one) for one in found.notes),
+def _switch_parts(capability: SwitchCapability) -> list[RenderableType]:
+    model = capability.model
+    about = [
+        f"{model.title} ({model.id}): {_cages(capability)}, {_chip(model.asic)}",
+        f"platform {model.platform}, source {model.source}",
     ]
+    if model.cage_type.source:
+        about.append(f"cages: {model.cage_type.source}")
+    if model.service_ports:
+        ports = ", ".join(f"{port.name} {format_speed(port.speed_gbps)}" for port in model.service_ports)
+        about.append(f"service ports: {ports}")
+    if model.housing:
+        about.append(f"{_box(model.housing)}: {model.housing.source}")
+    rows = [(*_speed_row(speed), _lossless(speed) or "no") for speed in capability.speeds]
+    speeds = table("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to", rows=rows)
+    notes = [f"not lossless at {_at(speeds_gbps)}: {why}" for why, speeds_gbps in _missing(capability).items()]
+    return [*map(Text, about), speeds, *map(Text, notes), *map(Text, capability.notes)]
 
 
 def _box(housing: Housing) -> str:
-    units = None if housing.rack_units is None else counted(housing.rack_units, "rack unit")
-    power = None if housing.max_power_w is None else f"at most {housing.max_power_w:,} W"
-    return ", ".join(one for one in (units, power) if one)
+    """Return the height and the power of a switch, as far as its data sheet has them."""
+    parts = []
+    if housing.rack_units is not None:
+        parts.append(counted(housing.rack_units, "rack unit"))
+    if housing.max_power_w is not None:
+        parts.append(f"at most {housing.max_power_w:,} W")
+    return ", ".join(parts)
 
 
 def _chip(asic: Asic) -> str:
-    return f"{asic}, buffer{asic.slices}" if asic.slices and asic.slices.total > 1 else str(asic)
+    """Return an ASIC in words, with the slices of its buffer if there are several: ports share one slice only."""
+    if asic.slices and asic.slices.total > 1:
+        return f"{asic}, buffer{asic.slices}"
+    return str(asic)
 
 
 def _nic_parts(nic: NicModel) -> list[RenderableType]:
-    refused = [Text(f"{one.ports}x{format_speed(one.speed_gbps)}: {one.reason}") for one in nic.not_supported]
-    rest = [Text(one) for one in (nic.not_public, nic.notes) if one]
     cages = ", ".join(nic.form_factors) or "cages not public"
-    about = f"{nic.title} ({nic.id}): {_uses(nic)}; PCIe {_slots(nic)}; {cages}"
-    return [Text(about), Text(f"source: {nic.source}"), *refused, *rest]
+    lines = [f"{nic.title} ({nic.id}): {_uses(nic)}; PCIe {_slots(nic)}; {cages}", f"source: {nic.source}"]
+    lines += _unsupported(nic)
+    lines += filter(None, (nic.not_public, nic.notes))
+    return [*map(Text, lines)]
 
 
-def models_page(found: CatalogCapability) -> str:
+def models_page(models: CatalogCapability) -> str:
     """Return the reference page of the catalog in markdown."""
     parts = [_PAGE]
-    for one in found.switches:
-        model = one.model
-        rows = [[cell(text) for text in (*_speed_row(use), _lossless(use) or "no")] for use in one.speeds]
-        missing = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(one).items()]
-        notes = [f"- {cell(note.rstrip('.'))}." for note in one.notes]
-        if model.housing:
-            notes.append(f"- {cell(_box(model.housing))}; source: {code(model.housing.source)}.")
-        parts += [
-            f"## {cell(model.title)}\n",
-            f"{code(model.id)}, {cell(_cages(one))}, {cell(_chip(model.asic))}. Source: {code(model.source)}; "
-            f"cages: {cell(model.cage_type.source)}.\n",
-            markdown_table(("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to"), rows),
-            *(["\n".join([*missing, *notes]) + "\n"] if missing or notes else []),
-        ]
-    rows = [[code(nic.id), *map(cell, (nic.title, _uses(nic), _slots(nic), _about_nic(nic)))] for nic in found.nics]
+    for capability in models.switches:
+        parts += _switch_sections(capability)
+    rows = [[code(nic.id), *map(cell, (nic.title, _uses(nic), _slots(nic), _about_nic(nic)))] for nic in models.nics]
     parts += ["## NICs\n", markdown_table(("id", "NIC", "ports", "PCIe", "source and what is not public"), rows)]
     return "\n".join([*parts, _LEFT_OUT])
+
+
+def _switch_sections(capability: SwitchCapability) -> list[str]:
+    """Return the paragraphs of a switch model in the reference page."""
+    model = capability.model
+    rows = [[*map(cell, _speed_row(speed)), cell(_lossless(speed) or "no")] for speed in capability.speeds]
+    notes = [f"- Not lossless at {_at(speeds)}: {cell(why)}." for why, speeds in _missing(capability).items()]
+    notes += [f"- {cell(note.rstrip('.'))}." for note in capability.notes]
+    if model.housing:
+        notes.append(f"- {cell(_box(model.housing))}; source: {code(model.housing.source)}.")
+    sections = [
+        f"## {cell(model.title)}\n",
+        f"{code(model.id)}, {cell(_cages(capability))}, {cell(_chip(model.asic))}. Source: {code(model.source)}; "
+        f"cages: {cell(model.cage_type.source)}.\n",
+        markdown_table(("speed", "ports", "lanes", "breakout", "HWSKU", "lossless up to"), rows),
+    ]
+    if notes:
+        sections.append("\n".join(notes) + "\n")
+    return sections
 
 
 _LEFT_OUT = """## Not in the catalog
@@ -145,39 +162,52 @@ lossless at once with the default traffic classes. Other classes, lengths or few
 
 
 def _about_nic(nic: NicModel) -> str:
-    refused = [f"{one.ports}x{format_speed(one.speed_gbps)}: {one.reason}" for one in nic.not_supported]
-    return ". ".join(one.rstrip(".") for one in (nic.source, *refused, nic.not_public, nic.notes) if one)
+    sentences = filter(None, (nic.source, *_unsupported(nic), nic.not_public, nic.notes))
+    return ". ".join(sentence.rstrip(".") for sentence in sentences)
 
 
-def _cages(found: SwitchCapability) -> str:
-    model = found.model
+def _unsupported(nic: NicModel) -> list[str]:
+    """Return the numbers and speeds of ports that a NIC cannot have, each with the reason."""
+    return [
+        f"{unsupported.ports}x{format_speed(unsupported.speed_gbps)}: {unsupported.reason}"
+        for unsupported in nic.not_supported
+    ]
+
+
+def _cages(capability: SwitchCapability) -> str:
+    model = capability.model
     return f"{len(model.cages)} {model.cage_type.form_factor}"
 
 
-def _speeds(found: SwitchCapability) -> str:
-    return ", ".join(f"{one.ports}x{format_speed(one.speed_gbps)}: {_lossless(one) or 'no'}" for one in found.speeds)
-
-
-def _speed_row(one: SpeedUse) -> tuple[str, str, str, str, str]:
-    return (
-        format_speed(one.speed_gbps),
-        f"{one.ports} ({one.ports_per_cage} in each of {one.cages} cages)",
-        f"{one.lanes}x{one.lane_gbps}G",
-        one.breakout or "native",
-        one.hwsku,
+def _speeds(capability: SwitchCapability) -> str:
+    return ", ".join(
+        f"{speed.ports}x{format_speed(speed.speed_gbps)}: {_lossless(speed) or 'no'}" for speed in capability.speeds
     )
 
 
-def _lossless(one: SpeedUse) -> str:
-    return "" if one.lossless_m is None else f"{one.lossless_m} m"
+def _speed_row(speed: SpeedUse) -> tuple[str, str, str, str, str]:
+    return (
+        format_speed(speed.speed_gbps),
+        f"{speed.ports} ({speed.ports_per_cage} in each of {speed.cages} cages)",
+        f"{speed.lanes}x{speed.lane_gbps}G",
+        speed.breakout or "native",
+        speed.hwsku,
+    )
 
 
-def _missing(found: SwitchCapability) -> dict[str, list[int]]:
+def _lossless(speed: SpeedUse) -> str:
+    """Return the longest lossless cable, empty if the speed is not lossless at any length."""
+    if speed.lossless_m is None:
+        return ""
+    return f"{speed.lossless_m} m"
+
+
+def _missing(capability: SwitchCapability) -> dict[str, list[int]]:
     """Return why speeds are not lossless, each reason with its speeds."""
     reasons: dict[str, list[int]] = {}
-    for one in found.speeds:
-        if one.lossless_m is None:
-            reasons.setdefault(one.missing, []).append(one.speed_gbps)
+    for speed in capability.speeds:
+        if speed.lossless_m is None:
+            reasons.setdefault(speed.missing, []).append(speed.speed_gbps)
     return reasons
 
 
@@ -186,7 +216,10 @@ def _at(speeds_gbps: Iterable[int]) -> str:
 
 
 def _uses(nic: NicModel) -> str:
-    return ", ".join(f"{one.ports}x{format_speed(one.speed_gbps)}" for one in nic.combinations) or "not public"
+    return (
+        ", ".join(f"{combination.ports}x{format_speed(combination.speed_gbps)}" for combination in nic.combinations)
+        or "not public"
+    )
 
 
 def _slots(nic: NicModel) -> str:

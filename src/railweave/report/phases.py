@@ -31,29 +31,32 @@ _BY = {
 
 
 def phases_view(phases: Sequence[Phase], base: str) -> RenderableType:
-    """Return the phases as a table; ``base`` is what the command calls the fabric that runs."""
+    """Return the phases as a table; ``base`` is the name of the running intent in the printed commands."""
     if len(phases) == 1:
         return Text(f"one phase: `{command_line('deploy')}` does it in one step")
-    # What several phases are for is said once.
-    said = ["", *(phase.why for phase in phases)]
-    rows = (
-        (
-            str(phase.number),
-            phase.title if phase.why == before else f"{phase.title}: {phase.why}",
-            "railweave" if phase.is_drain and phase.leaving[0] in phase.fabric.switch_of else _BY[phase.kind],
-            str(len(phase.cables) or ""),
-        )
-        for phase, before in zip(phases, said, strict=False)
-    )
-    words = (
+    rows = []
+    reason = ""
+    for phase in phases:
+        # The reason of several phases is printed once, with the first of them.
+        title = phase.title if phase.why == reason else f"{phase.title}: {phase.why}"
+        reason = phase.why
+        rows.append((str(phase.number), title, _actor(phase), str(len(phase.cables) or "")))
+    hint = (
         f"`{command_line('deploy', '--from', base)}` runs up to the next manual step and says what to do there;"
         " with `--phase N` it runs one phase"
     )
-    return paragraphs(table("phase", "what", "by", "cables", rows=rows), Text(words))
+    return paragraphs(table("phase", "what", "by", "cables", rows=rows), Text(hint))
+
+
+def _actor(phase: Phase) -> str:
+    """Return who does a phase: switches are drained by railweave alone, nodes also by people."""
+    if phase.is_drain and phase.leaving[0] in phase.fabric.switch_of:
+        return "railweave"
+    return _BY[phase.kind]
 
 
 def stated_command(base: str) -> str:
-    """Return the command that goes on once nodes and jobs have changed."""
+    """Return the command that continues once nodes and jobs have changed."""
     return command_line("deploy", "--from", base, "--nodes-done")
 
 
@@ -63,20 +66,15 @@ def verify_command(phase: Phase, base: str) -> str:
 
 
 def cables_view(phase: Phase, base: str, missing: Iterable[CableMove] | None = None) -> RenderableType:
-    """Return what hands must do in a phase: the cables, or those that are ``missing`` still, and the proof."""
-    left = phase.cables if missing is None else tuple(missing)
-    rows = (
-        (
-            _then(cable.stays, cable.stays_after),
-            rack(cable.before),
-            "taken out" if cable.after is None else rack(cable.after),
-            format_speed(cable.speed_gbps),
-            f"{cable.length_m} m",
-            cable.media,
-        )
-        for cable in left
-    )
-    title = f"phase {phase.number}: now {counted(len(left), 'cable')} must be moved by hand"
+    """Return the cables to move in a phase, all or only the ``missing`` ones, and the command that checks them."""
+    cables = phase.cables if missing is None else tuple(missing)
+    rows = []
+    for cable in cables:
+        destination = "taken out" if cable.after is None else rack(cable.after)
+        speed = format_speed(cable.speed_gbps)
+        fixed_end = _then(cable.stays, cable.stays_after)
+        rows.append((fixed_end, rack(cable.before), destination, speed, f"{cable.length_m} m", cable.media))
+    title = f"phase {phase.number}: now {counted(len(cables), 'cable')} must be moved by hand"
     return paragraphs(
         [Text(title, style="bold yellow"), table("cable of", "from", "to", "speed", "length", "medium", rows=rows)],
         Text(f"then: {verify_command(phase, base)}, and on with {command_line('deploy', '--from', base)}"),
@@ -87,33 +85,36 @@ _ENDED = ", once all jobs that were started before have ended"
 
 
 def nodes_text(waiting: Waiting, base: str) -> str:
-    """Return what is left to whoever runs the GPU nodes or their jobs, and how to go on."""
-    phase, following = waiting.phase, waiting.following
+    """Return what whoever runs the GPU nodes or their jobs must do, and the command that continues then."""
+    phase = waiting.phase
     if waiting.proofs:
         return (
             f"phase {phase.number} ({phase.title}) waits: {in_use(waiting.proofs)}\n{_how_to_leave(phase)}."
             f" Then: {command_line('deploy', '--from', base)}"
         )
-    on = f" Then: {stated_command(base)}" if following else ""
     if not waiting.nodes:
         return (
             f"phase {phase.number} ({phase.title}) waits for the jobs that were started before: they still send the old"
             f" {' and '.join(phase.values)}. When they have ended: {stated_command(base)}"
         )
-    steps = "".join(
-        f"\n  phase {one.number}: {one.title} ({node_words(one)}){_ENDED if one.drops else ''}{_window(one, '; ')}"
-        for one in waiting.nodes
-    )
-    return (
-        f"now the {len(phase.nodes.hosts)} GPU nodes must change, all in one phase before any in the next:{steps}"
-        f"\nThe switches serve the nodes in all these phases.{on}"
-    )
+    lines = [f"now the {len(phase.nodes.hosts)} GPU nodes must change, all in one phase before any in the next:"]
+    for node_phase in waiting.nodes:
+        step = f"  phase {node_phase.number}: {node_phase.title} ({node_words(node_phase)})"
+        if node_phase.drops:
+            step += _ENDED
+        lines.append(step + _window(node_phase, "; "))
+    last = "The switches serve the nodes in all these phases."
+    if waiting.following:
+        last += f" Then: {stated_command(base)}"
+    return "\n".join([*lines, last])
 
 
 def _how_to_leave(phase: Phase) -> str:
-    nodes = phase.leaving[0] in phase.fabric.host_of
-    how = "Move the jobs away and shut them down" if nodes else "Wait until their ports carry nothing"
-    return f"{how}: {compact(phase.leaving)}"
+    """Return what people do before the ports of what leaves can close."""
+    names = compact(phase.leaving)
+    if phase.leaving[0] in phase.fabric.host_of:
+        return f"Move the jobs away and shut them down: {names}"
+    return f"Wait until their ports carry nothing: {names}"
 
 
 def out_of_use_view(phase: Phase) -> RenderableType:
@@ -122,14 +123,14 @@ def out_of_use_view(phase: Phase) -> RenderableType:
 
 
 def _window(phase: Phase, before: str) -> str:
-    """Return what may fail while the nodes have two sizes of RoCE packets; empty where they have one."""
+    """Return what may fail while nodes have RoCE packets of two sizes; empty if all have the same."""
     if phase.roce_mtu_bytes is None:
         return ""
-    was, now = phase.roce_mtu_bytes
+    old_bytes, new_bytes = phase.roce_mtu_bytes
     return (
         f"{before}until all nodes have done this phase, connections that rdma_cm opens between a changed and an"
-        f" unchanged node may fail: RoCE packets go from {was} to {now} bytes, and the smaller end refuses the larger;"
-        " start no job across both meanwhile"
+        f" unchanged node may fail: RoCE packets go from {old_bytes} to {new_bytes} bytes, and the smaller end refuses"
+        " the larger; start no job across both meanwhile"
     )
 
 
@@ -142,70 +143,85 @@ def node_words(phase: Phase) -> str:
         parts.append("accept " + ", ".join(f"DSCP {dscp} on priority {points[dscp]}" for dscp in sorted(points)))
         if sent := marking(sends.policies.classes):
             parts.append(f"send DSCP {sent.dscp}")
-            was = marking(phase.was.sends.policies.classes) if phase.was else None
-            if was and was.cnp_dscp != sent.cnp_dscp:
-                marked = "no DSCP of their own" if sent.cnp_dscp is None else f"DSCP {sent.cnp_dscp}"
-                parts.append(f"notifications with {marked}")
+            before = marking(phase.was.sends.policies.classes) if phase.was else None
+            if before and before.cnp_dscp != sent.cnp_dscp:
+                # Congestion notification packets (CNP) answer marked packets, with a DSCP of their own or without.
+                dscp_text = "no DSCP of their own" if sent.cnp_dscp is None else f"DSCP {sent.cnp_dscp}"
+                parts.append(f"notifications with {dscp_text}")
     if "MTU" in phase.values:
-        own, most = accepts.policies.mtu.hosts_bytes, sends.policies.mtu.hosts_bytes
-        parts.append(f"MTU {own} bytes" + (f", routes limited to {most}" if most < own else ""))
+        accepted_bytes = accepts.policies.mtu.hosts_bytes
+        sent_bytes = sends.policies.mtu.hosts_bytes
+        mtu = f"MTU {accepted_bytes} bytes"
+        if sent_bytes < accepted_bytes:
+            mtu += f", routes limited to {sent_bytes}"
+        parts.append(mtu)
     return "; ".join(parts)
 
 
 def rack(end: CableEnd) -> str:
-    """Return an end as a technician finds it: device, number at the front, the port's own names."""
-    part = f"/{end.subport}" if end.subport else ""
-    return f"{end.device} port {end.panel}{part} ({end.alias}, {end.port})"
+    """Return an end for a technician: device, number on the front panel, the port's own names."""
+    number = f"{end.panel}/{end.subport}" if end.subport else f"{end.panel}"
+    return f"{end.device} port {number} ({end.alias}, {end.port})"
 
 
 def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
     """Return the phases for programs."""
     shown = [
         {
-            **members(one, "number", "title", "kind", "why"),
-            "switches": len(one.fabric.switches),
-            "cables": [cable_json(cable) for cable in one.cables],
-            "leaving": list(one.leaving),
+            **members(phase, "number", "title", "kind", "why"),
+            "switches": len(phase.fabric.switches),
+            "cables": [cable_json(cable) for cable in phase.cables],
+            "leaving": list(phase.leaving),
         }
-        for one in phases
+        for phase in phases
     ]
     return {"phases": shown, "cables": sum(len(phase.cables) for phase in phases)}
 
 
 def cable_json(cable: CableMove) -> dict[str, Any]:
     """Return one cable."""
-    told = dict(as_json(cable))
+    document = dict(as_json(cable))
     if cable.stays_after is None:
-        del told["stays_after"]
-    return told
+        del document["stays_after"]
+    return document
 
 
 def phased_json(result: PhasedResult) -> dict[str, Any]:
     """Return the contract of ``deploy --from --json``: the steps that were taken, and what waits for people."""
-    steps = [{**_named(step.phase), **_done_json(done)} for step in result.steps if (done := step.result) is not None]
+    steps = [{**_named(step.phase), **_result_json(step.result)} for step in result.steps if step.result is not None]
     return {"phases": len(result.phases), "steps": steps, "waiting": _waiting_json(result)}
 
 
-def _done_json(done: DeployResult | HostsRun | OutOfUse) -> dict[str, Any]:
-    if isinstance(done, DeployResult):
-        return deploy_json(done)
-    return {"proofs": list(map(proof_json, done.proofs))} if isinstance(done, OutOfUse) else {"nodes": hosts_json(done)}
+def _result_json(result: DeployResult | HostsRun | OutOfUse) -> dict[str, Any]:
+    if isinstance(result, DeployResult):
+        return deploy_json(result)
+    if isinstance(result, OutOfUse):
+        return {"proofs": list(map(proof_json, result.proofs))}
+    return {"nodes": hosts_json(result)}
 
 
 def _waiting_json(result: PhasedResult) -> dict[str, Any] | None:
     waiting = result.waiting
     if waiting is None:
         return None
+    then = stated_command(result.base) if waiting.following else ""
     if waiting.cables:
+        reason = "cables"
         then = verify_command(waiting.phase, result.base)
     elif waiting.proofs:
+        reason = "removal"
         then = command_line("deploy", "--from", result.base)
+    elif waiting.nodes:
+        reason = "nodes"
     else:
-        then = stated_command(result.base) if waiting.following else ""
-    cables = [cable_json(cable) for cable in waiting.cables]
-    reason = "cables" if cables else "nodes" if waiting.nodes else "removal" if waiting.proofs else "jobs"
-    found = list(map(proof_json, waiting.proofs))
-    return {**_named(waiting.phase), "for": reason, "cables": cables, "proofs": found, "then": then}
+        reason = "jobs"
+    return {
+        **_named(waiting.phase),
+        "for": reason,
+        "cables": [cable_json(cable) for cable in waiting.cables],
+        "proofs": list(map(proof_json, waiting.proofs)),
+        "then": then,
+    }
 
 
 def _named(phase: Phase) -> dict[str, Any]:
@@ -237,16 +253,20 @@ def work_order(phases: Sequence[Phase], base: str) -> str:
 
 
 def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
-    stated = ["- [ ] no job runs that was started before"] if phase.drops else []
-    option = ["--nodes-done"] if phase.drops else []
+    lines = []
+    options: list[str | int] = ["--from", base, "--phase", phase.number]
+    if phase.drops:
+        lines.append("- [ ] no job runs that was started before")
+        options.append("--nodes-done")
     if phase.kind is PhaseKind.HOSTS:
-        command = command_line("hosts", "apply", "--from", base, "--phase", phase.number, *option)
-        window = [cell(_sentence(text))] if (text := _window(phase, "")) else []
-        lines = [*stated, f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)"]
-        return [*window, *([""] if window else []), *lines]
-    in_phases = ["--from", base, "--phase", phase.number, *option] if len(phases) > 1 else []
-    command = command_line("deploy", *in_phases)
-    lines = [*stated, f"- [ ] `{command}`"]
+        command = command_line("hosts", "apply", *options)
+        lines.append(f"- [ ] {cell(f'{len(phase.nodes.hosts)} GPU nodes: {node_words(phase)}')} (`{command}`)")
+        if warning := _window(phase, ""):
+            lines = [cell(_sentence(warning)), "", *lines]
+        return lines
+    if len(phases) == 1:
+        options = []
+    lines.append(f"- [ ] `{command_line('deploy', *options)}`")
     if phase.is_drain:
         lines.append(f"- [ ] {cell(_how_to_leave(phase))}")
     elif phase.leaving and phase.leaving[0] not in phase.nodes.host_of:
@@ -260,14 +280,16 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
 
 
 def _cable_line(cable: CableMove) -> str:
-    to = "out" if cable.after is None else f"to {rack(cable.after)}"
+    destination = "out" if cable.after is None else f"to {rack(cable.after)}"
     medium = f"{format_speed(cable.speed_gbps)}, {cable.length_m} m, {cable.media}"
-    return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {to}; {medium}"
+    return f"cable of {_then(cable.stays, cable.stays_after)}: from {rack(cable.before)} {destination}; {medium}"
 
 
 def _then(end: CableEnd, after: CableEnd | None) -> str:
-    """Return an end, and where it is moved to if it is."""
-    return rack(end) if after is None else f"{rack(end)}, now {rack(after)}"
+    """Return an end, and the end that it becomes in the same phase if there is one."""
+    if after is None:
+        return rack(end)
+    return f"{rack(end)}, now {rack(after)}"
 
 
 def _sentence(text: str) -> str:

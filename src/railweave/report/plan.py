@@ -1,8 +1,8 @@
 """A plan for a person at a terminal, and as a comment on a pull request.
 
-Both say the same: the sentence, identical changes once, disruption by role, the order, what needs attention. A comment
-holds 65,536 characters. What is always shown is short by itself; folded details are shown as far as there is room, and
-where they are too many, those of one switch of each kind as an example.
+Both show a sentence, identical changes once, disruption by role, the order of waves, and what needs attention.
+A comment holds 65,536 characters. What is always shown is short; folded details are shown as far as there is room, and
+if there are too many, those of one switch of each kind as an example.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from railweave.printable import printable
 from railweave.report.changes import FIRST, GLYPHS, change_line, devices, effect, provisioned, subject
 from railweave.report.layout import LIMIT_CHARS, cell, clipped, code, markdown_list, markdown_table, paragraphs, table
 from railweave.report.plan_parts import (
+    RoleDisruption,
     cable_counts,
     cable_lines,
     disruption_by_role,
@@ -39,12 +40,13 @@ DISRUPTION_STYLES = {
 }
 
 _BY_ROLE = ("role", "devices", "changes", "worst-case impact", "methods")
-_MOST_CABLES, _FEW_CABLES = 16, 2
+_MOST_CABLES = 16
+_FEW_CABLES = 2
 _MOST_CABLE_ROWS = 256
 PLAN_CHARS = LIMIT_CHARS - 16_400
 """The longest markdown of a plan: a pipeline adds what `check` found and what prevents the plan, 50 lines of each."""
 _CLOSING_CHARS = 400
-"""What the last sentence of a shortened plan takes."""
+"""Room for the last sentence of a shortened plan."""
 _MOST_GROUPS = 120
 _MOST_NOTES = 100
 _MOST_WAVES = 10
@@ -57,33 +59,34 @@ def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
 
     With ``every_change`` all changes follow by device, one a line.
     """
-    changed = (_disruption(plan), _groups(plan), list(_waves(plan))) if plan.deltas else ()
-    untouched = unmanaged(plan)
-    notes = [Text(one.text, style=one.style) for one in remarks(plan, _MOST_CABLES)]
-    kept = [Text(f"unmanaged, left untouched: {untouched}", style="dim")] if untouched else []
-    return paragraphs(
-        Text(headline(plan), style="bold"),
-        *changed,
-        *(_by_device(plan) if every_change else ()),
-        [*map(Text, cable_lines(plan, _FEW_CABLES)), *notes, *kept],
-        _totals(plan),
-    )
+    changes: list[RenderableType | Sequence[RenderableType]] = []
+    if plan.deltas:
+        changes = [_disruption(plan), _groups(plan), list(_waves(plan))]
+    if every_change:
+        changes += _by_device(plan)
+    notes = [*map(Text, cable_lines(plan, _FEW_CABLES))]
+    notes += [Text(remark.text, style=remark.style) for remark in remarks(plan, _MOST_CABLES)]
+    if untouched := unmanaged(plan):
+        notes.append(Text(f"unmanaged, left untouched: {untouched}", style="dim"))
+    return paragraphs(Text(headline(plan), style="bold"), *changes, notes, _totals(plan))
 
 
 def _groups(plan: Plan) -> FittingTable:
-    rows = [
-        (
-            *(Text(text, style=OP_STYLES[group.op]) for text in (GLYPHS[group.op], subject(group))),
-            *(effect(group), devices(group)),
-            Text(disruption_label(group.samples[0], group.disruption), style=DISRUPTION_STYLES[group.disruption]),
-            group.method.value,
+    """Return the table of changes: identical ones once, all those of a first provisioning in one row."""
+    rows: list[tuple[Text | str, ...]] = []
+    for group in group_changes(plan):
+        style = OP_STYLES[group.op]
+        disruption = Text(
+            disruption_label(group.samples[0], group.disruption), style=DISRUPTION_STYLES[group.disruption]
         )
-        for group in group_changes(plan)
-    ]
+        glyph = Text(GLYPHS[group.op], style=style)
+        what = Text(subject(group), style=style)
+        rows.append((glyph, what, effect(group), devices(group), disruption, group.method.value))
     if fresh := first_provisioning(plan):
-        glyph, first = (Text(text, style=OP_STYLES[Op.ADD]) for text in (GLYPHS[Op.ADD], FIRST))
+        glyph = Text(GLYPHS[Op.ADD], style=OP_STYLES[Op.ADD])
+        what = Text(FIRST, style=OP_STYLES[Op.ADD])
         disruption = Text(fresh.disruption.value, style=DISRUPTION_STYLES[Disruption.NONE])
-        rows.append((glyph, first, provisioned(fresh), devices(fresh), disruption, ", ".join(fresh.methods)))
+        rows.append((glyph, what, provisioned(fresh), devices(fresh), disruption, ", ".join(fresh.methods)))
     return table("", "what", "change", "devices", "disruption", "method", rows=rows)
 
 
@@ -94,14 +97,17 @@ def _by_device(plan: Plan) -> Iterator[list[Text]]:
 
 
 def _disruption(plan: Plan) -> FittingTable:
-    rows = (
-        (
-            *(row.role, f"{compact(row.devices)} ({len(row.devices)})", f"{row.changes:,}"),
-            *(Text(row.words, style=DISRUPTION_STYLES[row.disruption]), ", ".join(row.methods)),
-        )
-        for row in disruption_by_role(plan)
-    )
+    rows = []
+    for row in disruption_by_role(plan):
+        role, devices, changes, impact, methods = _role_cells(row)
+        rows.append((role, devices, changes, Text(impact, style=DISRUPTION_STYLES[row.disruption]), methods))
     return table(*_BY_ROLE, rows=rows)
+
+
+def _role_cells(row: RoleDisruption) -> tuple[str, str, str, str, str]:
+    """Return the cells of a role below ``_BY_ROLE``."""
+    devices = f"{compact(row.devices)} ({len(row.devices)})"
+    return row.role, devices, f"{row.changes:,}", row.words, ", ".join(row.methods)
 
 
 def _waves(plan: Plan) -> Iterator[Text]:
@@ -129,11 +135,13 @@ def _states(plan: Plan, *, empty: bool = False) -> str:
 
 def plan_markdown(plan: Plan) -> str:
     """Return ``plan`` as markdown of at most ``PLAN_CHARS`` characters."""
-    notes = markdown_list([cell(one.text) for one in remarks(plan, 0)], _MOST_NOTES)
-    blocks = [f"### {cell(headline(plan))}\n", *(["\n".join(notes) + "\n"] if notes else [])]
+    blocks = [f"### {cell(headline(plan))}\n"]
+    if notes := markdown_list([cell(remark.text) for remark in remarks(plan, 0)], _MOST_NOTES):
+        blocks.append("\n".join(notes) + "\n")
     running = group_changes(plan)
     if plan.deltas:
-        blocks += [_disruption_markdown(plan), *_running(running), *_provisioned(plan), *_cables(plan), _order(plan)]
+        blocks.append(markdown_table(_BY_ROLE, map(_role_cells, disruption_by_role(plan))))
+        blocks += [*_running(running), *_provisioned(plan), *_cables(plan), _order(plan)]
     text = "\n".join([*blocks, _foot(plan)])
     if len(text) >= PLAN_CHARS - _CLOSING_CHARS:
         return clipped(text, PLAN_CHARS - _CLOSING_CHARS)
@@ -145,38 +153,23 @@ def _folded(title: str, body: str) -> str:
     return f"\n<details><summary>{title}</summary>\n\n{body}\n</details>\n"
 
 
-def _disruption_markdown(plan: Plan) -> str:
-    rows = (
-        (
-            row.role,
-            f"{compact(row.devices)} ({len(row.devices)})",
-            f"{row.changes:,}",
-            row.words,
-            ", ".join(row.methods),
-        )
-        for row in disruption_by_role(plan)
-    )
-    return markdown_table(_BY_ROLE, rows)
-
-
 def _running(groups: Sequence[ChangeGroup]) -> Iterable[str]:
-    """Yield the table of what changes on switches that run: identical changes once, with their devices."""
+    """Yield the table of changes of running switches: identical changes once, with their devices."""
     if not groups:
         return
-    rows = (
-        (
-            *(GLYPHS[group.op], code(subject(group)), code(effect(group)), cell(devices(group))),
-            *(disruption_label(group.samples[0], group.disruption), group.method.value),
-        )
-        for group in groups[:_MOST_GROUPS]
-    )
-    more = f"\nand {len(groups) - _MOST_GROUPS} groups more\n" if len(groups) > _MOST_GROUPS else ""
-    yield markdown_table(("", "what", "change", "devices", "disruption", "method"), rows) + more
+    rows = []
+    for group in groups[:_MOST_GROUPS]:
+        what = (GLYPHS[group.op], code(subject(group)), code(effect(group)), cell(devices(group)))
+        rows.append((*what, disruption_label(group.samples[0], group.disruption), group.method.value))
+    changes = markdown_table(("", "what", "change", "devices", "disruption", "method"), rows)
+    if len(groups) > _MOST_GROUPS:
+        changes += f"\nand {len(groups) - _MOST_GROUPS} groups more\n"
+    yield changes
 
 
 def _order(plan: Plan) -> str:
-    """Return the waves, the first of them in sight; and what they keep to, where something is disturbed."""
-    # A number with a point would begin a list of markdown's own, which counts by itself.
+    """Return the waves, folded if there are many, what is drained, and the policy of a disruptive rollout."""
+    # "1. " would begin a list of markdown, which numbers its items by itself.
     shown = [f"- {cell(line.replace('. ', ': ', 1))}" for line in wave_lines(plan)]
     title = f"Order: {counted(len(plan.waves), 'wave')}"
     policy = [f"- {cell(line)}" for line in drained_lines(plan)]
@@ -188,7 +181,7 @@ def _order(plan: Plan) -> str:
 
 
 def _provisioned(plan: Plan) -> Iterable[str]:
-    """Yield in a line what switches get that are provisioned for the first time."""
+    """Yield a line on the switches that are provisioned for the first time."""
     if fresh := first_provisioning(plan):
         yield f"{FIRST.capitalize()}: {cell(devices(fresh))}: {provisioned(fresh)}.\n"
 
@@ -198,33 +191,42 @@ def _cables(plan: Plan) -> Iterable[str]:
     cables = changed_cables(plan)
     if not cables:
         return
-    rows = [
-        (GLYPHS[one.op], code(one.lower_shown), " → ".join(map(code, filter(None, (one.before, one.after)))))
-        for one in cables[:_MOST_CABLE_ROWS]
-    ]
+    rows = []
+    for cable in cables[:_MOST_CABLE_ROWS]:
+        ends = [code(end) for end in (cable.before, cable.after) if end]
+        rows.append((GLYPHS[cable.op], code(cable.lower_shown), " → ".join(ends)))
     body = markdown_table(("", "cable", "to"), rows)
     if hidden := len(cables) - len(rows):
         body += f"\nand {hidden:,} more: `{command_line('render', '--out', 'DIR')}` writes all cables to cables.csv\n"
     title = f"Cables: {cable_counts(cables)}"
-    yield f"{title}\n\n{body}" if len(cables) <= _MOST_CABLES else _folded(title, body).lstrip("\n")
+    if len(cables) <= _MOST_CABLES:
+        yield f"{title}\n\n{body}"
+    else:
+        yield _folded(title, body).lstrip("\n")
 
 
 def _foot(plan: Plan) -> str:
-    total, untouched = plan.summary, unmanaged(plan)
-    kept = f" Unmanaged, left untouched: {untouched}." if untouched else ""
-    return f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {_states(plan)}.{cell(kept)}\n"
+    total = plan.summary
+    foot = f"`+ {total.add:,}` `~ {total.update:,}` `- {total.remove:,}`; devices: {_states(plan)}."
+    if untouched := unmanaged(plan):
+        foot += cell(f" Unmanaged, left untouched: {untouched}.")
+    return f"{foot}\n"
 
 
 def _reasons(groups: Iterable[ChangeGroup], room_chars: int) -> str:
-    """Return why the rows are there, folded; nothing where there is no room for it."""
+    """Return why the rows are there, folded; nothing if there is no room for it."""
     reasons = dict.fromkeys((group.table, group.reason) for group in groups if group.reason)
+    if not reasons:
+        return ""
     lines = [f"- `{table}`: {cell(reason)}" for table, reason in list(reasons)[:_MOST_REASONS]]
-    text = _folded("Why", "\n".join(lines) + "\n") if lines else ""
-    return text if len(text) <= room_chars else ""
+    text = _folded("Why", "\n".join(lines) + "\n")
+    if len(text) > room_chars:
+        return ""
+    return text
 
 
 def _details(plan: Plan, room_chars: int) -> str:
-    """Return every change, folded by device; where that is too much, of one device of each kind as an example."""
+    """Return every change, folded by device; if that is too much, those of one device of each kind as an example."""
     by_device = plan.deltas
     everything = _blocks(by_device, room_chars)
     if everything is not None:
@@ -235,11 +237,13 @@ def _details(plan: Plan, room_chars: int) -> str:
             alike = f"{counted(len(row.devices), row.role)} ({row.words})"
             delta = by_device[row.devices[0]]
             text += _block(f"{row.devices[0]} as an example of {alike}", delta, room_chars - len(text)) or ""
-    left = f"{counted(sum(map(len, by_device.values())), 'change')} on {counted(len(by_device), 'device')} are too many"
-    return f"{text}\n{left} for a comment: the plan file and `--json` hold them all.\n"
+    changes = counted(sum(map(len, by_device.values())), "change")
+    on = counted(len(by_device), "device")
+    return f"{text}\n{changes} on {on} are too many for a comment: the plan file and `--json` hold them all.\n"
 
 
 def _blocks(by_device: Mapping[str, Delta], room_chars: int) -> str | None:
+    """Return the changes of every device, folded; None if they need more room."""
     text = ""
     for name, delta in by_device.items():
         block = _block(name, delta, room_chars - len(text))
@@ -250,11 +254,18 @@ def _blocks(by_device: Mapping[str, Delta], room_chars: int) -> str | None:
 
 
 def _block(title: str, delta: Delta, room_chars: int) -> str | None:
-    """Return the changes of one device, folded, with the marks that highlighting as ``diff`` knows; None where they
-    need more room."""
+    """Return the changes of one device, folded, highlighted as a diff; None if they need more room."""
     if len(delta) * _SHORTEST_LINE > room_chars:
         return None
-    lines = (printable(change_line(change)).replace("```", "'''").replace("\n", "⏎") for change in delta)
-    marked = "\n".join(f"!{line[1:]}" if line.startswith("~") else line for line in lines)
-    text = _folded(f"{title}: {counted(len(delta), 'change')}", f"```diff\n{marked}\n```\n")
-    return text if len(text) <= room_chars else None
+    lines = []
+    for change in delta:
+        line = printable(change_line(change)).replace("```", "'''").replace("\n", "⏎")
+        if line.startswith("~"):
+            # Highlighting as `diff` knows + and -, and ! for a changed line, but not ~.
+            line = f"!{line[1:]}"
+        lines.append(line)
+    body = "\n".join(lines)
+    text = _folded(f"{title}: {counted(len(delta), 'change')}", f"```diff\n{body}\n```\n")
+    if len(text) > room_chars:
+        return None
+    return text

@@ -1,4 +1,4 @@
-"""What a reviewer looks for after a plan's sentence: disruption by role, waves, what needs attention, what stays."""
+"""The parts of a plan for a reviewer: disruption by role, waves, what needs attention, what is left untouched."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,62 +41,66 @@ def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
     are provisioned for the first time last."""
     gathered: dict[tuple[str, Disruption, bool], list[str]] = {}
     changes = plan.deltas
-    for name, own in changes.items():
-        worst = max(own.disruptions, key=DISRUPTION_RANK.__getitem__)
+    for name, delta in changes.items():
+        worst = max(delta.disruptions, key=DISRUPTION_RANK.__getitem__)
         device = plan.devices[name]
         gathered.setdefault((device.role, worst, device.unprovisioned), []).append(name)
-    rows = [
-        RoleDisruption(
-            role,
-            disruption,
-            tuple(names),
-            sum(len(changes[name]) for name in names),
-            tuple(sorted({one for name in names for one in changes[name].methods})),
-            fresh,
-            "first provisioning: no traffic yet" if fresh else _impact(plan, disruption, names),
+    rows = []
+    for (role, disruption, fresh), names in gathered.items():
+        methods = {method for name in names for method in changes[name].methods}
+        rows.append(
+            RoleDisruption(
+                role=role,
+                disruption=disruption,
+                devices=tuple(names),
+                changes=sum(len(changes[name]) for name in names),
+                methods=tuple(sorted(methods)),
+                fresh=fresh,
+                words="first provisioning: no traffic yet" if fresh else _impact(plan, disruption, names),
+            )
         )
-        for (role, disruption, fresh), names in gathered.items()
-    ]
     return tuple(sorted(rows, key=lambda row: (row.fresh, -DISRUPTION_RANK[row.disruption], row.role)))
 
 
 def _impact(plan: Plan, worst: Disruption, names: Sequence[str]) -> str:
-    dropped = unprotected(plan, names)
-    if dropped and worst is Disruption.NONE:
-        return dropped
-    meant = impact(worst, (change for name in names for change in plan.deltas[name]))
-    return f"{meant}; {dropped}" if dropped else meant
+    """Return the worst-case impact of the changes of these devices, and which links lose traffic undrained."""
+    undrained = unprotected(plan, names)
+    if undrained and worst is Disruption.NONE:
+        return undrained
+    text = impact(worst, (change for name in names for change in plan.deltas[name]))
+    if undrained:
+        text += f"; {undrained}"
+    return text
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is no change and still matters, in a line with its style for a terminal."""
+    """A line that a reviewer needs beside the changes, with its style for a terminal."""
 
     text: str
     style: str
 
 
 def remarks(plan: Plan, most_cables: int) -> tuple[Remark, ...]:
-    """Return everything that a reviewer must know beside the changes; beyond ``most_cables`` cables are counted: all of
-    them with 0, where a table of the cables follows."""
-    marking = (
-        f"warning: DSCP {dscp} is no longer lossless, or on another priority, on {compact(devices)}: GPU nodes that"
-        f" send it would lose packets; `{command_line('phases', 'BASE')}` shows how to change it without loss"
-        for dscp, devices in removed_markings(plan)
-    )
-    mtu = (
-        f"warning: {one.message}; `{command_line('phases', 'BASE')}` shows how to change it without loss"
-        for one in lowered_mtu(plan)
-    )
-    broken = (*violation_diagnostics(plan.violations, plan.policy), *live_port_diagnostics(plan))
-    return (
-        *(Remark(line, "bold yellow") for line in (*_moved_cable_lines(plan, most_cables), *marking, *mtu)),
-        *(Remark(f"{one.code}: {one.message}", "bold red") for one in broken),
-        *_assumed(plan),
-        *device_remarks(plan),
-        *_without_rollback(plan),
-        *([Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow")] if plan.gone else ()),
-    )
+    """Return everything that a reviewer must know beside the changes.
+
+    Moved cables beyond ``most_cables`` are only counted; 0 counts all of them, because a table of cables follows.
+    """
+    lines = [Remark(line, "bold yellow") for line in _moved_cable_lines(plan, most_cables)]
+    without_loss = f"`{command_line('phases', 'BASE')}` shows how to change it without loss"
+    for dscp, names in removed_markings(plan):
+        text = (
+            f"warning: DSCP {dscp} is no longer lossless, or on another priority, on {compact(names)}: GPU nodes that"
+            f" send it would lose packets; {without_loss}"
+        )
+        lines.append(Remark(text, "bold yellow"))
+    lines += [Remark(f"warning: {lowered.message}; {without_loss}", "bold yellow") for lowered in lowered_mtu(plan)]
+    for diagnostic in (*violation_diagnostics(plan.violations, plan.policy), *live_port_diagnostics(plan)):
+        lines.append(Remark(f"{diagnostic.code}: {diagnostic.message}", "bold red"))
+    lines += [*_assumed(plan), *device_remarks(plan), *_without_rollback(plan)]
+    if plan.gone:
+        lines.append(Remark(f"no longer in the intent, left untouched: {compact(plan.gone)}", "yellow"))
+    return tuple(lines)
 
 
 def _assumed(plan: Plan) -> Iterator[Remark]:
@@ -114,7 +118,7 @@ _MAINTENANCE = {
 
 
 def device_remarks(plan: Plan) -> Iterator[Remark]:
-    """Yield what is the matter with single devices: not reached, in conflict, a commit that waits, a drain by hand."""
+    """Yield what needs attention on single devices: unreachable, in conflict, a commit that waits, a manual drain."""
     for name, device in plan.devices.items():
         yield from _remarks_on(name, device, planned=name in plan.deltas)
     yield from _drained_remarks(plan)
@@ -129,11 +133,11 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _kept(plan: Plan) -> Iterator[Remark]:
-    """Yield what is to go and stays in force: rows without a step, and removals that daemons ignore."""
+    """Yield what should be removed and stays in force: rows without a method, and removals that daemons ignore."""
     staying: dict[tuple[str, str], list[str]] = {}
     for name, device in plan.devices.items():
-        for one in device.kept:
-            staying.setdefault((one.place, one.why), []).append(name)
+        for kept in device.kept:
+            staying.setdefault((kept.place, kept.why), []).append(name)
     for (place, why), names in staying.items():
         yield Remark(f"stays: {place} on {compact(names)}: {why}", "yellow")
     for (place, why), names in _gathered(plan, keeps).items():
@@ -141,32 +145,36 @@ def _kept(plan: Plan) -> Iterator[Remark]:
 
 
 def _without_rollback(plan: Plan) -> Iterator[Remark]:
-    """Yield what a rollback would not take back, because daemons ignore the removal of what comes."""
+    """Yield what a rollback would not undo, because daemons ignore the removal of what is added."""
     for (place, why), names in _gathered(plan, keeps_what_came).items():
         yield Remark(f"no rollback: {place} on {compact(names)}: {why}", "yellow")
 
 
 def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, str], list[str]]:
-    """Return the devices by table or field of changes of running switches and by what ``why_of`` says of these."""
+    """Return the devices by table or field of changes of running switches, and by the reason of ``why_of``.
+
+    Changes without a reason are left out.
+    """
+    # Switches of one role often share a delta: the reasons of each are looked up once.
     places: dict[int, dict[tuple[str, str], None]] = {}
-    found: dict[tuple[str, str], list[str]] = {}
+    gathered: dict[tuple[str, str], list[str]] = {}
     for name, delta in plan.deltas.items():
         if plan.devices[name].unprovisioned or delta.reloads:
             continue  # what a reload boots is what the rows say
         if id(delta) not in places:
-            told = ((f"{one.table} {one.field or ''}".rstrip(), why_of(one)) for one in delta)
-            places[id(delta)] = dict.fromkeys(pair for pair in told if pair[1])
+            reasons = ((f"{change.table} {change.field or ''}".rstrip(), why_of(change)) for change in delta)
+            places[id(delta)] = dict.fromkeys((place, why) for place, why in reasons if why)
         for place in places[id(delta)]:
-            found.setdefault(place, []).append(name)
-    return found
+            gathered.setdefault(place, []).append(name)
+    return gathered
 
 
 def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:
     if device.state is DeviceState.UNREACHABLE and not planned:
-        what = "cannot be read" if device.answered else "unreachable"
-        yield Remark(f"{what}: {name}: {device.error}", "bold red")
-    for one in device.conflicts:
-        yield Remark(f"conflict: {name}: {one.claim}: {one.reason}", "bold red")
+        problem = "cannot be read" if device.answered else "unreachable"
+        yield Remark(f"{problem}: {name}: {device.error}", "bold red")
+    for conflict in device.conflicts:
+        yield Remark(f"conflict: {name}: {conflict.claim}: {conflict.reason}", "bold red")
     if device.broken:
         yield Remark(f"broken: {name}: {device.broken}", "bold red")
     if device.pending:
@@ -191,22 +199,23 @@ def _drained_remarks(plan: Plan) -> Iterator[Remark]:
 def _not_applied(plan: Plan) -> Iterator[Remark]:
     """Yield what daemons apply that differs from CONFIG_DB: its rows are as intended, so a deployment writes none."""
     for name, device in plan.devices.items():
-        for one in device.unapplied:
-            remedy = taken_again_by(one.row, one.field, one.configured)
-            yield Remark(f"not applied: {name}: {one}: {remedy}", "yellow")
+        for unapplied in device.unapplied:
+            remedy = taken_again_by(unapplied.row, unapplied.field, unapplied.configured)
+            yield Remark(f"not applied: {name}: {unapplied}: {remedy}", "yellow")
 
 
 def _moved_cable_lines(plan: Plan, most: int) -> tuple[str, ...]:
     """Return a line for each cable that has to be moved, and how to move them without taking all links of a leaf."""
-    moved = [one for one in changed_cables(plan) if one.op is Op.UPDATE]
+    moved = [cable for cable in changed_cables(plan) if cable.op is Op.UPDATE]
     if not moved:
         return ()
-    lines = [f"cable to move: {one.move}" for one in moved[:most]]
+    lines = [f"cable to move: {cable.move}" for cable in moved[:most]]
     if not most:
         lines.append(f"{counted(len(moved), 'cable')} to move")
     elif hidden := len(moved) - len(lines):
         lines.append(f"cables to move: {hidden} more, all in the JSON output")
-    phases, deploy = command_line("phases", "BASE"), command_line("deploy", "--from", "BASE")
+    phases = command_line("phases", "BASE")
+    deploy = command_line("deploy", "--from", "BASE")
     return (*lines, f"`{phases}` and `{deploy}` move cables a few at a time, with a work order")
 
 
@@ -215,14 +224,15 @@ _CABLE_WORDS = {Op.UPDATE: "moved", Op.REMOVE: "removed", Op.ADD: "added"}
 
 def cable_counts(cables: Iterable[CableChange]) -> str:
     """Return how many cables are moved, removed and added, by their words."""
-    return ", ".join(f"{count:,} {_CABLE_WORDS[op]}" for op, count in Counter(one.op for one in cables).items())
+    counts = Counter(cable.op for cable in cables)
+    return ", ".join(f"{count:,} {_CABLE_WORDS[op]}" for op, count in counts.items())
 
 
 def cable_lines(plan: Plan, most: int) -> Iterator[str]:
     """Yield a line for the cables that are removed and one for those that are added, with the first of them."""
     for op in (Op.REMOVE, Op.ADD):
-        if cables := [one for one in changed_cables(plan) if one.op is op]:
-            shown = first_few((f"{one.lower} – {one.before or one.after}" for one in cables), most)
+        if cables := [cable for cable in changed_cables(plan) if cable.op is op]:
+            shown = first_few((f"{cable.lower} – {cable.before or cable.after}" for cable in cables), most)
             yield f"cables {_CABLE_WORDS[op]}: {len(cables):,}: {shown}"
 
 
@@ -231,12 +241,15 @@ def unmanaged(plan: Plan) -> str:
     counts: Counter[str] = Counter()
     for device in plan.devices.values():
         counts.update(device.unmanaged or {})
-    return ", ".join(f"{'FRR lines' if name == FRR_TABLE else name} {rows}" for name, rows in sorted(counts.items()))
+    parts = []
+    for name, count in sorted(counts.items()):
+        parts.append(f"FRR lines {count}" if name == FRR_TABLE else f"{name} {count}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """What waves in one line have in common."""
+class _WaveKind:
+    """What all waves in one line have in common."""
 
     role: str
     devices: int
@@ -245,22 +258,35 @@ class _Kind:
 
 
 def wave_lines(plan: Plan) -> tuple[str, ...]:
-    """Return a line for every run of waves of one kind: their numbers, their devices, what is done to them."""
-    numbered = list(enumerate(plan.waves, start=1))
-    return tuple(_line(kind, list(run)) for kind, run in groupby(numbered, key=lambda one: _kind(plan, one[1])))
+    """Return a line for each run of waves of one kind: their numbers, their devices, how they are changed."""
+    lines = []
+    first = 1
+    for kind, run in groupby(plan.waves, key=lambda wave: _kind(plan, wave)):
+        waves = list(run)
+        lines.append(_line(kind, first, waves))
+        first += len(waves)
+    return tuple(lines)
 
 
-def _line(kind: _Kind, run: Sequence[tuple[int, tuple[str, ...]]]) -> str:
-    names = [name for _, wave in run for name in wave]
-    numbers = f"{run[0][0]}" if len(run) == 1 else f"{run[0][0]}–{run[-1][0]}"
-    pace = "" if len(run) == 1 else ", one at a time" if kind.devices == 1 else f", {kind.devices} at a time"
-    count = f" ({len(names)})" if len(names) > 2 else ""
-    return f"{numbers}. {compact(names)}{count}{pace}{', disruptive' if kind.disruptive else ''}{kind.drained}"
+def _line(kind: _WaveKind, first: int, waves: Sequence[Sequence[str]]) -> str:
+    """Return the line of ``waves``, which are numbered from ``first``."""
+    names = [name for wave in waves for name in wave]
+    line = f"{first}"
+    if len(waves) > 1:
+        line += f"–{first + len(waves) - 1}"
+    line += f". {compact(names)}"
+    if len(names) > 2:
+        line += f" ({len(names)})"
+    if len(waves) > 1:
+        line += ", one at a time" if kind.devices == 1 else f", {kind.devices} at a time"
+    if kind.disruptive:
+        line += ", disruptive"
+    return line + kind.drained
 
 
-def _kind(plan: Plan, wave: Sequence[str]) -> _Kind:
+def _kind(plan: Plan, wave: Sequence[str]) -> _WaveKind:
     first = plan.devices.get(wave[0])
-    return _Kind(
+    return _WaveKind(
         first.role if first is not None else "",
         len(wave),
         any(plan.devices[name].disruptive for name in wave if name in plan.devices),
@@ -272,7 +298,9 @@ def _drained(plan: Plan, wave: Iterable[str]) -> str:
     drains = {plan.devices[name].drain for name in wave if name in plan.devices}
     if drains == {WHOLE}:
         return ", drained first"
-    return ", with drained links" if any(drains) else ""
+    if any(drains):
+        return ", with drained links"
+    return ""
 
 
 def drained_lines(plan: Plan) -> tuple[str, ...]:

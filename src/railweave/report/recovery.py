@@ -12,41 +12,52 @@ from railweave.wording import command_line, first_few
 
 def recovery_view(results: Sequence[RecoveryResult]) -> RenderableType:
     """Return what was found on each switch, what was restored and what is missing."""
-    return Group(*(Text(f"{one.device}: {_words(one)}", style="" if one.ok else "bold red") for one in results))
+    lines = []
+    for result in results:
+        style = "" if result.ok else "bold red"
+        lines.append(Text(f"{result.device}: {_words(result)}", style=style))
+    return Group(*lines)
 
 
-def _words(one: RecoveryResult) -> str:
-    found = f"found {one.found}" + (f" ({one.transaction})" if one.transaction else "")
-    match one.outcome:
+def _words(result: RecoveryResult) -> str:
+    words = f"found {result.found}"
+    if result.transaction:
+        words += f" ({result.transaction})"
+    match result.outcome:
         case RecoveryOutcome.HEALTHY:
-            words = f"{found}; nothing to repair"
+            words += "; nothing to repair"
         case RecoveryOutcome.WAITING:
-            words = f"{found}; left alone: it waits for its confirmation or reverts by itself"
+            words += "; left alone: it waits for its confirmation or reverts by itself"
+        case RecoveryOutcome.RESTORED if result.restored:
+            words += f"; restored {first_few(result.restored)}"
         case RecoveryOutcome.RESTORED:
-            words = f"{found}; restored {first_few(one.restored)}" if one.restored else f"{found}; nothing was missing"
+            words += "; nothing was missing"
         case RecoveryOutcome.ACCEPTED:
-            words = f"{found}; what runs is kept: compare it by `{command_line('plan')}`"
+            words += f"; what runs is kept: compare it by `{command_line('plan')}`"
         case RecoveryOutcome.INCOMPLETE:
-            missing = f"; not restored: {first_few(one.missing)}" if one.missing else ""
-            words = f"{found}{missing}; run the command again, or keep what runs by --accept-running"
+            if result.missing:
+                words += f"; not restored: {first_few(result.missing)}"
+            words += "; run the command again, or keep what runs by --accept-running"
         case _:
-            return f"not recovered: {one.error}"
-    return f"{words}; {one.error}" if one.error and not one.missing else words
+            return f"not recovered: {result.error}"
+    if result.error and not result.missing:
+        words += f"; {result.error}"
+    return words
 
 
 def recovery_json(results: Sequence[RecoveryResult]) -> dict[str, Any]:
     """Return the contract of ``recover --json``."""
     return {
-        "ok": all(one.ok for one in results),
+        "ok": all(result.ok for result in results),
         "devices": {
-            one.device: {
-                "outcome": one.outcome.value,
-                "found": one.found,
-                "transaction": one.transaction,
-                "restored": list(one.restored),
-                "missing": list(one.missing),
-                "error": one.error,
+            result.device: {
+                "outcome": result.outcome.value,
+                "found": result.found,
+                "transaction": result.transaction,
+                "restored": list(result.restored),
+                "missing": list(result.missing),
+                "error": result.error,
             }
-            for one in results
+            for result in results
         },
     }

@@ -31,7 +31,7 @@ def intent_reference(schema: Mapping[str, Any]) -> str:
         "| key | value | default | meaning |",
         "|---|---|---|---|",
     ]
-    lines += [_row(*one) for one in _keys(schema, schema, "")]
+    lines += [_row(*key) for key in _keys(schema, schema, "")]
     return "\n".join(lines) + "\n"
 
 
@@ -43,21 +43,25 @@ def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iter
     """Yield (path, kind, default, meaning) of every key below ``node``."""
     inner = _resolved(schema, node)
     items = _resolved(schema, inner.get("items", {}))
-    below, prefix = (items, f"{path}[].") if "properties" in items else (inner, f"{path}." if path else "")
-    for name, child in below.get("properties", {}).items():
+    prefix = f"{path}." if path else ""
+    if "properties" in items:
+        inner = items
+        prefix = f"{path}[]."
+    for name, child in inner.get("properties", {}).items():
         own = _resolved(schema, child)
-        default = "required" if name in below.get("required", ()) else _default(child)
+        default = "required" if name in inner.get("required", ()) else _default(child)
+        # A description beside a reference is of this key, that of the referenced type of every use of it.
         yield prefix + name, _kind(schema, own), default, child.get("description") or own.get("description", "")
         yield from _keys(schema, child, prefix + name)
 
 
 def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references; of alternatives take the mapping where there is one."""
+    """Follow references; of alternatives take the mapping if there is one."""
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-    for one in node.get("anyOf", ()):
-        if "$ref" in one or "properties" in one:
-            return _resolved(schema, one)
+    for alternative in node.get("anyOf", ()):
+        if "$ref" in alternative or "properties" in alternative:
+            return _resolved(schema, alternative)
     return node
 
 
@@ -69,21 +73,26 @@ def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if "const" in node:
         return f"`{node['const']}`"
     if "anyOf" in node:
-        return " or ".join(dict.fromkeys(_kind(schema, _resolved(schema, one)) for one in node["anyOf"]))
-    kinds = node.get("type", "")
-    names = [_KINDS.get(kind, "value") for kind in (kinds if isinstance(kinds, list) else [kinds])]
-    return " or ".join(names)
+        kinds = (_kind(schema, _resolved(schema, alternative)) for alternative in node["anyOf"])
+        return " or ".join(dict.fromkeys(kinds))
+    types = node.get("type", "")
+    if not isinstance(types, list):
+        types = [types]
+    return " or ".join(_KINDS.get(name, "value") for name in types)
 
 
 def _default(node: Mapping[str, Any]) -> str:
     default = node.get("default")
     if default is None or isinstance(default, list | dict):
         return ""
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    if isinstance(default, bool):
+        # As YAML writes it.
+        return f"`{str(default).lower()}`"
+    return f"`{default}`"
 
 
 def documents_reference(schemas: Iterable[Mapping[str, Any]]) -> str:
-    """Return a markdown page of what JSON documents hold, from their bundled schemas."""
+    """Return a markdown page of the keys of JSON documents, from their bundled schemas."""
     lines = [
         "# What `--json` prints",
         "",
@@ -92,9 +101,12 @@ def documents_reference(schemas: Iterable[Mapping[str, Any]]) -> str:
         "meaning. `[]` stands for each entry of a list, `*` for each name of a mapping.",
     ]
     for schema in schemas:
-        lines += ["", f"## {schema['title']}", "", *([schema["description"], ""] if "description" in schema else [])]
+        lines += ["", f"## {schema['title']}", ""]
+        if "description" in schema:
+            lines += [schema["description"], ""]
         lines += ["| key | value | meaning |", "|---|---|---|"]
-        lines += dict.fromkeys(_line(*one) for one in _members(schema, schema, ""))
+        # Alternatives have many keys in common.
+        lines += dict.fromkeys(_line(*member) for member in _members(schema, schema, ""))
     return "\n".join(lines) + "\n"
 
 
@@ -104,25 +116,28 @@ def _line(*cells: str) -> str:
 
 
 def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, kind, meaning) of every key below ``node``, those of its alternatives one after the other."""
+    """Yield (path, kind, meaning) of every key below ``node``, then of each of its alternatives."""
     whole = _merged(schema, node)
     required = whole.get("required", ())
     for name, stated in whole.get("properties", {}).items():
         if stated is False:
             continue
-        child, place = _merged(schema, stated), f"{path}.{name}" if path else name
-        optional = "" if name in required else " (optional)"
-        yield place, _kind(schema, child) + optional, child.get("description", "")
-        yield from _members(schema, child, place)
+        child = _merged(schema, stated)
+        child_path = f"{path}.{name}" if path else name
+        kind = _kind(schema, child)
+        if name not in required:
+            kind += " (optional)"
+        yield child_path, kind, child.get("description", "")
+        yield from _members(schema, child, child_path)
     for inner, mark in ((whole.get("items"), "[]"), (whole.get("additionalProperties"), ".*")):
         if isinstance(inner, Mapping):
             yield from _members(schema, inner, path + mark)
-    for one in (*whole.get("anyOf", ()), *whole.get("oneOf", ())):
-        yield from _members(schema, one, path)
+    for alternative in (*whole.get("anyOf", ()), *whole.get("oneOf", ())):
+        yield from _members(schema, alternative, path)
 
 
 def _merged(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return ``node`` with what it refers to; its own words win, the keys of both count."""
+    """Return ``node`` with what it refers to: its own keywords win, but properties and required keys are joined."""
     if "$ref" not in node:
         return node
     base = _merged(schema, schema["$defs"][node["$ref"].rpartition("/")[2]])

@@ -31,18 +31,18 @@ _ABOUT = (
 )
 
 
-def rehearsal_json(found: Rehearsal) -> dict[str, Any]:
-    """Return the document of ``railweave rehearse --json``, which is also what is stored beside a plan."""
+def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
+    """Return the document of ``railweave rehearse --json``, which is also stored beside a plan."""
     return {
-        "line": found.line,
-        "ok": found.ok,
+        "line": rehearsal.line,
+        "ok": rehearsal.ok,
         **members(
-            found, "fabric", "target", "plan_digest", "at", "source", "switches", "elapsed_s", "changes", "faults",
+            rehearsal, "fabric", "target", "plan_digest", "at", "source", "switches", "elapsed_s", "changes", "faults",
             "refused", "before",
         ),
-        "waves": [{"number": number, **_wave_json(one)} for number, one in enumerate(found.waves, start=1)],
-        **_result_json(found.result),
-        "notes": list(found.notes),
+        "waves": [{"number": number, **_wave_json(wave)} for number, wave in enumerate(rehearsal.waves, start=1)],
+        **_result_json(rehearsal.result),
+        "notes": list(rehearsal.notes),
         "cannot_show": list(CANNOT_SHOW),
     }  # fmt: skip
 
@@ -55,62 +55,69 @@ def _wave_json(wave: RehearsedWave) -> dict[str, Any]:
 def _result_json(result: DeployResult | None) -> dict[str, Any]:
     if result is None:
         return {"result": None, "stopped_by": None, "devices": {}, "verification": None}
-    seen = result.verification
-    checked = seen and {
-        "passed": len(seen.checks) - len(seen.failed),
-        "failed": [members(one, "device", "kind", "subject", "expected", "actual") for one in seen.failed],
-    }
+    verification = None
+    if (verified := result.verification) is not None:
+        verification = {
+            "passed": len(verified.checks) - len(verified.failed),
+            "failed": [members(check, "device", "kind", "subject", "expected", "actual") for check in verified.failed],
+        }
     return {
         "result": result.result.value,
         "stopped_by": result.stopped_by or None,
         "devices": {
-            name: {"outcome": one.outcome.value, "error": one.error or None} for name, one in result.devices.items()
+            name: {"outcome": device.outcome.value, "error": device.error or None}
+            for name, device in result.devices.items()
         },
-        "verification": checked,
+        "verification": verification,
     }
 
 
-def rehearsal_view(found: Rehearsal) -> RenderableType:
-    """Return the line, the waves, what went wrong, and what simulated switches cannot show."""
-    rows = [_row(number, one) for number, one in enumerate(found.waves, start=1)]
+def rehearsal_view(rehearsal: Rehearsal) -> RenderableType:
+    """Return the line, the waves, the failures, and what simulated switches cannot show."""
+    rows = [_row(number, wave) for number, wave in enumerate(rehearsal.waves, start=1)]
     return paragraphs(
-        verdict(found.ok, found.line),
-        Text(f"state of the switches: {found.source}", style="dim"),
-        [diagnostics_view(found.refused)] if found.refused else None,
+        verdict(rehearsal.ok, rehearsal.line),
+        Text(f"state of the switches: {rehearsal.source}", style="dim"),
+        [diagnostics_view(rehearsal.refused)] if rehearsal.refused else None,
         [table(*_COLUMNS, rows=rows), Text(_ABOUT, style="dim")] if rows else None,
-        [Text(one) for one in _wrong(found)],
-        [Text(f"note: {one}", style="yellow") for one in found.notes],
+        [*map(Text, _failures(rehearsal))],
+        [Text(f"note: {note}", style="yellow") for note in rehearsal.notes],
         Text(f"simulated switches do not show {listed(CANNOT_SHOW)}", style="dim"),
     )
 
 
 def _row(number: int, wave: RehearsedWave) -> tuple[str, ...]:
-    broken = "; ".join(wave.violations) or "kept"
-    shown = (f"{wave.elapsed_s:.1f} s", f"{wave.switch_s:.0f} s", *_left(wave.left))
-    return (str(number), compact(wave.devices, most=3), *shown, broken)
+    policy = "; ".join(wave.violations) or "kept"
+    times = (f"{wave.elapsed_s:.1f} s", f"{wave.switch_s:.0f} s")
+    return (str(number), compact(wave.devices, most=3), *times, *_left(wave.left), policy)
 
 
 def _left(left: CapacityLeft) -> tuple[str, str, str]:
+    # Rounded down: 99.96 % is not all of the uplinks.
     percent = f"{int(left.uplink_percent * 10) / 10:g} %"
-    return percent, "-" if left.paths is None else str(left.paths), str(left.rails_out or "-")
+    paths = "-" if left.paths is None else str(left.paths)
+    return percent, paths, str(left.rails_out or "-")
 
 
-def _wrong(found: Rehearsal) -> Iterator[str]:
-    """Yield what a deployment would meet, a sentence each."""
-    for fault in found.faults:
-        yield f"no effect: {fault}: {fault.missed}" if fault.missed else f"injected: {fault}"
-    if found.result is not None:
-        yield from _of_devices(found.result)
-        yield from _of_verification(found.result)
+def _failures(rehearsal: Rehearsal) -> Iterator[str]:
+    """Yield the injected faults and what went wrong, a sentence each."""
+    for fault in rehearsal.faults:
+        if fault.missed:
+            yield f"no effect: {fault}: {fault.missed}"
+        else:
+            yield f"injected: {fault}"
+    if rehearsal.result is not None:
+        yield from _of_devices(rehearsal.result)
+        yield from _of_verification(rehearsal.result)
 
 
 def _of_devices(result: DeployResult) -> Iterator[str]:
     if result.stopped_by:
         yield f"stopped: {result.stopped_by}"
     errors: dict[tuple[Outcome, str], list[str]] = {}
-    for name, one in result.devices.items():
-        if one.error:
-            errors.setdefault((one.outcome, one.error), []).append(name)
+    for name, device in result.devices.items():
+        if device.error:
+            errors.setdefault((device.outcome, device.error), []).append(name)
     for (outcome, error), names in errors.items():
         yield f"{compact(names)}: {outcome_text(outcome)}: {error}"
     if left := result.names(Outcome.NOT_ATTEMPTED):
@@ -118,25 +125,27 @@ def _of_devices(result: DeployResult) -> Iterator[str]:
 
 
 def _of_verification(result: DeployResult) -> Iterator[str]:
-    if (seen := result.verification) is None:
+    verification = result.verification
+    if verification is None:
         return
-    yield f"verification: {counted(len(seen.checks) - len(seen.failed), 'check')} passed, {len(seen.failed)} failed"
-    for check in seen.failed[:_MOST_LINES]:
+    failed = verification.failed
+    yield f"verification: {counted(len(verification.checks) - len(failed), 'check')} passed, {len(failed)} failed"
+    for check in failed[:_MOST_LINES]:
         yield f"{check.device}: {check.kind.value} {check.subject}: {check.actual}, expected {check.expected}"
-    if len(seen.failed) > _MOST_LINES:
-        yield f"and {len(seen.failed) - _MOST_LINES} more failed checks"
+    if len(failed) > _MOST_LINES:
+        yield f"and {len(failed) - _MOST_LINES} more failed checks"
 
 
-def rehearsal_markdown(found: Rehearsal) -> str:
+def rehearsal_markdown(rehearsal: Rehearsal) -> str:
     """Return the rehearsal as markdown that fits into a comment; its first line is `Rehearsal.line`."""
-    lines = [f"### {cell(found.line)}\n", f"State of the switches: {cell(found.source)}\n"]
-    lines += markdown_list([cell(_sentence(one)) for one in found.refused], _MOST_LINES)
-    if found.waves:
-        rows = [tuple(map(cell, _row(number, one))) for number, one in enumerate(found.waves, start=1)]
+    lines = [f"### {cell(rehearsal.line)}\n", f"State of the switches: {cell(rehearsal.source)}\n"]
+    lines += markdown_list([cell(_sentence(diagnostic)) for diagnostic in rehearsal.refused], _MOST_LINES)
+    if rehearsal.waves:
+        rows = [tuple(map(cell, _row(number, wave))) for number, wave in enumerate(rehearsal.waves, start=1)]
         lines += [markdown_table(_COLUMNS, rows[:_MOST_LINES])]
         if len(rows) > _MOST_LINES:
             lines.append(f"and {counted(len(rows) - _MOST_LINES, 'wave')} more\n")
-    lines += markdown_list([*map(cell, (*_wrong(found), *found.notes))], _MOST_LINES)
+    lines += markdown_list([*map(cell, (*_failures(rehearsal), *rehearsal.notes))], _MOST_LINES)
     lines.append(f"\nSimulated switches do not show {cell(listed(CANNOT_SHOW))}.")
     return clipped("\n".join(lines).rstrip() + "\n", LIMIT_CHARS - 100)
 
@@ -144,8 +153,10 @@ def rehearsal_markdown(found: Rehearsal) -> str:
 def stored_line(document: Mapping[str, Any], *, markdown: bool = False) -> str:
     """Return the line of a stored rehearsal, with its time."""
     line = f"{document.get('line')} ({document.get('at')})"
-    return cell(line) if markdown else line
+    if markdown:
+        return cell(line)
+    return line
 
 
-def _sentence(one: Diagnostic) -> str:
-    return f"{one.code}: {one.message}; fix: {one.fix}"
+def _sentence(diagnostic: Diagnostic) -> str:
+    return f"{diagnostic.code}: {diagnostic.message}; fix: {diagnostic.fix}"

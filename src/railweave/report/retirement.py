@@ -1,4 +1,4 @@
-"""The proof that switches can leave, and what to do with it."""
+"""The proof that switches can be removed, and the next step."""
 
 from typing import Any
 
@@ -11,59 +11,62 @@ from railweave.report.layout import paragraphs, table, verdict
 from railweave.wording import command_line, compact, counted
 
 
-def retirement_json(gone: Leaving, found: tuple[Proof, ...]) -> dict[str, Any]:
+def retirement_json(leaving: Leaving, proofs: tuple[Proof, ...]) -> dict[str, Any]:
     """Return the proof for programs."""
     return {
-        "ok": is_proven(gone, found),
-        "devices": [switch.name for switch in gone.switches],
-        "nodes": gone.hosts,
-        "cables_to_move": [str(cable) for cable in gone.moved],
-        "proofs": list(map(proof_json, found)),
+        "ok": is_proven(leaving, proofs),
+        "devices": [switch.name for switch in leaving.switches],
+        "nodes": leaving.hosts,
+        "cables_to_move": [str(cable) for cable in leaving.moved],
+        "proofs": list(map(proof_json, proofs)),
     }
 
 
-def proof_json(one: Proof) -> dict[str, Any]:
+def proof_json(proof: Proof) -> dict[str, Any]:
     """Return one proof."""
-    return members(one, "device", "what", "expected", "actual", "ok")
+    return members(proof, "device", "what", "expected", "actual", "ok")
 
 
-def is_proven(gone: Leaving, found: tuple[Proof, ...]) -> bool:
+def is_proven(leaving: Leaving, proofs: tuple[Proof, ...]) -> bool:
     """Tell whether the switches may leave now: nothing uses them, and no cable has to move first."""
-    return not gone.moved and all(one.ok for one in found)
+    return not leaving.moved and all(proof.ok for proof in proofs)
 
 
-def retirement_view(gone: Leaving, found: tuple[Proof, ...], target: str) -> RenderableType:
+def retirement_view(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> RenderableType:
     """Return the proof as a table, and the next step in words."""
-    if not gone.switches:
+    if not leaving.switches:
         return Text("no switch is removed: the newer intent has every device of the older one")
-    rows = (
-        (
-            Text("✓", style="green") if one.ok else Text("✗", style="bold red"),
-            *(one.device, one.what, one.expected),
-            Text(one.actual, style="" if one.ok else "red"),
-        )
-        for one in found
-    )
-    nodes = [Text(f"with {counted(len(gone.hosts), 'GPU node')}: {compact(gone.hosts)}")] if gone.hosts else []
+    rows = []
+    for proof in proofs:
+        mark = Text("✗", style="bold red")
+        actual = Text(proof.actual, style="red")
+        if proof.ok:
+            mark = Text("✓", style="green")
+            actual = Text(proof.actual)
+        rows.append((mark, proof.device, proof.what, proof.expected, actual))
+    head = [Text(f"leaving: {compact([switch.name for switch in leaving.switches])}", style="bold")]
+    if leaving.hosts:
+        head.append(Text(f"with {counted(len(leaving.hosts), 'GPU node')}: {compact(leaving.hosts)}"))
     return paragraphs(
-        [Text(f"leaving: {compact([switch.name for switch in gone.switches])}", style="bold"), *nodes],
+        head,
         table("", "device", "what", "must be", "is", rows=rows),
-        _next(gone, found, target),
+        _next(leaving, proofs, target),
     )
 
 
-def _next(gone: Leaving, found: tuple[Proof, ...], target: str) -> list[Text]:
-    if gone.moved:
-        count = counted(len(gone.moved), "cable")
+def _next(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list[Text]:
+    if leaving.moved:
+        count = counted(len(leaving.moved), "cable")
         phases = command_line("phases", "BASE")
         return [verdict(False, f"{count} must move first: `{phases}` lists them, in safe steps")]
-    if is_proven(gone, found):
+    if is_proven(leaving, proofs):
         deploy = command_line("deploy", target=target)
         return [
             verdict(True, "nothing uses the switches to be removed"),
             Text(f"next: `{deploy}`, then power it off and remove it from the inventory"),
         ]
-    undrained = sorted({one.device for one in found if not one.ok and one.what == "out of traffic"})
-    advice = command_line("drain", *undrained, target=target) if undrained else ""
-    words = f"next: `{advice}`, then run this again" if advice else "remove what uses it first, then run this again"
-    return [verdict(False, "not proven unused"), Text(words)]
+    undrained = sorted({proof.device for proof in proofs if not proof.ok and proof.what == "out of traffic"})
+    step = "remove what uses it first"
+    if undrained:
+        step = f"next: `{command_line('drain', *undrained, target=target)}`"
+    return [verdict(False, "not proven unused"), Text(f"{step}, then run this again")]

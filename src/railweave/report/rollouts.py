@@ -32,14 +32,14 @@ _OUTCOME_STYLES = {
     "": "bold red",
 }
 IN_DOUBT = "in doubt"
-"""What is said of a device in the middle of which the rollout was cut off."""
+"""The outcome of a device that was being changed when the rollout was interrupted."""
 
 _LONGEST_TEXT = 160
 
 
-def rollouts_json(found: Iterable[Rollout]) -> dict[str, Any]:
+def rollouts_json(rollouts: Iterable[Rollout]) -> dict[str, Any]:
     """Return the contract of ``rollout list --json``, newest first."""
-    return {"rollouts": [_head(rollout) for rollout in found]}
+    return {"rollouts": [_head(rollout) for rollout in rollouts]}
 
 
 def rollout_json(rollout: Rollout) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def rollout_json(rollout: Rollout) -> dict[str, Any]:
     }
 
 
-_TOLD = (
+_HEAD_KEYS = (
     *("kind", "fabric", "target", "intent", "intent_sha256", "plan_digest", "by", "begun_at", "last_at"),
     *("state", "finished", "waves", "torn"),
 )
@@ -66,7 +66,7 @@ _TOLD = (
 def _head(rollout: Rollout) -> dict[str, Any]:
     return {
         "rollout": rollout.name,
-        **members(rollout, *_TOLD),
+        **members(rollout, *_HEAD_KEYS),
         **_or_null(rollout, "of", "base", "phase", "stopped_by"),
         "counts": dict(_counts(rollout)),
         "unread_lines": rollout.unread,
@@ -76,35 +76,33 @@ def _head(rollout: Rollout) -> dict[str, Any]:
 
 
 def _or_null(value: Rollout | DeviceRecord, *names: str) -> dict[str, Any]:
-    return {name: told or None for name, told in members(value, *names).items()}
+    return {name: member or None for name, member in members(value, *names).items()}
 
 
 def _counts(rollout: Rollout) -> Counter[str]:
     return Counter(record.outcome or IN_DOUBT for record in rollout.devices.values())
 
 
-def rollouts_view(found: Sequence[Rollout], left_out: int = 0) -> RenderableType:
+def rollouts_view(rollouts: Sequence[Rollout], left_out: int = 0) -> RenderableType:
     """Return a table of rollouts, newest first; ``left_out`` counts older ones that are not shown."""
-    if not found:
+    if not rollouts:
         return Text("no rollouts yet")
-    rows = (
-        (
-            rollout.name,
-            rollout.kind.value,
-            f"{rollout.fabric or '?'} → {rollout.target or '?'}",
-            _time(rollout.begun_at),
-            Text(rollout.state, style=_STATE_STYLES.get(rollout.state, "")),
-            ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items()) or "none",
-        )
-        for rollout in found
-    )
+    rows = []
+    for rollout in rollouts:
+        place = f"{rollout.fabric or '?'} → {rollout.target or '?'}"
+        state = Text(rollout.state, style=_STATE_STYLES.get(rollout.state, ""))
+        counts = [f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items()]
+        devices = ", ".join(counts) or "none"
+        rows.append((rollout.name, rollout.kind.value, place, _time(rollout.begun_at), state, devices))
     shown = table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices", rows=rows)
-    more = f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`" if left_out else ""
-    return Group(shown, *([Text(more, style="dim")] if more else []))
+    if not left_out:
+        return Group(shown)
+    more = f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`"
+    return Group(shown, Text(more, style="dim"))
 
 
 def rollout_view(rollout: Rollout) -> RenderableType:
-    """Return one rollout: what it is, each device, each step, and what the journal does not tell."""
+    """Return one rollout: what it is, each device, each step, and what its journal lacks."""
     return paragraphs(
         _about(rollout),
         _devices(rollout) if rollout.devices else None,
@@ -114,37 +112,34 @@ def rollout_view(rollout: Rollout) -> RenderableType:
 
 
 def _about(rollout: Rollout) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    of = f" of {rollout.of}" if rollout.of else ""
+    kind = rollout.kind.value
+    if rollout.of:
+        kind += f" of {rollout.of}"
     if rollout.phase:
-        of += f", phase {rollout.phase} from {rollout.base}"
+        kind += f", phase {rollout.phase} from {rollout.base}"
+    state = rollout.state
+    if rollout.stopped_by:
+        state += f": {rollout.stopped_by}"
+    grid = Table.grid(padding=(0, 2))
     for name, value in (
-        ("rollout", Text(f"{rollout.name} ({rollout.kind.value}{of})")),
+        ("rollout", Text(f"{rollout.name} ({kind})")),
         ("fabric", Text(f"{rollout.fabric or '?'} → {rollout.target or '?'}")),
         ("intent", Text(f"{rollout.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip())),
         (
             "begun",
             Text(f"{_time(rollout.begun_at)} UTC by {rollout.by or '?'}, last step {_time(rollout.last_at)} UTC"),
         ),
-        ("state", Text(_state(rollout), style=_STATE_STYLES.get(rollout.state, ""))),
+        ("state", Text(state, style=_STATE_STYLES.get(rollout.state, ""))),
     ):
         grid.add_row(Text(name, style="dim"), value)
     return grid
 
 
-def _state(rollout: Rollout) -> str:
-    return f"{rollout.state}: {rollout.stopped_by}" if rollout.stopped_by else rollout.state
-
-
 def _devices(rollout: Rollout) -> FittingTable:
-    rows = (
-        (
-            *(str(record.wave or ""), name),
-            Text(outcome_text(record.outcome) or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, "")),
-            *(record.step, record.commit_id, record.error),
-        )
-        for name, record in rollout.devices.items()
-    )
+    rows = []
+    for name, record in rollout.devices.items():
+        outcome = Text(outcome_text(record.outcome) or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, ""))
+        rows.append((str(record.wave or ""), name, outcome, record.step, record.commit_id, record.error))
     return table("wave", "device", "outcome", "last step", "commit", "error", rows=rows)
 
 
@@ -154,25 +149,29 @@ def _steps(entries: Iterable[JournalLine]) -> FittingTable:
 
 
 def _words(entry: JournalLine) -> str:
-    told = entry.text
+    """Return the text of a step with the details that people look for."""
+    text = entry.text
     devices = entry.details.get("devices")
     if entry.step == "wave" and isinstance(devices, list):
-        told = f"{told}: {compact(map(str, devices))}"
+        text = f"{text}: {compact(map(str, devices))}"
     elif entry.step == "outcome":
-        told = ": ".join(filter(None, (outcome_text(str(entry.details.get("outcome", ""))), told)))
+        text = ": ".join(filter(None, (outcome_text(str(entry.details.get("outcome", ""))), text)))
     elif entry.step == "ended":
-        told = str(entry.details.get("result", "")) or told
-    return told if len(told) <= _LONGEST_TEXT else told[: _LONGEST_TEXT - 1] + "…"
+        text = str(entry.details.get("result", "")) or text
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return text[: _LONGEST_TEXT - 1] + "…"
 
 
 def _gaps(rollout: Rollout) -> Iterable[str]:
-    """Yield what the journal does not tell, in sentences."""
+    """Yield what the journal lacks, in sentences."""
     if not rollout.entries:
         yield "the journal is empty: the rollout ended before its first step"
     if rollout.torn:
         yield "the last line is incomplete: the process ended while writing it"
     if rollout.unread:
-        yield f"{counted(rollout.unread, 'line')} cannot be read and {'is' if rollout.unread == 1 else 'are'} left out"
+        verb = "is" if rollout.unread == 1 else "are"
+        yield f"{counted(rollout.unread, 'line')} cannot be read and {verb} left out"
     if rollout.unknown:
         yield f"steps of a newer version, ignored: {', '.join(rollout.unknown)}"
 
@@ -191,4 +190,6 @@ def _rollback(rollout: Rollout) -> str:
 
 
 def _time(at: str, *, milliseconds: bool = False) -> str:
-    return at[: 23 if milliseconds else 19].replace("T", " ") or "?"
+    """Return an ISO time for people, without its time zone: journals are in UTC."""
+    length = len("2026-01-01T00:00:00.000") if milliseconds else len("2026-01-01T00:00:00")
+    return at[:length].replace("T", " ") or "?"

@@ -1,5 +1,6 @@
 """A self-test for a person, and as JSON: the bundle that can be sent in."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -18,7 +19,7 @@ _STYLES = {
 
 
 def selftest_view(report: SelftestReport) -> RenderableType:
-    """Return the trials with their verdicts, and whether the switch is as it was."""
+    """Return the trials with their verdicts, and whether the switch runs what it ran before."""
     if report.uses:
         return Group(
             Text("refused: the switch is in use", style="bold red"), *(Text(f"  {use}") for use in report.uses)
@@ -46,16 +47,19 @@ def selftest_view(report: SelftestReport) -> RenderableType:
 def _heading(report: SelftestReport) -> str:
     platform = " ".join(report.platform[name] for name in ("hwsku", "buffer_model") if name in report.platform)
     release = report.image.get("release") or report.image.get("branch") or "unknown release"
-    counters = ", ".join(f"{counted(int(found['count']), name[:-1])}" for name, found in _counters(report))
+    # Names are plurals, such as `ports`.
+    counters = ", ".join(counted(int(counter["count"]), name[:-1]) for name, counter in _counters(report).items())
     return f"{platform}, SONiC {release}; counted: {counters}"
 
 
-def _counters(report: SelftestReport) -> list[tuple[str, Any]]:
-    return list(report.counters.items())
+def _counters(report: SelftestReport) -> Mapping[str, Any]:
+    return report.counters
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f} s"
+    if value is None:
+        return ""
+    return f"{value:.2f} s"
 
 
 def _summary(report: SelftestReport) -> Text:
@@ -83,22 +87,23 @@ def selftest_json(report: SelftestReport) -> dict[str, Any]:
         "platform": dict(report.platform),
         "image": dict(report.image),
         "port": report.port,
-        "counters": {name: dict(found) for name, found in _counters(report)},
+        "counters": {name: dict(counter) for name, counter in _counters(report).items()},
         "uses": len(report.uses),
         "is_back": report.is_back,
         "ended_early": bool(report.error),
-        "trials": [
-            {
-                "name": result.name,
-                "verdict": result.verdict.value,
-                "reasons": list(result.reasons),
-                "method": result.method,
-                "disruption": result.disruption,
-                "place": result.place,
-                "source": result.source,
-                "apply_s": result.apply_s,
-                "revert_s": result.revert_s,
-            }
-            for result in report.results
-        ],
+        "trials": [_trial_json(result) for result in report.results],
+    }
+
+
+def _trial_json(result: TrialResult) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "verdict": result.verdict.value,
+        "reasons": list(result.reasons),
+        "method": result.method,
+        "disruption": result.disruption,
+        "place": result.place,
+        "source": result.source,
+        "apply_s": result.apply_s,
+        "revert_s": result.revert_s,
     }

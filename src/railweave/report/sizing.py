@@ -43,46 +43,59 @@ def sizing_view(sizing: Sizing) -> RenderableType:
 
 def sizing_rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
     """Yield the sizes of a fabric with their names."""
-    leaf, links, ratio = sizing.leaf, sizing.links, sizing.oversubscription
-    planes = f", {counted(sizing.planes, 'plane')}" if sizing.planes > 1 else ""
+    leaf = sizing.leaf
+    links = sizing.links
     yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
-    yield "shape", f"{counted(sizing.tiers, 'tier')}, {counted(sizing.rails, 'rail')}{planes}"
-    supers = f", {counted(sizing.super_spines, 'super-spine')}" if sizing.super_spines else ""
+    shape = f"{counted(sizing.tiers, 'tier')}, {counted(sizing.rails, 'rail')}"
+    group = "rail"
+    if sizing.planes > 1:
+        shape += f", {counted(sizing.planes, 'plane')}"
+        group = "rail and plane"
+    yield "shape", shape
+    down = f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
     if sizing.tiers == 1:
-        yield "switches", f"{counted(sizing.leaves, 'leaf')}, one for each rail{' and plane' if planes else ''}"
-        yield "leaf", f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
+        yield "switches", f"{counted(sizing.leaves, 'leaf')}, one for each {group}"
+        yield "leaf", down
         yield "links", f"{links.host_leaf:,} host-leaf"
         return
-    yield "switches", f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}{supers}"
-    yield (
-        "leaf",
-        f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)}), {leaf.up} up ({bandwidth_text(leaf.up_gbps)})",
-    )
-    pair = f"{links.per_leaf_spine_pair} of each pair"
-    core = f"; {links.spine_super_spine:,} spine-super-spine" if sizing.super_spines else ""
-    yield "links", f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {pair}{core}"
+    switches = f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}"
+    pairs = f"{links.leaf_spine:,} leaf-spine, {links.per_leaf_spine_pair} of each pair"
+    if sizing.super_spines:
+        switches += f", {counted(sizing.super_spines, 'super-spine')}"
+        pairs += f"; {links.spine_super_spine:,} spine-super-spine"
+    yield "switches", switches
+    yield "leaf", f"{down}, {leaf.up} up ({bandwidth_text(leaf.up_gbps)})"
+    yield "links", f"{links.host_leaf:,} host-leaf, {pairs}"
+    ratio = sizing.oversubscription
     lost = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
     yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {lost}"
 
 
 def _ratio_text(value: float) -> str:
-    return "no path" if isinf(value) else ratio_text(value)
+    if isinf(value):
+        return "no path"
+    return ratio_text(value)
 
 
 def _buffers(sizing: Sizing) -> list[RenderableType]:
     if not sizing.buffers:
         return []
-    rows = (
-        (
-            compact(one.devices),
-            one.hwsku,
-            f"{one.in_use.headroom_bytes:,} of {one.in_use.budget_bytes:,}",
-            f"{one.in_use.shared_bytes:,}",
-            "\n".join(f"{depth:,} {pattern}" for pattern, depth in one.pause_bytes.items()),
-            "\n".join(f"{each.traffic_class} {each.speed_gbps}G {each.minimum_bytes:,}" for each in one.marking),
+    rows = []
+    for buffers in sizing.buffers:
+        in_use = buffers.in_use
+        headroom = f"{in_use.headroom_bytes:,} of {in_use.budget_bytes:,}"
+        pauses = [f"{depth:,} {pattern}" for pattern, depth in buffers.pause_bytes.items()]
+        marks = [f"{mark.traffic_class} {mark.speed_gbps}G {mark.minimum_bytes:,}" for mark in buffers.marking]
+        rows.append(
+            (
+                compact(buffers.devices),
+                buffers.hwsku,
+                headroom,
+                f"{in_use.shared_bytes:,}",
+                "\n".join(pauses),
+                "\n".join(marks),
+            )
         )
-        for one in sizing.buffers
-    )
     columns = ("switches", "buffers", "headroom", "left to share", "PFC pauses at a queue of", "ECN marks from")
     return [Text("Buffers in bytes: headroom and rest with the ports in use", style="bold"), table(*columns, rows=rows)]
 

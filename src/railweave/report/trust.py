@@ -1,4 +1,4 @@
-"""Host keys for a person who is to compare them, and as JSON."""
+"""Host keys for a person to compare, and as JSON."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,16 +13,13 @@ _STYLES = {"known": "dim", "new": "yellow", "changed": "bold red", "revoked": "b
 
 def trust_view(keys: Iterable[Mapping[str, str]]) -> RenderableType:
     """Return a table of keys: ``device, name, trust, algorithm, fingerprint, error`` of each."""
-    rows = (
-        (
-            *(one["device"], one["name"], Text(one["trust"], style=_STYLES[one["trust"]])),
-            *(one["algorithm"], one["fingerprint"] or one["error"]),
-        )
-        for one in keys
-    )
+    rows = []
+    for key in keys:
+        trust = Text(key["trust"], style=_STYLES[key["trust"]])
+        rows.append((key["device"], key["name"], trust, key["algorithm"], key["fingerprint"] or key["error"]))
     return table("device", "address", "key", "kind", "fingerprint", rows=rows)
 
 
 def trust_json(keys: Iterable[Mapping[str, str]], file: str, recorded: Iterable[str]) -> dict[str, Any]:
-    """Return the contract of ``trust --json``: every key seen, and the devices whose key was written to ``file``."""
-    return {"known_hosts": file, "keys": [dict(one) for one in keys], "recorded": list(recorded)}
+    """Return the contract of ``trust --json``: every key shown, and the devices whose key was written to ``file``."""
+    return {"known_hosts": file, "keys": [dict(key) for key in keys], "recorded": list(recorded)}

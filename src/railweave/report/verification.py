@@ -38,38 +38,42 @@ def verify_json(result: VerifyResult) -> dict[str, Any]:
     for check in checks:
         if not check["skipped"]:
             del check["skipped"]
-    more = {name: told for name in ("advice", "warnings") if (told := getattr(result, name))}
-    return {"ok": result.ok, "checks": checks, **more}
+    document = {"ok": result.ok, "checks": checks}
+    if result.advice:
+        document["advice"] = result.advice
+    if result.warnings:
+        document["warnings"] = result.warnings
+    return document
 
 
 def verify_view(result: VerifyResult) -> RenderableType:
-    """Return the checks by kind with their counts, and a table of those that do not hold."""
+    """Return the checks by kind with their counts, and a table of those that failed."""
+    advice = [Text(sentence, style="yellow") for sentence in result.advice if result.failed]
+    warnings = [Text(f"warning: {sentence}", style="yellow") for sentence in result.warnings]
     return paragraphs(
         _by_kind(result),
-        [Text(line, style="yellow") for line in _skipped(result)] or None,
+        [Text(line, style="yellow") for line in _skipped(result)],
         _failed(result) if result.failed else None,
-        [
-            *(Text(sentence, style="yellow") for sentence in result.advice if result.failed),
-            *(Text(f"warning: {sentence}", style="yellow") for sentence in result.warnings),
-            _verdict(result),
-        ],
+        [*advice, *warnings, _verdict(result)],
     )
 
 
 def _by_kind(result: VerifyResult) -> FittingTable:
     rows = []
     for kind in CheckKind:
-        found = [check for check in result.checks if check.kind is kind and not check.skipped]
-        if found:
-            wrong = sum(not check.ok for check in found)
-            passed = Text(f"{len(found) - wrong:,}", style="green")
-            rows.append((kind.value, _MEANING[kind], passed, Text(f"{wrong:,}", style="bold red" if wrong else "dim")))
+        checks = [check for check in result.checks if check.kind is kind and not check.skipped]
+        if not checks:
+            continue
+        failed = sum(not check.ok for check in checks)
+        passed_cell = Text(f"{len(checks) - failed:,}", style="green")
+        failed_cell = Text(f"{failed:,}", style="bold red" if failed else "dim")
+        rows.append((kind.value, _MEANING[kind], passed_cell, failed_cell))
     return table("check", "what", "passed", "failed", rows=rows)
 
 
 def _skipped(result: VerifyResult) -> list[str]:
-    found = Counter((check.kind, check.skipped) for check in result.checks if check.skipped)
-    return [f"{kind.value}: {counted(number, 'check')} skipped: {why}" for (kind, why), number in found.items()]
+    counts = Counter((check.kind, check.skipped) for check in result.checks if check.skipped)
+    return [f"{kind.value}: {counted(count, 'check')} skipped: {why}" for (kind, why), count in counts.items()]
 
 
 def _failed(result: VerifyResult) -> Group:
@@ -79,13 +83,19 @@ def _failed(result: VerifyResult) -> Group:
     )
     hidden = len(result.failed) - _MOST_SHOWN
     shown = table("device", "check", "subject", "expected", "actual", rows=rows)
-    return Group(shown, *([Text(f"and {hidden:,} more")] if hidden > 0 else []))
+    if hidden <= 0:
+        return Group(shown)
+    return Group(shown, Text(f"and {hidden:,} more"))
 
 
 def _verdict(result: VerifyResult) -> Text:
-    made, failed = sum(not check.skipped for check in result.checks), result.failed
-    checks, skipped = counted(made, "check"), len(result.checks) - made
+    skipped = sum(bool(check.skipped) for check in result.checks)
+    checks = counted(len(result.checks) - skipped, "check")
+    failed = result.failed
     devices = counted(len({check.device for check in failed or result.checks}), "device")
-    if result.ok:
-        return verdict(True, f"verified: {checks} passed on {devices}{f', {skipped:,} skipped' if skipped else ''}")
-    return verdict(False, f"{len(failed):,} of {checks} failed, on {devices}")
+    if not result.ok:
+        return verdict(False, f"{len(failed):,} of {checks} failed, on {devices}")
+    sentence = f"verified: {checks} passed on {devices}"
+    if skipped:
+        sentence += f", {skipped:,} skipped"
+    return verdict(True, sentence)

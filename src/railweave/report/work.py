@@ -1,4 +1,4 @@
-"""Steps of work on a device: what is done, what is next, and everything that hands need to know."""
+"""Steps of work on a device: what is done, what is next, with the details that a technician needs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,17 +25,22 @@ def work_json(title: str, steps: Sequence[WorkStep]) -> dict[str, Any]:
 
 
 def work_view(title: str, steps: Sequence[WorkStep]) -> RenderableType:
-    """Return the steps with their state; the details of what is done or far off are cut short."""
+    """Return the steps with their state; only the next step has all of its details."""
     parts: list[RenderableType] = [Text(title, style="bold"), Text()]
     for number, step in enumerate(steps, start=1):
         glyph, style = _GLYPHS[step.progress]
         parts.append(Text.assemble((f"{glyph} ", style), f"{number}. {step.title}"))
+        details = step.details
+        command_style = "cyan"
+        detail_style = ""
+        if step.progress is not WorkProgress.NEXT:
+            details = details[:_MOST_SHOWN]
+            command_style = detail_style = "dim"
         if step.command:
-            parts.append(Text(f"     {step.command}", style="cyan" if step.progress is WorkProgress.NEXT else "dim"))
-        shown = step.details if step.progress is WorkProgress.NEXT else step.details[:_MOST_SHOWN]
-        parts += [Text(f"     {line}", style="" if step.progress is WorkProgress.NEXT else "dim") for line in shown]
-        hidden = len(step.details) - len(shown)
-        parts += [Text(f"     and {hidden} more", style="dim")] if hidden else []
+            parts.append(Text(f"     {step.command}", style=command_style))
+        parts += [Text(f"     {line}", style=detail_style) for line in details]
+        if hidden := len(step.details) - len(details):
+            parts.append(Text(f"     and {hidden} more", style="dim"))
     if all(step.progress is WorkProgress.DONE for step in steps):
         parts += [Text(), verdict(True, "all done")]
     return Group(*parts)
@@ -46,7 +51,9 @@ def work_markdown(title: str, steps: Sequence[WorkStep]) -> str:
     lines = [f"### {cell(title)}", ""]
     for number, step in enumerate(steps, start=1):
         mark = "x" if step.progress is WorkProgress.DONE else " "
-        command = f": {code(step.command)}" if step.command else ""
-        lines.append(f"- [{mark}] {number}. {cell(step.title)}{command}")
+        line = f"- [{mark}] {number}. {cell(step.title)}"
+        if step.command:
+            line += f": {code(step.command)}"
+        lines.append(line)
         lines += [f"  - [{mark}] {cell(line)}" for line in step.details]
     return "\n".join(lines) + "\n"

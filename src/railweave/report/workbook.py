@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _READABLE = 0o644
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-"""The date that every workbook bears, so that the same bill gives the same bytes."""
+"""The creation date of every workbook: the same bill gives the same bytes."""
 
 _Cell = str | int | Decimal | None
 
@@ -53,15 +53,15 @@ def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:
     _parts(book, bill)
     if phases:
         rows = [
-            (one.title, line.kind.value, line.part, line.length_m, line.quantity, line.spares)
-            for one in phases
-            for line in one.bill.lines
+            (phase.title, line.kind.value, line.part, line.length_m, line.quantity, line.spares)
+            for phase in phases
+            for line in phase.bill.lines
         ]
         _table(book, "Phases", ("phase", "kind", "part", "length (m)", "quantity", "spares"), rows)
     if bill.racks is not None:
-        trays = [(one.rack, one.far_rack, one.cables) for one in bill.racks.trays]
+        trays = [(tray.rack, tray.far_rack, tray.cables) for tray in bill.racks.trays]
         _table(book, "Trays", ("from rack", "to rack", "cables"), trays)
-        bundles = [(one.rack, one.far_rack, one.cables, one.longest_m) for one in bill.racks.bundles]
+        bundles = [(bundle.rack, bundle.far_rack, bundle.cables, bundle.longest_m) for bundle in bill.racks.bundles]
         _table(book, "Bundles", ("from rack", "to rack", "cables", "longest (m)"), bundles)
     if bill.remarks:
         _table(book, "Remarks", ("remark",), [(remark,) for remark in bill.remarks])
@@ -87,27 +87,28 @@ def _parts(book: "Workbook", bill: Bill) -> None:
     )
     rows = [
         (
-            one.kind.value,
-            one.part,
-            one.length_m,
-            one.quantity,
-            one.spares,
+            line.kind.value,
+            line.part,
+            line.length_m,
+            line.quantity,
+            line.spares,
             None,
-            one.unit_price,
+            line.unit_price,
             None,
-            " ".join(one.where),
-            one.description,
-            one.rack_units,
-            one.max_power_w,
+            " ".join(line.where),
+            line.description,
+            line.rack_units,
+            line.max_power_w,
         )
-        for one in bill.lines
+        for line in bill.lines
     ]
     sheet = _table(book, "Parts", columns, rows)
     money = book.add_format({"num_format": "#,##0.00"})
-    for number, one in enumerate(bill.lines, start=2):
-        pieces = one.quantity + one.spares
+    # Formulas are written with their values: viewers that do not calculate show these. Row 1 is the heading.
+    for number, line in enumerate(bill.lines, start=2):
+        pieces = line.quantity + line.spares
         sheet.write_formula(f"F{number}", f"=D{number}+E{number}", None, pieces)
-        price = "" if one.price is None else float(one.price)
+        price = "" if line.price is None else float(line.price)
         sheet.write_formula(f"H{number}", f'=IF(G{number}="","",F{number}*G{number})', money, price)
     last = len(bill.lines) + 1
     bold = book.add_format({"bold": True, "num_format": "#,##0.00"})
@@ -117,10 +118,10 @@ def _parts(book: "Workbook", bill: Bill) -> None:
 
 
 def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> "Worksheet":
-    """Add a sheet with a heading that stays in view, filters, and columns as wide as what is in them."""
+    """Add a sheet with a heading that stays in view, filters, and columns as wide as their content."""
     sheet = book.add_worksheet(name)
     heading = book.add_format({"bold": True, "bottom": 1})
-    widths = [len(one) for one in columns]
+    widths = [len(title) for title in columns]
     sheet.write_row(0, 0, columns, heading)
     last = 0
     for last, row in enumerate(rows, start=1):
