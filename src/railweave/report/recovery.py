@@ -1,4 +1,4 @@
-"""Recoveries for a person and as JSON."""
+"""Recoveries for a terminal and as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,53 +11,55 @@ from railweave.wording import command_line, first_few
 
 
 def recovery_view(results: Sequence[RecoveryResult]) -> RenderableType:
-    """Return what was found on each switch, what was restored and what is missing."""
+    """Return the state of each switch, the restored rows and the missing ones."""
     lines = []
     for result in results:
         style = "" if result.ok else "bold red"
-        lines.append(Text(f"{result.device}: {_words(result)}", style=style))
+        lines.append(Text(f"{result.device}: {_sentence(result)}", style=style))
     return Group(*lines)
 
 
-def _words(result: RecoveryResult) -> str:
-    words = f"found {result.found}"
+def _sentence(result: RecoveryResult) -> str:
+    if result.outcome in (RecoveryOutcome.REFUSED, RecoveryOutcome.UNREACHABLE):
+        return f"not recovered: {result.error}"
+    sentence = f"found {result.found}"
     if result.transaction:
-        words += f" ({result.transaction})"
+        sentence += f" ({result.transaction})"
+    sentence += f"; {_action(result)}"
+    if result.error and not result.missing:
+        sentence += f"; {result.error}"
+    return sentence
+
+
+def _action(result: RecoveryResult) -> str:
     match result.outcome:
         case RecoveryOutcome.HEALTHY:
-            words += "; nothing to repair"
+            return "nothing to repair"
         case RecoveryOutcome.WAITING:
-            words += "; left alone: it waits for its confirmation or reverts by itself"
-        case RecoveryOutcome.RESTORED if result.restored:
-            words += f"; restored {first_few(result.restored)}"
+            return "left alone: it waits for its confirmation or reverts by itself"
         case RecoveryOutcome.RESTORED:
-            words += "; nothing was missing"
+            return f"restored {first_few(result.restored)}" if result.restored else "nothing was missing"
         case RecoveryOutcome.ACCEPTED:
-            words += f"; what runs is kept: compare it by `{command_line('plan')}`"
-        case RecoveryOutcome.INCOMPLETE:
-            if result.missing:
-                words += f"; not restored: {first_few(result.missing)}"
-            words += "; run the command again, or keep what runs by --accept-running"
+            return f"what runs is kept: compare it by `{command_line('plan')}`"
         case _:
-            return f"not recovered: {result.error}"
-    if result.error and not result.missing:
-        words += f"; {result.error}"
-    return words
+            missing = f"not restored: {first_few(result.missing)}; " if result.missing else ""
+            return f"{missing}run the command again, or keep what runs by --accept-running"
 
 
 def recovery_json(results: Sequence[RecoveryResult]) -> dict[str, Any]:
-    """Return the contract of ``recover --json``."""
+    """Return the document of ``recover --json``."""
     return {
         "ok": all(result.ok for result in results),
-        "devices": {
-            result.device: {
-                "outcome": result.outcome.value,
-                "found": result.found,
-                "transaction": result.transaction,
-                "restored": list(result.restored),
-                "missing": list(result.missing),
-                "error": result.error,
-            }
-            for result in results
-        },
+        "devices": {result.device: _result_json(result) for result in results},
+    }
+
+
+def _result_json(result: RecoveryResult) -> dict[str, Any]:
+    return {
+        "outcome": result.outcome.value,
+        "found": result.found,
+        "transaction": result.transaction,
+        "restored": list(result.restored),
+        "missing": list(result.missing),
+        "error": result.error,
     }

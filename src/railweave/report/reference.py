@@ -1,4 +1,4 @@
-"""The reference pages that follow from the code: intent, JSON documents and codes of diagnostics, as markdown."""
+"""The reference pages generated from the code: intent, JSON documents and codes of diagnostics, as markdown."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -31,32 +31,35 @@ def intent_reference(schema: Mapping[str, Any]) -> str:
         "| key | value | default | meaning |",
         "|---|---|---|---|",
     ]
-    lines += [_row(*key) for key in _keys(schema, schema, "")]
+    lines += [_line(*cells) for cells in _keys(schema, schema, "")]
     return "\n".join(lines) + "\n"
 
 
-def _row(path: str, kind: str, default: str, meaning: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (f"`{path}`", kind, default, meaning)) + " |"
+def _line(path: str, *cells: str) -> str:
+    """Return a row of a table."""
+    escaped = [cell.replace("|", "\\|") for cell in (f"`{path}`", *cells)]
+    return f"| {' | '.join(escaped)} |"
 
 
 def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield (path, kind, default, meaning) of every key below ``node``."""
-    inner = _resolved(schema, node)
-    items = _resolved(schema, inner.get("items", {}))
+    mapping = _resolved(schema, node)
     prefix = f"{path}." if path else ""
+    items = _resolved(schema, mapping.get("items", {}))
     if "properties" in items:
-        inner = items
+        mapping = items
         prefix = f"{path}[]."
-    for name, child in inner.get("properties", {}).items():
-        own = _resolved(schema, child)
-        default = "required" if name in inner.get("required", ()) else _default(child)
-        # A description beside a reference is of this key, that of the referenced type of every use of it.
-        yield prefix + name, _kind(schema, own), default, child.get("description") or own.get("description", "")
+    for name, child in mapping.get("properties", {}).items():
+        resolved = _resolved(schema, child)
+        default = "required" if name in mapping.get("required", ()) else _default(child)
+        # The description of a key says more than that of the type, which several keys share.
+        meaning = child.get("description") or resolved.get("description", "")
+        yield prefix + name, _kind(schema, resolved), default, meaning
         yield from _keys(schema, child, prefix + name)
 
 
 def _resolved(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references; of alternatives take the mapping if there is one."""
+    """Follow references; of alternatives take the mapping, if there is one."""
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]]
     for alternative in node.get("anyOf", ()):
@@ -73,12 +76,12 @@ def _kind(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if "const" in node:
         return f"`{node['const']}`"
     if "anyOf" in node:
-        kinds = (_kind(schema, _resolved(schema, alternative)) for alternative in node["anyOf"])
-        return " or ".join(dict.fromkeys(kinds))
+        alternatives = [_kind(schema, _resolved(schema, alternative)) for alternative in node["anyOf"]]
+        return " or ".join(dict.fromkeys(alternatives))
     types = node.get("type", "")
     if not isinstance(types, list):
         types = [types]
-    return " or ".join(_KINDS.get(name, "value") for name in types)
+    return " or ".join(_KINDS.get(kind, "value") for kind in types)
 
 
 def _default(node: Mapping[str, Any]) -> str:
@@ -86,7 +89,7 @@ def _default(node: Mapping[str, Any]) -> str:
     if default is None or isinstance(default, list | dict):
         return ""
     if isinstance(default, bool):
-        # As YAML writes it.
+        # As YAML spells it.
         return f"`{str(default).lower()}`"
     return f"`{default}`"
 
@@ -105,48 +108,47 @@ def documents_reference(schemas: Iterable[Mapping[str, Any]]) -> str:
         if "description" in schema:
             lines += [schema["description"], ""]
         lines += ["| key | value | meaning |", "|---|---|---|"]
-        # Alternatives have many keys in common.
-        lines += dict.fromkeys(_line(*member) for member in _members(schema, schema, ""))
+        # Alternatives repeat the keys that they share.
+        lines += dict.fromkeys(_line(*cells) for cells in _members(schema, schema, ""))
     return "\n".join(lines) + "\n"
 
 
-def _line(*cells: str) -> str:
-    path, *others = (cell.replace("|", "\\|") for cell in cells)
-    return f"| `{path}` | {' | '.join(others)} |"
-
-
 def _members(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, kind, meaning) of every key below ``node``, then of each of its alternatives."""
-    whole = _merged(schema, node)
-    required = whole.get("required", ())
-    for name, stated in whole.get("properties", {}).items():
-        if stated is False:
+    """Yield (path, kind, meaning) of every key below ``node``, those of its alternatives one after the other."""
+    merged = _merged(schema, node)
+    required = merged.get("required", ())
+    for name, member in merged.get("properties", {}).items():
+        # An alternative excludes a key by the schema `false`.
+        if member is False:
             continue
-        child = _merged(schema, stated)
+        child = _merged(schema, member)
         child_path = f"{path}.{name}" if path else name
         kind = _kind(schema, child)
         if name not in required:
             kind += " (optional)"
         yield child_path, kind, child.get("description", "")
         yield from _members(schema, child, child_path)
-    for inner, mark in ((whole.get("items"), "[]"), (whole.get("additionalProperties"), ".*")):
+    for inner, mark in ((merged.get("items"), "[]"), (merged.get("additionalProperties"), ".*")):
         if isinstance(inner, Mapping):
             yield from _members(schema, inner, path + mark)
-    for alternative in (*whole.get("anyOf", ()), *whole.get("oneOf", ())):
+    for alternative in (*merged.get("anyOf", ()), *merged.get("oneOf", ())):
         yield from _members(schema, alternative, path)
 
 
 def _merged(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return ``node`` with what it refers to: its own keywords win, but properties and required keys are joined."""
+    """Return ``node`` merged with the definition it refers to: its own keywords win, properties of both count."""
     if "$ref" not in node:
         return node
     base = _merged(schema, schema["$defs"][node["$ref"].rpartition("/")[2]])
-    own = {key: value for key, value in node.items() if key != "$ref"}
-    both = {
-        "properties": {**own.get("properties", {}), **base.get("properties", {})},
-        "required": [*own.get("required", ()), *base.get("required", ())],
-    }
-    return {**base, **own, **{key: value for key, value in both.items() if value}}
+    merged = {**base, **node}
+    del merged["$ref"]
+    properties = {**node.get("properties", {}), **base.get("properties", {})}
+    if properties:
+        merged["properties"] = properties
+    required = [*node.get("required", ()), *base.get("required", ())]
+    if required:
+        merged["required"] = required
+    return merged
 
 
 def codes_reference(titles: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The proof that switches can be removed, and the next step."""
+"""The proof that switches can be removed, with the next step."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from railweave.wording import command_line, compact, counted
 
 
 def retirement_json(leaving: Leaving, proofs: tuple[Proof, ...]) -> dict[str, Any]:
-    """Return the proof for programs."""
+    """Return the proofs as JSON."""
     return {
         "ok": is_proven(leaving, proofs),
         "devices": [switch.name for switch in leaving.switches],
@@ -28,33 +28,30 @@ def proof_json(proof: Proof) -> dict[str, Any]:
 
 
 def is_proven(leaving: Leaving, proofs: tuple[Proof, ...]) -> bool:
-    """Tell whether the switches may leave now: nothing uses them, and no cable has to move first."""
+    """Whether the switches can be removed now: nothing uses them, and no cable has to move first."""
     return not leaving.moved and all(proof.ok for proof in proofs)
 
 
 def retirement_view(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> RenderableType:
-    """Return the proof as a table, and the next step in words."""
+    """Return the proofs as a table, and the next step."""
     if not leaving.switches:
         return Text("no switch is removed: the newer intent has every device of the older one")
-    rows = []
-    for proof in proofs:
-        mark = Text("✗", style="bold red")
-        actual = Text(proof.actual, style="red")
-        if proof.ok:
-            mark = Text("✓", style="green")
-            actual = Text(proof.actual)
-        rows.append((mark, proof.device, proof.what, proof.expected, actual))
-    head = [Text(f"leaving: {compact([switch.name for switch in leaving.switches])}", style="bold")]
+    heading = [Text(f"leaving: {compact([switch.name for switch in leaving.switches])}", style="bold")]
     if leaving.hosts:
-        head.append(Text(f"with {counted(len(leaving.hosts), 'GPU node')}: {compact(leaving.hosts)}"))
+        heading.append(Text(f"with {counted(len(leaving.hosts), 'GPU node')}: {compact(leaving.hosts)}"))
+    rows = [_proof_row(proof) for proof in proofs]
     return paragraphs(
-        head,
-        table("", "device", "what", "must be", "is", rows=rows),
-        _next(leaving, proofs, target),
+        heading, table("", "device", "what", "must be", "is", rows=rows), _next_step(leaving, proofs, target)
     )
 
 
-def _next(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list[Text]:
+def _proof_row(proof: Proof) -> tuple[str | Text, ...]:
+    if proof.ok:
+        return Text("✓", style="green"), proof.device, proof.what, proof.expected, proof.actual
+    return Text("✗", style="bold red"), proof.device, proof.what, proof.expected, Text(proof.actual, style="red")
+
+
+def _next_step(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list[Text]:
     if leaving.moved:
         count = counted(len(leaving.moved), "cable")
         phases = command_line("phases", "BASE")
@@ -66,7 +63,7 @@ def _next(leaving: Leaving, proofs: tuple[Proof, ...], target: str) -> list[Text
             Text(f"next: `{deploy}`, then power it off and remove it from the inventory"),
         ]
     undrained = sorted({proof.device for proof in proofs if not proof.ok and proof.what == "out of traffic"})
-    step = "remove what uses it first"
+    advice = "remove what uses it first, then run this again"
     if undrained:
-        step = f"next: `{command_line('drain', *undrained, target=target)}`"
-    return [verdict(False, "not proven unused"), Text(f"{step}, then run this again")]
+        advice = f"next: `{command_line('drain', *undrained, target=target)}`, then run this again"
+    return [verdict(False, "not proven unused"), Text(advice)]

@@ -1,4 +1,4 @@
-"""Rollouts for a person and as JSON: a line each, or one of them step by step."""
+"""Rollouts for a terminal and as JSON: one line for each, or one rollout step by step."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -32,32 +32,33 @@ _OUTCOME_STYLES = {
     "": "bold red",
 }
 IN_DOUBT = "in doubt"
-"""The outcome of a device that was being changed when the rollout was interrupted."""
+"""The outcome of a device during which the rollout was cut off."""
 
 _LONGEST_TEXT = 160
 
 
 def rollouts_json(rollouts: Iterable[Rollout]) -> dict[str, Any]:
-    """Return the contract of ``rollout list --json``, newest first."""
+    """Return the document of ``rollout list --json``, newest first."""
     return {"rollouts": [_head(rollout) for rollout in rollouts]}
 
 
 def rollout_json(rollout: Rollout) -> dict[str, Any]:
-    """Return the contract of ``rollout show --json``: the rollout, its devices, and every step."""
+    """Return the document of ``rollout show --json``: the rollout, its devices, and every step."""
     return {
         **_head(rollout),
-        "devices": {
-            name: {
-                **members(record, "wave", "before_sha256", "changes_sha256", "drain"),
-                **_or_null(record, "outcome", "step", "error", "commit_id", "after_sha256"),
-            }
-            for name, record in rollout.devices.items()
-        },
+        "devices": {name: _device_json(record) for name, record in rollout.devices.items()},
         "steps": [members(entry, "at", "step", "device", "text") for entry in rollout.entries],
     }
 
 
-_HEAD_KEYS = (
+def _device_json(record: DeviceRecord) -> dict[str, Any]:
+    return {
+        **members(record, "wave", "before_sha256", "changes_sha256", "drain"),
+        **_or_null(record, "outcome", "step", "error", "commit_id", "after_sha256"),
+    }
+
+
+_HEAD_MEMBERS = (
     *("kind", "fabric", "target", "intent", "intent_sha256", "plan_digest", "by", "begun_at", "last_at"),
     *("state", "finished", "waves", "torn"),
 )
@@ -66,7 +67,7 @@ _HEAD_KEYS = (
 def _head(rollout: Rollout) -> dict[str, Any]:
     return {
         "rollout": rollout.name,
-        **members(rollout, *_HEAD_KEYS),
+        **members(rollout, *_HEAD_MEMBERS),
         **_or_null(rollout, "of", "base", "phase", "stopped_by"),
         "counts": dict(_counts(rollout)),
         "unread_lines": rollout.unread,
@@ -76,6 +77,7 @@ def _head(rollout: Rollout) -> dict[str, Any]:
 
 
 def _or_null(value: Rollout | DeviceRecord, *names: str) -> dict[str, Any]:
+    """Return these attributes, null for an empty one."""
     return {name: member or None for name, member in members(value, *names).items()}
 
 
@@ -84,25 +86,37 @@ def _counts(rollout: Rollout) -> Counter[str]:
 
 
 def rollouts_view(rollouts: Sequence[Rollout], left_out: int = 0) -> RenderableType:
-    """Return a table of rollouts, newest first; ``left_out`` counts older ones that are not shown."""
+    """Return a table of rollouts, newest first; ``left_out`` counts older ones that are not in it."""
     if not rollouts:
         return Text("no rollouts yet")
-    rows = []
-    for rollout in rollouts:
-        place = f"{rollout.fabric or '?'} → {rollout.target or '?'}"
-        state = Text(rollout.state, style=_STATE_STYLES.get(rollout.state, ""))
-        counts = [f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items()]
-        devices = ", ".join(counts) or "none"
-        rows.append((rollout.name, rollout.kind.value, place, _time(rollout.begun_at), state, devices))
-    shown = table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices", rows=rows)
-    if not left_out:
-        return Group(shown)
-    more = f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`"
-    return Group(shown, Text(more, style="dim"))
+    rows = [_rollout_row(rollout) for rollout in rollouts]
+    parts: list[RenderableType] = [
+        table("rollout", "kind", "fabric → target", "started (UTC)", "state", "devices", rows=rows)
+    ]
+    if left_out:
+        parts.append(Text(f"and {counted(left_out, 'older rollout')}: `railweave rollout list --all`", style="dim"))
+    return Group(*parts)
+
+
+def _rollout_row(rollout: Rollout) -> tuple[str | Text, ...]:
+    counts = ", ".join(f"{count} {outcome_text(outcome)}" for outcome, count in _counts(rollout).items())
+    return (
+        rollout.name,
+        rollout.kind.value,
+        _fabric_and_target(rollout),
+        _time(rollout.begun_at),
+        Text(rollout.state, style=_STATE_STYLES.get(rollout.state, "")),
+        counts or "none",
+    )
+
+
+def _fabric_and_target(rollout: Rollout) -> str:
+    # Both are in the first line of the journal, which a rollout that ended at once may lack.
+    return f"{rollout.fabric or '?'} → {rollout.target or '?'}"
 
 
 def rollout_view(rollout: Rollout) -> RenderableType:
-    """Return one rollout: what it is, each device, each step, and what its journal lacks."""
+    """Return one rollout: its head, devices and steps, the gaps of its journal, and the next command."""
     return paragraphs(
         _about(rollout),
         _devices(rollout) if rollout.devices else None,
@@ -117,20 +131,21 @@ def _about(rollout: Rollout) -> Table:
         kind += f" of {rollout.of}"
     if rollout.phase:
         kind += f", phase {rollout.phase} from {rollout.base}"
+    # Eight digits of a digest tell revisions apart, as in Git.
+    intent = f"{rollout.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip()
+    begun = f"{_time(rollout.begun_at)} UTC by {rollout.by or '?'}, last step {_time(rollout.last_at)} UTC"
     state = rollout.state
     if rollout.stopped_by:
         state += f": {rollout.stopped_by}"
+    rows = {
+        "rollout": Text(f"{rollout.name} ({kind})"),
+        "fabric": Text(_fabric_and_target(rollout)),
+        "intent": Text(intent),
+        "begun": Text(begun),
+        "state": Text(state, style=_STATE_STYLES.get(rollout.state, "")),
+    }
     grid = Table.grid(padding=(0, 2))
-    for name, value in (
-        ("rollout", Text(f"{rollout.name} ({kind})")),
-        ("fabric", Text(f"{rollout.fabric or '?'} → {rollout.target or '?'}")),
-        ("intent", Text(f"{rollout.intent} {rollout.intent_sha256[:8]}, plan {rollout.plan_digest[:8]}".lstrip())),
-        (
-            "begun",
-            Text(f"{_time(rollout.begun_at)} UTC by {rollout.by or '?'}, last step {_time(rollout.last_at)} UTC"),
-        ),
-        ("state", Text(state, style=_STATE_STYLES.get(rollout.state, ""))),
-    ):
+    for name, value in rows.items():
         grid.add_row(Text(name, style="dim"), value)
     return grid
 
@@ -138,33 +153,34 @@ def _about(rollout: Rollout) -> Table:
 def _devices(rollout: Rollout) -> FittingTable:
     rows = []
     for name, record in rollout.devices.items():
-        outcome = Text(outcome_text(record.outcome) or IN_DOUBT, style=_OUTCOME_STYLES.get(record.outcome, ""))
-        rows.append((str(record.wave or ""), name, outcome, record.step, record.commit_id, record.error))
+        outcome = outcome_text(record.outcome) or IN_DOUBT
+        outcome_cell = Text(outcome, style=_OUTCOME_STYLES.get(record.outcome, ""))
+        rows.append((str(record.wave or ""), name, outcome_cell, record.step, record.commit_id, record.error))
     return table("wave", "device", "outcome", "last step", "commit", "error", rows=rows)
 
 
 def _steps(entries: Iterable[JournalLine]) -> FittingTable:
-    rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _words(entry)) for entry in entries)
+    rows = ((_time(entry.at, milliseconds=True), entry.device, entry.step, _step_text(entry)) for entry in entries)
     return table("at (UTC)", "device", "step", "what", rows=rows)
 
 
-def _words(entry: JournalLine) -> str:
-    """Return the text of a step with the details that people look for."""
+def _step_text(entry: JournalLine) -> str:
     text = entry.text
     devices = entry.details.get("devices")
     if entry.step == "wave" and isinstance(devices, list):
         text = f"{text}: {compact(map(str, devices))}"
     elif entry.step == "outcome":
-        text = ": ".join(filter(None, (outcome_text(str(entry.details.get("outcome", ""))), text)))
+        outcome = outcome_text(str(entry.details.get("outcome", "")))
+        text = ": ".join(filter(None, (outcome, text)))
     elif entry.step == "ended":
         text = str(entry.details.get("result", "")) or text
-    if len(text) <= _LONGEST_TEXT:
-        return text
-    return text[: _LONGEST_TEXT - 1] + "…"
+    if len(text) > _LONGEST_TEXT:
+        text = text[: _LONGEST_TEXT - 1] + "…"
+    return text
 
 
 def _gaps(rollout: Rollout) -> Iterable[str]:
-    """Yield what the journal lacks, in sentences."""
+    """Yield sentences about incomplete parts of the journal."""
     if not rollout.entries:
         yield "the journal is empty: the rollout ended before its first step"
     if rollout.torn:
@@ -180,6 +196,7 @@ def _next(rollout: Rollout) -> Text:
     if rollout.alive:
         return Text(f"railweave rollout pause|continue|abort {rollout.name}", style="dim")
     if rollout.finished:
+        # A rollout that changed nothing has nothing to roll back.
         return Text(_rollback(rollout) if rollout.changed else "", style="dim")
     resume = command_line("deploy", "--resume", rollout.name, target=rollout.target)
     return Text(f"{resume}\nor {_rollback(rollout)}", style="dim", no_wrap=True, overflow="ignore")
@@ -190,6 +207,6 @@ def _rollback(rollout: Rollout) -> str:
 
 
 def _time(at: str, *, milliseconds: bool = False) -> str:
-    """Return an ISO time for people, without its time zone: journals are in UTC."""
-    length = len("2026-01-01T00:00:00.000") if milliseconds else len("2026-01-01T00:00:00")
+    """Return a time of the journal (ISO 8601, UTC) without its zone."""
+    length = len("2000-01-01T00:00:00.000") if milliseconds else len("2000-01-01T00:00:00")
     return at[:length].replace("T", " ") or "?"

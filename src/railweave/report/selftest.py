@@ -1,13 +1,13 @@
-"""A self-test for a person, and as JSON: the bundle that can be sent in."""
+"""Self-tests for a terminal, and as JSON, the bundle to send in."""
 
-from collections.abc import Mapping
+from collections import Counter
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.plan.selftest import SelftestReport, TrialResult, TrialVerdict
+from railweave.plan.selftest import SelftestReport, TrialVerdict
 from railweave.wording import counted
 
 _STYLES = {
@@ -47,31 +47,25 @@ def selftest_view(report: SelftestReport) -> RenderableType:
 def _heading(report: SelftestReport) -> str:
     platform = " ".join(report.platform[name] for name in ("hwsku", "buffer_model") if name in report.platform)
     release = report.image.get("release") or report.image.get("branch") or "unknown release"
-    # Names are plurals, such as `ports`.
-    counters = ", ".join(counted(int(counter["count"]), name[:-1]) for name, counter in _counters(report).items())
+    # What has counters is named in the plural: `ports`, `queues`.
+    counters = ", ".join(counted(int(counter["count"]), name[:-1]) for name, counter in _counters(report))
     return f"{platform}, SONiC {release}; counted: {counters}"
 
 
-def _counters(report: SelftestReport) -> Mapping[str, Any]:
-    return report.counters
+def _counters(report: SelftestReport) -> list[tuple[str, Any]]:
+    return list(report.counters.items())
 
 
 def _seconds(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:.2f} s"
+    return "" if value is None else f"{value:.2f} s"
 
 
 def _summary(report: SelftestReport) -> Text:
-    counts = {verdict: _count(report.results, verdict) for verdict in TrialVerdict}
-    words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
+    counts = Counter(result.verdict for result in report.results)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in TrialVerdict)
     if report.error:
-        return Text(f"ended early: {report.error}; {words}; {_state(report)}", style="bold red")
-    return Text(f"{words}; {_state(report)}", style="" if report.ok else "bold red")
-
-
-def _count(results: tuple[TrialResult, ...], verdict: TrialVerdict) -> int:
-    return sum(result.verdict is verdict for result in results)
+        return Text(f"ended early: {report.error}; {verdicts}; {_state(report)}", style="bold red")
+    return Text(f"{verdicts}; {_state(report)}", style="" if report.ok else "bold red")
 
 
 def _state(report: SelftestReport) -> str:
@@ -81,29 +75,28 @@ def _state(report: SelftestReport) -> str:
 
 
 def selftest_json(report: SelftestReport) -> dict[str, Any]:
-    """Return the contract of ``selftest --json``, which is also the bundle: without names, addresses and secrets."""
+    """Return the document of ``selftest --json``, which is also the bundle: without names, addresses and secrets."""
     return {
         "ok": report.ok,
         "platform": dict(report.platform),
         "image": dict(report.image),
         "port": report.port,
-        "counters": {name: dict(counter) for name, counter in _counters(report).items()},
+        "counters": {name: dict(counter) for name, counter in _counters(report)},
         "uses": len(report.uses),
         "is_back": report.is_back,
         "ended_early": bool(report.error),
-        "trials": [_trial_json(result) for result in report.results],
-    }
-
-
-def _trial_json(result: TrialResult) -> dict[str, Any]:
-    return {
-        "name": result.name,
-        "verdict": result.verdict.value,
-        "reasons": list(result.reasons),
-        "method": result.method,
-        "disruption": result.disruption,
-        "place": result.place,
-        "source": result.source,
-        "apply_s": result.apply_s,
-        "revert_s": result.revert_s,
+        "trials": [
+            {
+                "name": result.name,
+                "verdict": result.verdict.value,
+                "reasons": list(result.reasons),
+                "method": result.method,
+                "disruption": result.disruption,
+                "place": result.place,
+                "source": result.source,
+                "apply_s": result.apply_s,
+                "revert_s": result.revert_s,
+            }
+            for result in report.results
+        ],
     }

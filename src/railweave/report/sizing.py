@@ -1,6 +1,6 @@
-"""The sizing for a person: the fabric in a table, then every step with its formula."""
+"""The sizing for a terminal: the fabric in a table, then every step with its formula."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from math import isinf
 
 from rich.console import RenderableType
@@ -23,7 +23,7 @@ _RESOURCES = {
 
 
 def sizing_view(sizing: Sizing) -> RenderableType:
-    """Return the sizes of a fabric with the steps that led to them, the room left and the next step of growth."""
+    """Return the sizes of a fabric with their formulas, the buffers, the room left and the next step of growth."""
     figures = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     figures.add_column(style="dim", no_wrap=True)
     figures.add_column()
@@ -41,40 +41,48 @@ def sizing_view(sizing: Sizing) -> RenderableType:
     )
 
 
-def sizing_rows(sizing: Sizing) -> Iterable[tuple[str, str]]:
+def sizing_rows(sizing: Sizing) -> Iterator[tuple[str, str]]:
     """Yield the sizes of a fabric with their names."""
-    leaf = sizing.leaf
-    links = sizing.links
-    yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
     shape = f"{counted(sizing.tiers, 'tier')}, {counted(sizing.rails, 'rail')}"
-    group = "rail"
     if sizing.planes > 1:
         shape += f", {counted(sizing.planes, 'plane')}"
-        group = "rail and plane"
+    yield "nodes", f"{sizing.nodes:,} with {sizing.gpus:,} GPUs in {counted(sizing.stripes, 'stripe')}"
     yield "shape", shape
-    down = f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
     if sizing.tiers == 1:
-        yield "switches", f"{counted(sizing.leaves, 'leaf')}, one for each {group}"
-        yield "leaf", down
-        yield "links", f"{links.host_leaf:,} host-leaf"
-        return
+        yield from _rows_of_one_tier(sizing)
+    else:
+        yield from _rows_of_tiers(sizing)
+
+
+def _rows_of_one_tier(sizing: Sizing) -> Iterator[tuple[str, str]]:
+    leaves = f"{counted(sizing.leaves, 'leaf')}, one for each rail"
+    if sizing.planes > 1:
+        leaves += " and plane"
+    yield "switches", leaves
+    yield "leaf", f"{sizing.leaf.down} ports down ({bandwidth_text(sizing.leaf.down_gbps)})"
+    yield "links", f"{sizing.links.host_leaf:,} host-leaf"
+
+
+def _rows_of_tiers(sizing: Sizing) -> Iterator[tuple[str, str]]:
+    leaf = sizing.leaf
+    links = sizing.links
+    ratio = sizing.oversubscription
     switches = f"{counted(sizing.leaves, 'leaf')}, {counted(sizing.spines, 'spine')}"
-    pairs = f"{links.leaf_spine:,} leaf-spine, {links.per_leaf_spine_pair} of each pair"
+    cables = f"{links.host_leaf:,} host-leaf, {links.leaf_spine:,} leaf-spine, {links.per_leaf_spine_pair} of each pair"
     if sizing.super_spines:
         switches += f", {counted(sizing.super_spines, 'super-spine')}"
-        pairs += f"; {links.spine_super_spine:,} spine-super-spine"
+        cables += f"; {links.spine_super_spine:,} spine-super-spine"
+    down = f"{leaf.down} ports down ({bandwidth_text(leaf.down_gbps)})"
+    after_loss = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
     yield "switches", switches
     yield "leaf", f"{down}, {leaf.up} up ({bandwidth_text(leaf.up_gbps)})"
-    yield "links", f"{links.host_leaf:,} host-leaf, {pairs}"
-    ratio = sizing.oversubscription
-    lost = f"{_ratio_text(ratio.after_spine_loss)} with one spine lost"
-    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {lost}"
+    yield "links", cables
+    yield "oversubscription", f"{_ratio_text(ratio.leaf)} (target {_ratio_text(ratio.target)}), {after_loss}"
 
 
 def _ratio_text(value: float) -> str:
-    if isinf(value):
-        return "no path"
-    return ratio_text(value)
+    # The loss of the only spine leaves no uplink to divide by.
+    return "no path" if isinf(value) else ratio_text(value)
 
 
 def _buffers(sizing: Sizing) -> list[RenderableType]:
@@ -86,16 +94,9 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
         headroom = f"{in_use.headroom_bytes:,} of {in_use.budget_bytes:,}"
         pauses = [f"{depth:,} {pattern}" for pattern, depth in buffers.pause_bytes.items()]
         marks = [f"{mark.traffic_class} {mark.speed_gbps}G {mark.minimum_bytes:,}" for mark in buffers.marking]
-        rows.append(
-            (
-                compact(buffers.devices),
-                buffers.hwsku,
-                headroom,
-                f"{in_use.shared_bytes:,}",
-                "\n".join(pauses),
-                "\n".join(marks),
-            )
-        )
+        devices = compact(buffers.devices)
+        shared = f"{in_use.shared_bytes:,}"
+        rows.append((devices, buffers.hwsku, headroom, shared, "\n".join(pauses), "\n".join(marks)))
     columns = ("switches", "buffers", "headroom", "left to share", "PFC pauses at a queue of", "ECN marks from")
     return [Text("Buffers in bytes: headroom and rest with the ports in use", style="bold"), table(*columns, rows=rows)]
 

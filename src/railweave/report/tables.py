@@ -1,4 +1,4 @@
-"""Tables of a terminal: no word is broken, and what does not fit side by side is shown one below the other."""
+"""Tables of a terminal: no word is broken, and columns that do not fit side by side go one below the other."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ _GAP = 3
 _INDENT = 2
 
 _WORDS = re.compile(r"^ +\S+|\S+(?: %\S*)?")
-"""Text that no line breaks: a word with the indent of its cell, a number with its percent sign."""
+"""Text kept on one line: a word with the indent of its cell, a number with its percent sign."""
 
 
 class Narrow(Enum):
-    """The layout of a table whose columns do not fit side by side."""
+    """The form of a table whose columns do not fit side by side."""
 
     RECORDS = "each row is a record, a line a cell"
-    TITLES = "the first cell of each row above its others; records where these do not fit either"
+    TITLES = "the first cell of each row stands above its others; records where these do not fit either"
     PARTS = "several tables, each with the first column and as many of the others as fit"
 
 
@@ -32,13 +32,12 @@ class FittingTable:
     """Columns with a header, and rows of as many cells, laid out for the width of the screen that shows them."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Text]], narrow: Narrow) -> None:
-        """Take the names of the columns, the rows, and what to do where the columns do not fit."""
+        """Take the names of the columns, the rows, and the form for a screen that is too narrow."""
         self._header = tuple(header)
         self._rows = tuple(rows)
         self._narrow = narrow
         cells = list(zip(*self._rows, strict=True)) or [()] * len(self._header)
         texts = [(Text(name), *column) for name, column in zip(self._header, cells, strict=True)]
-        # Widths in characters of a terminal: at least the longest word, at most the longest line.
         self._least = [max(_longest(_WORDS.findall(text.plain)) for text in column) for column in texts]
         self._natural = [max(_longest(text.plain.splitlines()) for text in column) for column in texts]
 
@@ -49,8 +48,8 @@ class FittingTable:
         if self._fits(columns, room):
             yield self._table(columns, room)
         elif self._narrow is Narrow.PARTS:
-            for number, part in enumerate(self._parts(room)):
-                if number:
+            for place, part in enumerate(self._parts(room)):
+                if place:
                     yield Text()
                 yield self._table(part, room)
         elif self._narrow is Narrow.TITLES and self._fits(columns[1:], room - _INDENT):
@@ -62,23 +61,23 @@ class FittingTable:
         return sum(self._least[column] for column in columns) + _GAP * (len(columns) - 1) <= room
 
     def _widths(self, columns: Sequence[int], room: int) -> list[int]:
-        """Return widths that fill at most ``room``: the widest columns give way first, none below its longest word.
+        """Return widths that fill at most ``room``: the widest columns shrink first, none below its longest word.
 
-        Both ends of a column's gap count as its own, as in tables of rich.
+        A column's width includes the gap on both sides, as in tables of rich.
         """
         gaps = [2 - (place == 0) - (place == len(columns) - 1) for place in range(len(columns))]
         widths = [self._natural[column] + gap for column, gap in zip(columns, gaps, strict=True)]
         least = [self._least[column] + gap for column, gap in zip(columns, gaps, strict=True)]
-        # Each turn narrows all columns of the largest width to the next smaller one, or as far as needed.
         while (excess := sum(widths) + len(columns) - 1 - room) > 0:
-            wide = [place for place, width in enumerate(widths) if width > least[place]]
-            if not wide:
+            shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
+            if not shrinkable:
                 break
-            widest = max(widths[place] for place in wide)
-            step = widest - max((widths[place] for place in wide if widths[place] < widest), default=0)
-            ties = [place for place in wide if widths[place] == widest]
-            for left, place in zip(range(len(ties), 0, -1), ties, strict=True):
-                cut = min(step, round(excess / left), widest - least[place])
+            widest = max(widths[place] for place in shrinkable)
+            # The widest columns shrink together until they are as wide as the next one.
+            next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
+            ties = [place for place in shrinkable if widths[place] == widest]
+            for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
+                cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
                 widths[place] -= cut
                 excess -= cut
         return [width - gap for width, gap in zip(widths, gaps, strict=True)]
@@ -95,7 +94,7 @@ class FittingTable:
         return table
 
     def _parts(self, room: int) -> Iterator[Sequence[int]]:
-        """Yield the columns of each part: the first, and others as many as fit, at least one."""
+        """Yield the columns of each part: the first, and as many of the others as fit, at least one."""
         starts = [1]
         for column in range(2, len(self._header)):
             if not self._fits((0, *range(starts[-1], column + 1)), room):
@@ -111,27 +110,31 @@ class FittingTable:
 
     def _records(self) -> Iterator[Text | Padding]:
         for row in self._rows:
-            cells = [(" ".join(name.split()), cell) for name, cell in zip(self._header, row, strict=True) if cell.plain]
-            # A column without a name holds a mark, which is printed before what it marks.
-            heading = 1 if cells[0][0] else 2
-            yield Text(" ").join(Text() + cell for _, cell in cells[:heading])
-            for name, cell in cells[heading:]:
+            names = [" ".join(name.split()) for name in self._header]
+            named_cells = [(name, cell) for name, cell in zip(names, row, strict=True) if cell.plain]
+            # A column without a name holds a mark, which goes in front of the cell that it marks.
+            in_heading = 1 if named_cells[0][0] else 2
+            yield Text(" ").join(Text() + cell for _, cell in named_cells[:in_heading])
+            for name, cell in named_cells[in_heading:]:
                 yield Padding(Text.assemble((f"{name}: ", "dim"), cell), (0, 0, 0, 4))
 
 
 def _wrapped(text: Text, width: int) -> Text:
     """Return a cell in lines of at most ``width`` if its words allow it; all lines have the indent of the first."""
     indent = len(text.plain) - len(text.plain.lstrip(" "))
-    line_start = 0
+    begin = 0
     breaks: list[int] = []
     for word in _WORDS.finditer(text.plain):
-        if "\n" in text.plain[line_start : word.start()]:
-            line_start = word.start()
+        if "\n" in text.plain[begin : word.start()]:
+            begin = word.start()
             continue
-        room = width - indent if breaks else width
-        if Text(text.plain[line_start : word.end()]).cell_len > room and word.start() > line_start:
-            line_start = word.start()
-            breaks.append(line_start)
+        # The first line has its indent already; the others get it when they are joined.
+        line_width = width - indent if breaks else width
+        # In cells of the terminal: a character of Chinese takes two.
+        needed = Text(text.plain[begin : word.end()]).cell_len
+        if needed > line_width and word.start() > begin:
+            begin = word.start()
+            breaks.append(begin)
     lines = text.divide(breaks)
     for line in lines[:-1]:
         line.rstrip()

@@ -1,4 +1,4 @@
-"""Host keys for a person to compare, and as JSON."""
+"""Host keys for a person who compares them, and as JSON."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,14 +12,15 @@ _STYLES = {"known": "dim", "new": "yellow", "changed": "bold red", "revoked": "b
 
 
 def trust_view(keys: Iterable[Mapping[str, str]]) -> RenderableType:
-    """Return a table of keys: ``device, name, trust, algorithm, fingerprint, error`` of each."""
+    """Return a table of keys, each with ``device, name, trust, algorithm, fingerprint, error``."""
     rows = []
     for key in keys:
         trust = Text(key["trust"], style=_STYLES[key["trust"]])
+        # A device that did not answer has an error instead of a fingerprint.
         rows.append((key["device"], key["name"], trust, key["algorithm"], key["fingerprint"] or key["error"]))
     return table("device", "address", "key", "kind", "fingerprint", rows=rows)
 
 
 def trust_json(keys: Iterable[Mapping[str, str]], file: str, recorded: Iterable[str]) -> dict[str, Any]:
-    """Return the contract of ``trust --json``: every key shown, and the devices whose key was written to ``file``."""
+    """Return the document of ``trust --json``: every key, and the devices whose key was written to ``file``."""
     return {"known_hosts": file, "keys": [dict(key) for key in keys], "recorded": list(recorded)}

@@ -1,4 +1,4 @@
-"""A verification for a person and as JSON: failing checks one by one, the others counted by kind."""
+"""Verifications for a terminal and as JSON: failed checks one by one, the others counted by kind."""
 
 from collections import Counter
 from typing import Any
@@ -33,12 +33,12 @@ _MOST_SHOWN = 60
 
 
 def verify_json(result: VerifyResult) -> dict[str, Any]:
-    """Return the contract of ``verify --json``."""
+    """Return the document of ``verify --json``."""
     checks = as_json(result.checks)
     for check in checks:
         if not check["skipped"]:
             del check["skipped"]
-    document = {"ok": result.ok, "checks": checks}
+    document: dict[str, Any] = {"ok": result.ok, "checks": checks}
     if result.advice:
         document["advice"] = result.advice
     if result.warnings:
@@ -47,33 +47,33 @@ def verify_json(result: VerifyResult) -> dict[str, Any]:
 
 
 def verify_view(result: VerifyResult) -> RenderableType:
-    """Return the checks by kind with their counts, and a table of those that failed."""
-    advice = [Text(sentence, style="yellow") for sentence in result.advice if result.failed]
+    """Return the checks by kind with their counts, and a table of the failed ones."""
+    skipped = [Text(line, style="yellow") for line in _skipped(result)]
+    failed = None
+    advice: list[Text] = []
+    if result.failed:
+        failed = _failed(result)
+        advice = [Text(sentence, style="yellow") for sentence in result.advice]
     warnings = [Text(f"warning: {sentence}", style="yellow") for sentence in result.warnings]
-    return paragraphs(
-        _by_kind(result),
-        [Text(line, style="yellow") for line in _skipped(result)],
-        _failed(result) if result.failed else None,
-        [*advice, *warnings, _verdict(result)],
-    )
+    return paragraphs(_by_kind(result), skipped, failed, [*advice, *warnings, _verdict(result)])
 
 
 def _by_kind(result: VerifyResult) -> FittingTable:
+    counts = Counter((check.kind, check.ok) for check in result.checks if not check.skipped)
     rows = []
     for kind in CheckKind:
-        checks = [check for check in result.checks if check.kind is kind and not check.skipped]
-        if not checks:
-            continue
-        failed = sum(not check.ok for check in checks)
-        passed_cell = Text(f"{len(checks) - failed:,}", style="green")
-        failed_cell = Text(f"{failed:,}", style="bold red" if failed else "dim")
-        rows.append((kind.value, _MEANING[kind], passed_cell, failed_cell))
+        passed = counts[kind, True]
+        failed = counts[kind, False]
+        if passed or failed:
+            failed_style = "bold red" if failed else "dim"
+            cells = (Text(f"{passed:,}", style="green"), Text(f"{failed:,}", style=failed_style))
+            rows.append((kind.value, _MEANING[kind], *cells))
     return table("check", "what", "passed", "failed", rows=rows)
 
 
 def _skipped(result: VerifyResult) -> list[str]:
     counts = Counter((check.kind, check.skipped) for check in result.checks if check.skipped)
-    return [f"{kind.value}: {counted(count, 'check')} skipped: {why}" for (kind, why), count in counts.items()]
+    return [f"{kind.value}: {counted(count, 'check')} skipped: {reason}" for (kind, reason), count in counts.items()]
 
 
 def _failed(result: VerifyResult) -> Group:
@@ -81,21 +81,22 @@ def _failed(result: VerifyResult) -> Group:
         (check.device, check.kind.value, check.subject, check.expected, Text(check.actual, style="red"))
         for check in result.failed[:_MOST_SHOWN]
     )
+    parts: list[RenderableType] = [table("device", "check", "subject", "expected", "actual", rows=rows)]
     hidden = len(result.failed) - _MOST_SHOWN
-    shown = table("device", "check", "subject", "expected", "actual", rows=rows)
-    if hidden <= 0:
-        return Group(shown)
-    return Group(shown, Text(f"and {hidden:,} more"))
+    if hidden > 0:
+        parts.append(Text(f"and {hidden:,} more"))
+    return Group(*parts)
 
 
 def _verdict(result: VerifyResult) -> Text:
-    skipped = sum(bool(check.skipped) for check in result.checks)
-    checks = counted(len(result.checks) - skipped, "check")
-    failed = result.failed
-    devices = counted(len({check.device for check in failed or result.checks}), "device")
+    made = sum(not check.skipped for check in result.checks)
+    checks = counted(made, "check")
+    # After a failure the number of devices to look at matters, otherwise that of all devices.
+    devices = counted(len({check.device for check in result.failed or result.checks}), "device")
     if not result.ok:
-        return verdict(False, f"{len(failed):,} of {checks} failed, on {devices}")
+        return verdict(False, f"{len(result.failed):,} of {checks} failed, on {devices}")
     sentence = f"verified: {checks} passed on {devices}"
+    skipped = len(result.checks) - made
     if skipped:
         sentence += f", {skipped:,} skipped"
     return verdict(True, sentence)

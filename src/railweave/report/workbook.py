@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _READABLE = 0o644
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-"""The creation date of every workbook: the same bill gives the same bytes."""
+"""The creation date of every workbook, so that the same bill gives the same bytes."""
 
 _Cell = str | int | Decimal | None
 
 
 def write_workbook(bill: Bill, path: Path, phases: Sequence[BomPhase] = ()) -> None:
-    """Write the bill and what phases of growth order into a workbook, which is replaced.
+    """Write a workbook with the bill and the orders of phases of growth; replaces the file.
 
-    Raises UsageError for another ending than ``.xlsx``, RailweaveError where it cannot be written.
+    Raises UsageError for another ending than ``.xlsx``, RailweaveError if the file cannot be written.
     """
     if path.suffix.lower() != ".xlsx":
         raise UsageError(f"a workbook is written as .xlsx, not as `{path.name}`: name a file like parts.xlsx")
@@ -37,10 +37,9 @@ def write_workbook(bill: Bill, path: Path, phases: Sequence[BomPhase] = ()) -> N
 
 
 def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:
-    """Return the workbook: parts, those that each phase orders, and with racks the trays and the bundles of cables.
+    """Return the workbook: the parts, the orders of each phase, and for racks the trays and the bundles of cables.
 
-    Prices are formulas of the unit prices, so that a buyer may enter or change these. Raises RailweaveError without
-    XlsxWriter.
+    Raises RailweaveError without XlsxWriter.
     """
     try:
         import xlsxwriter
@@ -52,21 +51,24 @@ def workbook(bill: Bill, phases: Sequence[BomPhase] = ()) -> bytes:
     book.set_properties({"title": f"Bill of materials: {bill.fabric}", "created": _EPOCH})
     _parts(book, bill)
     if phases:
-        rows = [
-            (phase.title, line.kind.value, line.part, line.length_m, line.quantity, line.spares)
-            for phase in phases
-            for line in phase.bill.lines
-        ]
-        _table(book, "Phases", ("phase", "kind", "part", "length (m)", "quantity", "spares"), rows)
+        _phases(book, phases)
     if bill.racks is not None:
-        trays = [(tray.rack, tray.far_rack, tray.cables) for tray in bill.racks.trays]
-        _table(book, "Trays", ("from rack", "to rack", "cables"), trays)
-        bundles = [(bundle.rack, bundle.far_rack, bundle.cables, bundle.longest_m) for bundle in bill.racks.bundles]
-        _table(book, "Bundles", ("from rack", "to rack", "cables", "longest (m)"), bundles)
+        _table(book, "Trays", ("from rack", "to rack", "cables"), bill.racks.trays)
+        _table(book, "Bundles", ("from rack", "to rack", "cables", "longest (m)"), bill.racks.bundles)
     if bill.remarks:
         _table(book, "Remarks", ("remark",), [(remark,) for remark in bill.remarks])
     book.close()
     return out.getvalue()
+
+
+def _phases(book: "Workbook", phases: Iterable[BomPhase]) -> None:
+    rows: list[Sequence[_Cell]] = []
+    for phase in phases:
+        rows += [
+            (phase.title, line.kind.value, line.part, line.length_m, line.quantity, line.spares)
+            for line in phase.bill.lines
+        ]
+    _table(book, "Phases", ("phase", "kind", "part", "length (m)", "quantity", "spares"), rows)
 
 
 def _parts(book: "Workbook", bill: Bill) -> None:
@@ -104,7 +106,8 @@ def _parts(book: "Workbook", bill: Bill) -> None:
     ]
     sheet = _table(book, "Parts", columns, rows)
     money = book.add_format({"num_format": "#,##0.00"})
-    # Formulas are written with their values: viewers that do not calculate show these. Row 1 is the heading.
+    # Order and price are formulas, so that a buyer may enter spares and unit prices. Each is written with its value
+    # too: viewers that do not calculate show that. Rows count from 1, and the first is the heading.
     for number, line in enumerate(bill.lines, start=2):
         pieces = line.quantity + line.spares
         sheet.write_formula(f"F{number}", f"=D{number}+E{number}", None, pieces)
@@ -118,14 +121,15 @@ def _parts(book: "Workbook", bill: Bill) -> None:
 
 
 def _table(book: "Workbook", name: str, columns: Sequence[str], rows: Iterable[Sequence[_Cell]]) -> "Worksheet":
-    """Add a sheet with a heading that stays in view, filters, and columns as wide as their content."""
+    """Add a sheet with a frozen heading, filters, and columns as wide as their longest cell."""
     sheet = book.add_worksheet(name)
     heading = book.add_format({"bold": True, "bottom": 1})
-    widths = [len(title) for title in columns]
+    widths = [len(column) for column in columns]
     sheet.write_row(0, 0, columns, heading)
     last = 0
     for last, row in enumerate(rows, start=1):
         for column, cell in enumerate(row):
+            # `write` would take a text that begins with `=` for a formula.
             if isinstance(cell, str):
                 sheet.write_string(last, column, cell)
             elif cell is not None:
