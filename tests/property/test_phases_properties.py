@@ -18,7 +18,7 @@ from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link
 from railweave.fabric.policy import ClassRole, Mtu, TrafficClass
 from railweave.hosts.transition import node_in_transition
-from railweave.hosts.values import Node, node_of
+from railweave.hosts.values import NodeSettings, node_of
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
 from railweave.plan.class_change import accept_both
@@ -289,7 +289,7 @@ def test_in_every_state_between_phases_every_path_holds(
         assert nodes == end
 
 
-def lost_marking(sender: Node, hop: Fabric, receiver: Node) -> str:
+def lost_marking(sender: NodeSettings, hop: Fabric, receiver: NodeSettings) -> str:
     """Return what RDMA of ``sender`` lacks on a path; empty where it is lossless and its congestion is notified."""
     sent, taken = sender.marking, receiver.marking
     assert sent is not None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from railweave.bom.trunks import Trunked
 from railweave.cabling.assemblies import Assembly
 from railweave.fabric.model import Fabric
-from railweave.fabric.racks import Rack, Racks
+from railweave.fabric.racks import Rack, RackLayout
 
 
 class TraySection(NamedTuple):
@@ -69,7 +69,7 @@ def summarize_racks(fabric: Fabric, trunked_bill: Trunked) -> RackSummary | None
     )
 
 
-def _power_w(racks: Racks) -> int | None:
+def _power_w(racks: RackLayout) -> int | None:
     """Return the power of all entries in watts, None if one does not state it: a partial sum would mislead."""
     total_w = 0
     for place in racks.places.values():
@@ -79,7 +79,7 @@ def _power_w(racks: Racks) -> int | None:
     return total_w
 
 
-def _rack_pairs(racks: Racks, trunked_bill: Trunked) -> tuple[RackPair, ...]:
+def _rack_pairs(racks: RackLayout, trunked_bill: Trunked) -> tuple[RackPair, ...]:
     """Return the pairs of racks that cables or trunks join, in the order of the racks."""
     cables: Counter[tuple[str, str]] = Counter()
     longest_m: dict[tuple[str, str], int] = {}
@@ -95,7 +95,7 @@ def _rack_pairs(racks: Racks, trunked_bill: Trunked) -> tuple[RackPair, ...]:
     return tuple(RackPair(*pair, cables[pair], longest_m[pair]) for pair in _in_rack_order(racks, cables))
 
 
-def _in_rack_order(racks: Racks, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _in_rack_order(racks: RackLayout, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return pairs of racks sorted by the positions of both in the intent."""
     order = {name: position for position, name in enumerate(racks.racks)}
     return sorted(pairs, key=lambda pair: (order[pair[0]], order[pair[1]]))
@@ -108,7 +108,7 @@ def _legs(assembly: Assembly) -> Iterator[tuple[str, str]]:
         yield lower.device, upper.device
 
 
-def _trays(racks: Racks, pairs: Iterable[RackPair]) -> tuple[TraySection, ...]:
+def _trays(racks: RackLayout, pairs: Iterable[RackPair]) -> tuple[TraySection, ...]:
     rows: dict[str, list[Rack]] = {}
     for rack in racks.racks.values():
         rows.setdefault(rack.row, []).append(rack)

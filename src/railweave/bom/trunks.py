@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from railweave.cabling.assemblies import Assembly, AssemblyShape
-from railweave.fabric.racks import Racks, Trunks
+from railweave.fabric.racks import RackLayout, Trunks
 
 PAIRS_OF_A_CONNECTOR = 6
 """Pairs of fibers in one MPO-12, which a cassette spreads to as many duplex connectors."""
@@ -59,7 +59,7 @@ class _Route(NamedTuple):
         return not self.plug.startswith("MPO")
 
 
-def trunked(racks: Racks | None, bought: Iterable[Assembly]) -> Trunked:
+def trunked(racks: RackLayout | None, bought: Iterable[Assembly]) -> Trunked:
     """Split the cables into those that stay single and those that trunks replace; all stay if the intent has none."""
     if racks is None or racks.trunks is None:
         return Trunked(list(bought), [], [])
@@ -84,7 +84,7 @@ def trunked(racks: Racks | None, bought: Iterable[Assembly]) -> Trunked:
     return Trunked(single, _summed(parts), runs)
 
 
-def _route(racks: Racks, assembly: Assembly) -> _Route | None:
+def _route(racks: RackLayout, assembly: Assembly) -> _Route | None:
     """Return the route of a straight fiber between two racks, None for any other cable."""
     same_plugs = len(set(assembly.plugs)) == 1
     if not assembly.medium.fiber or assembly.shape is not AssemblyShape.STRAIGHT or not same_plugs:

@@ -17,12 +17,13 @@ from railweave.diagnostics import Diagnostic, Severity, Where
 from railweave.fabric.model import Fabric, Host
 from railweave.fabric.policy import Policies, TrafficClass
 from railweave.hosts.facts import readable_facts
-from railweave.hosts.values import Node, Rail, host_vendor, node_of
+from railweave.hosts.values import NodeSettings, Rail, host_vendor, node_of
 from railweave.intent.model import Intent
 from railweave.qos.buffering import BufferPlan
 from railweave.wording import natural_key
 
-if TYPE_CHECKING:  # what checks of an intent alone never need
+# Checks of an intent alone never need these.
+if TYPE_CHECKING:
     from railweave.sonic.port_settings import PortSettings
     from railweave.sonic.resolved import ResolvedTables
     from railweave.sonic.rows import ConfigDb
@@ -144,7 +145,7 @@ class NodeRead(NamedTuple):
             yield NodePort(name, self.nic(port.name), far, devices, nic_gbps, readable)
 
     @property
-    def intended(self) -> Node:
+    def intended(self) -> NodeSettings:
         """Return the node as it is intended."""
         return node_of(self.fabric, self.host)
 
@@ -165,7 +166,7 @@ class NodeRead(NamedTuple):
 
 
 class Breach(NamedTuple):
-    """What breaks a rule, and the fix. ``path`` is the place in the intent, empty where the check looks at devices."""
+    """A breach of a rule, and the fix. ``path`` is the place in the intent, empty for a check of devices."""
 
     path: str
     message: str
@@ -179,7 +180,7 @@ class Breach(NamedTuple):
 
 
 class LinkBreach(NamedTuple):
-    """What breaks a rule at one end of a link; those of one device and ``kind`` are reported once."""
+    """A breach of a rule at one end of a link; those of one device and ``kind`` are reported once."""
 
     end: "PortSettings"
     kind: str
@@ -264,6 +265,7 @@ def all_rules() -> dict[str, Rule]:
     import tomllib
 
     package = import_module("railweave.checks")
+    # Importing a module declares its rules.
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
     for code, text in tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8")).items():
@@ -279,7 +281,7 @@ def priorities_text(numbers: Collection[int] | None) -> str:
 
 
 def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreaches:
-    """Yield where both ends are set and are set otherwise, so that the link stays down."""
+    """Yield a breach if both ends were read and differ, so that the link stays down."""
     if lower is not None and upper is not None and lower != upper:
         message = f"{link.lower} has {what} {lower}, {link.upper} {upper}: the link stays down"
         yield LinkBreach(link.upper, what, message, f"set {what} alike on both ends")
@@ -288,7 +290,10 @@ def unlike(link: LinkEnds, what: str, lower: object, upper: object) -> LinkBreac
 def not_exactly(
     link: LinkEnds, end: "PortSettings", does: str, means: str, numbers: tuple[frozenset[int] | None, frozenset[int]]
 ) -> LinkBreaches:
-    """Yield where a switch does something for other priorities than the intended ones; ``numbers`` are both."""
+    """Yield a breach if a switch does something for other priorities than the intended ones.
+
+    ``numbers`` are the actual priorities, None if they were not read, and the intended ones.
+    """
     actual, intended = numbers
     if actual is not None and actual != intended:
         right = priorities_text(intended)

@@ -16,7 +16,7 @@ from railweave.catalog.model import Medium
 from railweave.design.placing import place_devices
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric, Link
-from railweave.fabric.racks import Racks as Placement
+from railweave.fabric.racks import RackLayout
 from railweave.intent.model import Intent
 from railweave.intent.racks import Racks
 from railweave.wording import counted
@@ -128,11 +128,11 @@ class _Choice:
     def _reach_m(medium: Medium, ends: _Ends) -> int:
         return min(reach_m(medium, lower, upper) for lower, upper in ends)
 
-    def blockers(self, placed: Placement) -> list[Diagnostic]:
+    def blockers(self, placed: RackLayout) -> list[Diagnostic]:
         """Return an error for each layer of links of which some have no medium, about the longest of them."""
         return [self._blocker(level, failed, placed) for level, failed in sorted(self._failed.items())]
 
-    def _blocker(self, level: int, failed: Sequence[tuple[_Group, _Run]], placed: Placement) -> Diagnostic:
+    def _blocker(self, level: int, failed: Sequence[tuple[_Group, _Run]], placed: RackLayout) -> Diagnostic:
         group, run = max(failed, key=lambda one: one[1].length_mm)
         link = run.link
         layer, cable = self._layers[level]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.management import SWITCH_PORT, Management, ManagementPort
 from railweave.fabric.model import Fabric, Host, Switch, Tier
-from railweave.fabric.racks import Racks
+from railweave.fabric.racks import RackLayout
 from railweave.intent.management import ManagementKeys
 from railweave.intent.model import Intent
 from railweave.wording import counted, natural_key
@@ -150,7 +150,7 @@ class _Place(NamedTuple):
     first: int
 
 
-def _in_racks(racks: Racks, devices: Sequence[_Device]) -> list[_Place]:
+def _in_racks(racks: RackLayout, devices: Sequence[_Device]) -> list[_Place]:
     """Return the ports of the switch in the device's rack: as many for each rack unit as any device needs."""
     each = max((ceil(len(one.names) / racks.places[one.device.name].height) for one in devices), default=1)
     found = []

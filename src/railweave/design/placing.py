@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from railweave.catalog.model import Housing
 from railweave.diagnostics import Diagnostic, Where, error
-from railweave.fabric.racks import Rack, RackPlace, Racks, Trunks, top_mm
+from railweave.fabric.racks import Rack, RackLayout, RackPlace, Trunks, top_mm
 from railweave.intent.racks import Placed, names_in_range
 from railweave.intent.racks import Racks as RacksIntent
 from railweave.wording import compact, counted, natural_key, suggestion
@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
 
 def place_devices(
     intent: RacksIntent, devices: Mapping[str, Housing | None], where: Places
-) -> tuple[Racks | None, tuple[Diagnostic, ...]]:
+) -> tuple[RackLayout | None, tuple[Diagnostic, ...]]:
     """Return the racks with all ``devices``, or why there are none; ``where`` gives the place of an intent path.
 
     A device's housing, where the catalog has it, gives the height and the draw that its entry leaves out.
@@ -62,7 +62,7 @@ def place_devices(
         return None, tuple(found)
     tray_mm = top_mm(intent.units) if intent.tray_mm is None else intent.tray_mm
     trunks = None if intent.trunks is None else Trunks(intent.trunks.connectors, intent.trunks.cord_m)
-    return Racks(intent.units, tray_mm, intent.slack_mm, racks, places, trunks), ()
+    return RackLayout(intent.units, tray_mm, intent.slack_mm, racks, places, trunks), ()
 
 
 class _Size(NamedTuple):

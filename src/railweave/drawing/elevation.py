@@ -8,7 +8,7 @@ from railweave.drawing.marks import NO_MARKS, Marks, summary
 from railweave.drawing.palette import level_color, mark_class
 from railweave.drawing.scene import short
 from railweave.fabric.model import Fabric
-from railweave.fabric.racks import Rack, Racks
+from railweave.fabric.racks import Rack, RackLayout
 from railweave.wording import counted
 
 RACKS = "racks"
@@ -33,7 +33,7 @@ class _PlacedDevice(NamedTuple):
     level: int | None
 
 
-def elevation(fabric: Fabric, racks: Racks, marks: Marks = NO_MARKS) -> str:
+def elevation(fabric: Fabric, racks: RackLayout, marks: Marks = NO_MARKS) -> str:
     """Return the racks as an element of a page, where a device is a link that opens it."""
     devices = _devices_by_rack(fabric, racks)
     rows: dict[str, list[Rack]] = {}
@@ -65,7 +65,7 @@ def elevation(fabric: Fabric, racks: Racks, marks: Marks = NO_MARKS) -> str:
     )
 
 
-def _devices_by_rack(fabric: Fabric, racks: Racks) -> dict[str, list[_PlacedDevice]]:
+def _devices_by_rack(fabric: Fabric, racks: RackLayout) -> dict[str, list[_PlacedDevice]]:
     devices: dict[str, list[_PlacedDevice]] = {}
     for name, place in racks.places.items():
         switch = fabric.switch_of.get(name)
@@ -96,7 +96,7 @@ def _text(name: str, x: float, y: float, words: str) -> str:
     return f'<text class="{name}" x="{x:g}" y="{y:g}">{escape(words)}</text>'
 
 
-def described(fabric: Fabric, racks: Racks) -> Iterator[tuple[str, str, str, str]]:
+def described(fabric: Fabric, racks: RackLayout) -> Iterator[tuple[str, str, str, str]]:
     """Yield the name, row, devices from top to bottom and free units of every rack, as cells of a table."""
     devices = _devices_by_rack(fabric, racks)
     for rack in racks.racks.values():

@@ -1,4 +1,4 @@
-"""The packet buffer of a switch as its SONiC ships it: pools, profiles, and published headroom.
+"""The packet buffer of a switch as SONiC ships it: pools, profiles, and published headroom.
 
 Facts of the catalog, chosen with the HWSKU of a panel. Sizes are bytes.
 """
@@ -11,7 +11,7 @@ from railweave.fabric.policy import BufferModel, Marking
 
 
 class BufferPool(NamedTuple):
-    """A default BUFFER_POOL row; None where the HWSKU's template leaves the field out.
+    """A default BUFFER_POOL row; None if the HWSKU's template leaves the field out.
 
     ``xoff_bytes`` is the shared headroom pool within ``size_bytes``."""
 
@@ -23,14 +23,16 @@ class BufferPool(NamedTuple):
 
 
 class BufferSlices(NamedTuple):
-    """How a chip divides its buffer: into ``total`` slices of one size (Broadcom: ITM, XPE), each with its own pools,
-    and ``of_port`` of them store what a port receives, which depends on where it leaves."""
+    """The division of a chip's buffer into ``total`` slices of one size (Broadcom: ITM, XPE), each with its own pools.
+
+    ``of_port`` of them store what a port receives, depending on the port by which it leaves.
+    """
 
     total: int = 1
     of_port: int = 1
 
     def share(self, size_bytes: int) -> int:
-        """Return what one slice has of ``size_bytes`` of the chip."""
+        """Return the part of one slice in ``size_bytes`` of the chip."""
         return size_bytes // self.total
 
     def feeding(self, ports: int) -> int:
@@ -38,7 +40,7 @@ class BufferSlices(NamedTuple):
         return -(-ports * self.of_port // self.total)
 
     def __str__(self) -> str:
-        """Return the words after a size of the chip: none, or `` in 2 slices``."""
+        """Return what follows a size of the chip in a text: nothing, or `` in 2 slices``."""
         if self.total == 1:
             return ""
         return f" in {self.total} slices"
@@ -56,20 +58,18 @@ class BufferProfile(NamedTuple):
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the threshold follows what is free of the pool."""
+        """Tell whether the threshold depends on the free part of the pool."""
         return self.kind == "dynamic"
 
     def limit_bytes(self, pool_bytes: int | None) -> int | None:
-        """Return the most that its only user may hold of a pool of ``pool_bytes``; None if that is unknown."""
-        if self.is_dynamic:
-            if pool_bytes is None:
-                return None
-            # A user that takes alpha times what is left over fills alpha / (1 + alpha) of the pool.
-            alpha = 2.0**self.threshold
-            return int(alpha * pool_bytes / (1 + alpha))
+        """Return the most that its only user may hold of a pool of ``pool_bytes``; None if that is not known."""
+        if not self.is_dynamic:
+            return self.threshold if pool_bytes is None else min(self.threshold, pool_bytes)
         if pool_bytes is None:
-            return self.threshold
-        return min(self.threshold, pool_bytes)
+            return None
+        # It grows until it holds alpha times what is then free: x = alpha * (pool - x).
+        alpha = 2.0**self.threshold
+        return int(alpha * pool_bytes / (1 + alpha))
 
 
 class PgProfile(NamedTuple):
@@ -85,10 +85,11 @@ class PgProfile(NamedTuple):
 
 
 class HeadroomChip(NamedTuple):
-    """What the headroom of a chip is computed from where its vendor publishes the computation (NVIDIA Spectrum).
+    """The values from which the headroom of a chip is computed, if its vendor publishes how (NVIDIA Spectrum).
 
-    ``pipeline_kib`` of a port is on its way before a pause takes effect, ``mac_phy_bytes`` stand in MAC and PHY, and
-    ``tile_bytes_per_gbps`` in the tile that carries the port."""
+    Before a pause takes effect there are ``pipeline_kib`` in the pipeline of a port, ``mac_phy_bytes`` in MAC and PHY,
+    and ``tile_bytes_per_gbps`` in the tile of the port.
+    """
 
     cell_bytes: int
     pipeline_kib: int
@@ -98,11 +99,11 @@ class HeadroomChip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ShippedBuffers:
-    """What a HWSKU ships beside its pools and headroom.
+    """The buffer settings that a HWSKU ships, besides its pools and headroom.
 
-    ``model`` is the one it ships with. ``port_lists`` names the profiles of a whole port, ingress and egress, empty on
-    chips that have none; ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty where
-    it has SONiC's general one.
+    ``model`` is its default. ``port_lists`` names the profiles of a whole port, ingress and egress, empty on chips
+    without such; ``marking`` holds the ECN thresholds of the HWSKU's own template by speed in Gb/s, empty if it uses
+    SONiC's general one.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -118,18 +119,18 @@ class ShippedBuffers:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Buffers(ShippedBuffers):
-    """The buffer of one HWSKU, compared by identity.
-
-    ``pools`` are by the role whose template they come from (``t0`` leaf, ``t1`` spine). ``chip`` is None where headroom
-    is only known from ``pg_profiles``, and ``lossless_classes``, the most that the chip carries, where no source states
-    it. Pool sizes are those of the whole chip, over all ``slices``.
-    """
+    """The buffer of one HWSKU, compared by identity."""
 
     hwsku: str
+    # REPOSITORY:PATH@COMMIT.
     source: str
+    # By the role of the template they come from: t0 is a leaf, t1 a spine. Sizes are of the whole chip.
     pools: Mapping[str, tuple[BufferPool, ...]]
+    # Rows of pg_profile_lookup.ini.
     pg_profiles: tuple[PgProfile, ...]
+    # None if headroom is only known from `pg_profiles`.
     chip: HeadroomChip | None
+    # The most that the chip carries; None if no source states it.
     lossless_classes: int | None
     slices: BufferSlices
 

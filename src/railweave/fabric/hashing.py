@@ -1,8 +1,8 @@
-"""How unevenly a hash spreads flows over equal links, whose busiest one sets the pace of a collective operation.
+"""How unevenly a hash spreads flows over equal links; the busiest link sets the pace of a collective operation.
 
 A NIC port that talks to one peer at a time has a flow for each queue pair of the connection. Hashed flows fall like
 balls into bins (Raab and Steger, "Balls into Bins" - A Simple and Tight Analysis, 1998): a link's load is binomial. The
-links are taken as independent, which understates the busiest by up to 8 % where flows are few.
+links are treated as independent, which understates the busiest by up to 8 % for few flows.
 """
 
 from math import exp, lgamma, log
@@ -21,24 +21,24 @@ class Spread(NamedTuple):
 
     @property
     def load(self) -> float:
-        """Return the load of the busiest link in relation to the mean of all."""
+        """Return the load of the busiest link divided by the mean of all."""
         return self.busiest * self.links / self.flows
 
 
 def spread(ports: int, queue_pairs: int, links: int) -> Spread:
-    """Return the spread over ``links`` of what ``ports`` send, each to one peer over so many queue pairs."""
+    """Return the spread over ``links`` of the flows of ``ports``, each sending to one peer over ``queue_pairs``."""
     flows = ports * queue_pairs
     if links == 1:
         return Spread(flows, links, flows)
     ratio = 1 / links
+    # The mean of the maximum: the sum over all counts of the probability that some link has more flows.
     busiest = 0.0
-    below = 0.0
+    at_most = 0.0
     for count in range(flows + 1):
-        # The binomial probability of `count` flows on a link, by logarithms: factorials of hundreds overflow.
+        # In logarithms, because the binomial coefficient overflows a float from about 1,000 flows.
         ways = lgamma(flows + 1) - lgamma(count + 1) - lgamma(flows - count + 1)
-        below += exp(ways + count * log(ratio) + (flows - count) * log(1 - ratio))
-        # The mean of a maximum is the sum of the probabilities that it exceeds each count.
-        busiest += 1 - min(1.0, below) ** links
-        if count > flows * ratio and below >= 1 - 1e-12:
+        at_most += exp(ways + count * log(ratio) + (flows - count) * log(1 - ratio))
+        busiest += 1 - min(1.0, at_most) ** links
+        if count > flows * ratio and at_most >= 1 - 1e-12:
             break
     return Spread(flows, links, busiest)

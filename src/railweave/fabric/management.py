@@ -1,6 +1,6 @@
-"""The out-of-band management network of a fabric: which port of a device has which address and which cable.
+"""The out-of-band management network of a fabric: the addresses and cables of management ports.
 
-Plain values, as ``design.management`` makes them; nothing of the fabric itself depends on them.
+``design.management`` computes these values; nothing else in the fabric depends on them.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ class ManagementPort(NamedTuple):
 
 
 class Management(NamedTuple):
-    """A management network: the addresses are of ``pool``, whose first one after the network's is the gateway's.
+    """A management network with addresses of ``pool``.
 
-    ``switches`` are the management switches by name, each with where it stands or whom it serves; ``model`` is what the
-    user calls them, and ``length_m`` the length of every cable to them. ``ports`` are in natural order of devices.
+    ``switches`` are the management switches by name, each with its place or the devices that it serves; ``model`` is
+    the user's word for them, ``length_m`` the length of every cable to them. ``ports`` are in natural order of devices.
     """
 
     pool: Pool
@@ -39,5 +39,5 @@ class Management(NamedTuple):
 
     @property
     def gateway(self) -> int:
-        """Return the address that is kept for the gateway."""
+        """Return the gateway's address, the first after the network's."""
         return self.pool.first + 1

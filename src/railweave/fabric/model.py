@@ -1,7 +1,7 @@
 """A fabric as a graph of tiers: every switch, GPU node and link, with its identity, ports and addresses.
 
-GPU nodes attach to the switches of the lowest tier; every other link joins a tier with the one above. Whoever works on
-a fabric asks this graph: the links up and down of a device, its far ends, the tier above. Addresses are integers.
+GPU nodes attach to the switches of the lowest tier; every other link joins a tier with the one above. The graph answers
+for the rest of the program: the links up and down of a device, its far ends, the tier above. Addresses are integers.
 Objects are shared, never copied: all switches of one model and breakout share one ``Panel``.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from railweave.fabric.buffers import Buffers
 from railweave.fabric.management import Management
 from railweave.fabric.policy import Policies, Pool
-from railweave.fabric.racks import Racks
+from railweave.fabric.racks import RackLayout
 from railweave.fabric.sizing import Sizing
 from railweave.wording import counted, plural
 
@@ -28,7 +28,7 @@ class SwitchPort:
     """A logical port after breakout, as SONiC names it.
 
     ``index`` counts logical ports in panel order from 0; ``panel`` is the front-panel number (PORT.index);
-    ``lanes`` is SONiC's own comma list; ``subport`` is 0 for an unbroken cage, else 1..n.
+    ``lanes`` is SONiC's comma-separated list; ``subport`` is 0 for a whole cage, else 1..n.
     """
 
     index: int
@@ -42,76 +42,74 @@ class SwitchPort:
 
 
 class Panel(NamedTuple):
-    """The fabric ports of one switch model in one breakout; service ports (management 10G) are left out.
+    """The fabric ports of one switch model in one breakout; service ports (management 10G) are left out."""
 
-    ``breakout`` holds (parent port, mode) for BREAKOUT_CFG where the chosen speeds are not the HWSKU's native ones
-    or the platform's breakout modes are known; empty where the platform has none. ``buffers`` is None where the HWSKU
-    ships no buffer configuration. ``hash_fields`` tells that SONiC sets the fields of the ASIC's ECMP hash,
-    ``ecmp_limit`` is the most next hops that it has for a route, None where no source states it. ``card_cages`` are the
-    cages of each line card of a chassis, 0 of a switch without line cards.
-    """
-
+    # The id of the switch model.
     model: str
     hwsku: str
     platform: str
+    # Vendor and family in one phrase.
     asic: str
     ports: tuple[SwitchPort, ...]
+    # (parent port, mode) for BREAKOUT_CFG; empty on a platform without breakout modes.
     breakout: tuple[tuple[str, str], ...]
+    # None if the HWSKU ships no buffer configuration.
     buffers: Buffers | None = None
+    # SONiC sets the fields of the ASIC's ECMP hash.
     hash_fields: bool = False
+    # The most next hops of a route; None if no source states it.
     ecmp_limit: int | None = None
+    # The number of cages of a line card; 0 for a switch without.
     card_cages: int = 0
 
     def card_of(self, port: SwitchPort) -> int | None:
-        """Return the line card of a port, from 1; None of a switch without."""
+        """Return the line card of a port, from 1; None for a switch without."""
         if not self.card_cages:
             return None
         return (port.panel - 1) // self.card_cages + 1
 
 
 IPV6_BLOCK_LENGTH = 64
-"""Prefix length of what a switch announces for the IPv6 addresses of its nodes."""
+"""Prefix length of the block that a switch announces for the IPv6 addresses of its nodes."""
 
 IPV6_LINK_LENGTH = 127
 """Prefix length of a link to a node (RFC 6164)."""
 
 TIER_NAMES = ("leaf", "spine", "super-spine")
-"""The names of tiers by their level: the words of people, of devices' names and of the intent's overrides."""
+"""The names of tiers by level, for people, in names of devices and in the intent's overrides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """The switches that are equally far from the GPU nodes.
+    """The switches at the same distance from the GPU nodes.
 
-    A tier is the same in two designs of a fabric, whatever its size. Leaves whose uplinks differ from those of all are
-    a tier of their own, with the ``entry`` of nodes that has them.
+    Tiers of two designs of a fabric are equal whatever their sizes; so are leaves of one entry of nodes whose uplinks
+    differ from those of all leaves.
     """
 
-    # The role of its switches, for people, for names and for SONiC's ``type``.
+    # The role of its switches, for people, in names and in SONiC's `type`.
     name: str
-    # Counted from 0 at the tier that attaches GPU nodes.
+    # Counts from 0 at the tier that attaches nodes.
     level: int
     # Switches of one plane.
     count: int = field(compare=False)
     # Switches of one plane that ports, addresses and AS numbers are laid out for.
     reserve: int = field(compare=False)
-    # Of one switch: ports in use towards the tier below.
+    # Ports of one switch in use to the tier below, and their speed.
     ports_down: int = field(compare=False)
     down_gbps: int = field(compare=False)
-    # Of one switch: ports in use towards the tier above; 0 at the top.
+    # The same to the tier above; 0 at the top.
     ports_up: int = field(default=0, compare=False)
     up_gbps: int = field(default=0, compare=False)
     # Parallel links to each switch above.
     links_per_pair: int = field(default=0, compare=False)
-    # Pods, and above them groups of super-spines, that the reserve is of.
+    # Pods, or groups of super-spines, in the reserve, and the switches of each.
     groups: int = field(default=1, compare=False)
-    # Switches of the reserve in one group.
     group_reserve: int = field(default=0, compare=False)
-    # Ports of a switch that are not downlinks, whether cabled or not.
+    # Ports of one switch that are not for downlinks, cabled or not.
     ports_above: int = field(default=0, compare=False)
-    # The name of the entry of nodes that has these leaves for itself.
+    # The entry of nodes whose leaves have uplinks of their own, and the path that states them; else empty.
     entry: str = field(default="", compare=False)
-    # Where the intent states them.
     path: str = field(default="", compare=False)
 
     @property
@@ -130,10 +128,10 @@ class Tier:
 
     @property
     def titled(self) -> str:
-        """Return the name for several with the entry of nodes that has them for itself: ``leaves of 'old'``."""
-        if self.entry:
-            return f"{self.plural} of {self.entry!r}"
-        return self.plural
+        """Return the name for several, with their entry of nodes if they are of one: ``leaves of 'old'``."""
+        if not self.entry:
+            return self.plural
+        return f"{self.plural} of {self.entry!r}"
 
 
 class Switch(NamedTuple):
@@ -141,48 +139,46 @@ class Switch(NamedTuple):
 
     name: str
     tier: Tier
-    # Its identity within the tier, from which name, AS number and addresses follow (design.md section 3).
+    # Its identity within the tier (design.md section 3), from which name, AS number and addresses follow.
     number: int
     # Its index within its plane.
     place: int
     plane: int
     # None above the lowest tier.
     stripe: int | None
-    # None in a rack-aligned fabric; spines have one where rails are apart.
+    # None if racks are aligned; spines have one only if no switch joins rails.
     rail: int | None
     asn: int
-    # An IPv4 address as an integer.
     loopback: int
     panel: Panel
-    # None in two tiers and of super-spines.
+    # None in two tiers, and for super-spines.
     pod: int | None = None
     # Of a super-spine, and of the spines that join it, one of every pod.
     group: int | None = None
 
 
 RAIL = "rail"
-"""What interfaces of nodes are named after where an intent has one fabric; else after the fabric."""
+"""The start of the names of nodes' interfaces if an intent has one fabric; else they begin with the fabric's name."""
 
 
 class HostPort(NamedTuple):
-    """A fabric port of a GPU node; all numbers count from 0."""
+    """A fabric port of a GPU node."""
 
-    # The persistent interface name: ``rail0``, with several ports a NIC ``rail0p1``, ``storage0`` in one of several
-    # fabrics.
+    # The persistent interface name: rail0, rail0p1 with several ports a NIC, storage0 in one of several fabrics.
     name: str
+    # The NIC of the node and the port of the NIC, from 0.
     nic: int
-    # Of its NIC.
     port: int
     rail: int
     plane: int
     speed_gbps: int
-    # The PCI address that pins the name; empty if the intent does not state it.
+    # The PCI address that pins the name; empty if the intent states none.
     pci: str = ""
-    # The kernel's name of the RDMA device; empty if the intent does not state it.
+    # The kernel's name of the RDMA device; empty if the intent states none.
     rdma: str = ""
-    # The NIC's cage, which several ports may share.
+    # The cage of the NIC, from 0; several ports may share one.
     cage: int = 0
-    # Which of the leaves that share the NIC it goes to.
+    # Which of the leaves that share the NIC it goes to, from 0.
     leaf: int = 0
 
 
@@ -199,16 +195,15 @@ class Host:
     """A GPU node, or a storage or CPU node by its ``role``."""
 
     name: str
-    # The name of its entry in the intent.
+    # The name of its entry of nodes.
     kind: str
-    # Within the entry, from 0.
+    # Its index within the entry.
     number: int
-    # The nodes that share leaves.
+    # The group of nodes that share leaves, and the index within it.
     stripe: int
-    # Its index in the stripe.
     place: int
     nic_model: str
-    # One tuple for all nodes of an entry.
+    # All nodes of an entry have the same tuple.
     ports: tuple[HostPort, ...]
     role: NodeRole = NodeRole.GPU
     # In one of several fabrics: the number of the node's NIC ports in the groups before.
@@ -223,25 +218,29 @@ class Host:
 
 
 class Link(NamedTuple):
-    """A cable. ``lower`` is the end nearer to the GPUs, a node or a switch; ``upper`` a switch of the tier ``level``.
+    """A cable.
 
-    ``lower_port`` and ``upper_port`` index the device's ports. ``network`` is the even address of the link's /31: the
-    upper end's own address, the lower end has ``network + 1`` (RFC 3021). ``rail`` is None between switches. A link
-    without a /31 has 0 (``Fabric.is_numbered``): between switches where the underlay is unnumbered, and to nodes that
-    have IPv6 addresses alone. A fabric has a quarter of a million links, and a tuple is made twice as fast as a frozen
-    dataclass.
+    A named tuple, because a fabric has up to a quarter of a million links, and a tuple is created twice as fast as a
+    frozen dataclass.
     """
 
+    # The level of the tier of `upper`.
     level: int
     plane: int
+    # None between switches.
     rail: int | None
+    # The end nearer to the GPUs, a node or a switch, and the index of its port.
     lower: str
     lower_port: int
+    # The other end, a switch.
     upper: str
     upper_port: int
+    # The even address of the link's /31, which the upper end has; the lower end has the next one (RFC 3021). 0 for a
+    # link without a /31 (`Fabric.is_numbered`): to nodes with IPv6 alone, between switches of an unnumbered underlay.
     network: int
     speed_gbps: int
     length_m: int
+    # The id of the medium.
     media: str
 
     @property
@@ -251,39 +250,34 @@ class Link(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return which tiers it joins, for people and files."""
+        """Return the tiers that it joins, as a word for people and files."""
         return LINK_KINDS[self.level]
 
     def far(self, device: str) -> str:
         """Return the device at the other end."""
-        if device == self.lower:
-            return self.upper
-        return self.lower
+        return self.upper if device == self.lower else self.lower
 
     def port_of(self, device: str) -> int:
         """Return the index of the port at ``device``'s end."""
-        if device == self.lower:
-            return self.lower_port
-        return self.upper_port
+        return self.lower_port if device == self.lower else self.upper_port
 
     def address_of(self, device: str) -> int:
-        """Return the address of ``device``'s end."""
-        # The upper end has the even address of the /31, the lower end the odd one.
-        if device == self.lower:
-            return self.network + 1
-        return self.network
+        """Return the address of ``device``'s end of the /31."""
+        return self.network + 1 if device == self.lower else self.network
 
 
 Links = Mapping[str, tuple[Link, ...]]
-"""Links of every device of a fabric by its name, in the order of its own ports."""
+"""The links of every device of a fabric by name, in the order of the device's ports."""
 
 
 _LENGTH_M = attrgetter("length_m")
 
 
 class Graph(Protocol):
-    """What of a fabric follows from its devices and cables alone, not from its policies: whoever takes a graph reads
-    none of them. Two fabrics that differ in nothing else have the same."""
+    """The part of a fabric that depends on devices and cables, not on policies.
+
+    A function that takes a graph does not depend on policies: fabrics that differ only in these give the same result.
+    """
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -318,39 +312,41 @@ class Graph(Protocol):
 
 @dataclass(frozen=True)
 class Fabric:
-    """A whole fabric: ``tiers`` from the one that attaches the GPU nodes upwards, ``switches`` tier by tier.
-
-    ``host_blocks`` are the (network, prefix length) that switches of the lowest tier announce for their nodes, none
-    where nodes have no IPv4, and ``ipv6_blocks`` the first addresses of the /64s, none where they have no IPv6.
-    ``rail_only`` tells that no switch joins two rails, ``racks`` and ``management`` are None where the intent has none.
-    Where ``leaves_per_nic`` leaves share the ports of a NIC in a plane (dual-ToR), ``nic_blocks`` are the addresses of
-    the NICs that each leaf announces, else there are none.
-    Of an intent with several fabrics ``part`` is the name of this one and ``rdma_beside`` are those of the others that
-    carry RDMA. What is asked of the graph is computed once, when it is asked for the first time.
-    """
+    """A whole fabric. Views of the graph are computed once, when they are first used."""
 
     name: str
     rails: int
     planes: int
     policies: Policies
     sizing: Sizing
+    # From the tier that attaches the GPU nodes upwards.
     tiers: tuple[Tier, ...]
+    # Tier by tier.
     switches: tuple[Switch, ...]
+    # All nodes, those of storage, too.
     hosts: tuple[Host, ...]
     links: tuple[Link, ...]
+    # (network, prefix length) that a switch of the lowest tier announces for its nodes; empty if nodes have no IPv4.
     host_blocks: Mapping[str, tuple[int, int]]
+    # No switch joins two rails.
     rail_only: bool = False
+    # The first address of the /64 that a switch announces for its nodes; empty if nodes have no IPv6.
     ipv6_blocks: Mapping[str, int] = field(default_factory=dict)
-    racks: Racks | None = None
+    # None if the intent has no racks.
+    racks: RackLayout | None = None
+    # In an intent with several fabrics: the name of this one, and those of the others that carry RDMA.
     part: str = ""
     rdma_beside: tuple[str, ...] = ()
+    # None if the intent has no management network.
     management: Management | None = None
+    # The leaves of a plane that share the ports of a NIC; 2 is dual-ToR.
     leaves_per_nic: int = 1
+    # The addresses of NICs that a leaf announces; empty if each NIC has one leaf a plane.
     nic_blocks: Mapping[str, Pool] = field(default_factory=dict)
 
     @property
     def interfaces(self) -> str:
-        """Return what the names of nodes' interfaces begin with."""
+        """Return the start of the names of nodes' interfaces."""
         return self.part or RAIL
 
     @cached_property
@@ -377,24 +373,26 @@ class Fabric:
     def links_of(self) -> Links:
         """Return all links of every device; downlinks are on the ports before the uplinks."""
         up = self.uplinks_of
-        return {name: down + up[name] if up[name] else down for name, down in self.downlinks_of.items()}
+        return {name: down + up[name] for name, down in self.downlinks_of.items()}
 
     @cached_property
     def ports_of(self) -> Mapping[str, tuple[SwitchPort, ...] | tuple[HostPort, ...]]:
         """Return the ports of every switch and GPU node by its name."""
-        of_switches = {switch.name: switch.panel.ports for switch in self.switches}
-        return of_switches | {host.name: host.ports for host in self.hosts}
+        ports: dict[str, tuple[SwitchPort, ...] | tuple[HostPort, ...]] = {}
+        for switch in self.switches:
+            ports[switch.name] = switch.panel.ports
+        for host in self.hosts:
+            ports[host.name] = host.ports
+        return ports
 
     @cached_property
     def cable_lengths_m(self) -> tuple[tuple[int, ...], ...]:
-        """Return the lengths of the cables that the switches of each tier meet, ascending."""
-        # Cables have a few lengths, and a fabric has a quarter of a million links.
-        lengths = {(link.length_m, link.level) for link in self.links}
-        by_tier = []
-        for tier in self.tiers:
-            own = {length_m for length_m, level in lengths if level in (tier.level, tier.level + 1)}
-            by_tier.append(tuple(sorted(own)))
-        return tuple(by_tier)
+        """Return the lengths of the cables at the switches of each tier, ascending."""
+        # Level by level first: a fabric has many links and few lengths.
+        lengths_m: list[set[int]] = [set() for _ in range(len(self.tiers) + 1)]
+        for link in self.links:
+            lengths_m[link.level].add(link.length_m)
+        return tuple(tuple(sorted(lengths_m[tier.level] | lengths_m[tier.level + 1])) for tier in self.tiers)
 
     @cached_property
     def fabric_links(self) -> tuple[Link, ...]:
@@ -404,16 +402,16 @@ class Fabric:
     @cached_property
     def tier_switches(self) -> tuple[tuple[Switch, ...], ...]:
         """Return the switches of each tier."""
-        by_level: dict[int, list[Switch]] = {tier.level: [] for tier in self.tiers}
+        switches: list[list[Switch]] = [[] for _ in self.tiers]
         for switch in self.switches:
-            by_level[switch.tier.level].append(switch)
-        return tuple(map(tuple, by_level.values()))
+            switches[switch.tier.level].append(switch)
+        return tuple(map(tuple, switches))
 
     @cached_property
     def uplink_kinds(self) -> tuple[Tier, ...]:
-        """Return the tiers, the lowest once more for each entry of nodes whose leaves have uplinks of their own."""
-        own = {switch.tier.entry: switch.tier for switch in self.tier_switches[0] if switch.tier.entry}
-        return (*self.tiers, *own.values())
+        """Return the tiers, and one more for each entry of nodes whose leaves have uplinks of their own."""
+        tiers_by_entry = {switch.tier.entry: switch.tier for switch in self.tier_switches[0] if switch.tier.entry}
+        return (*self.tiers, *tiers_by_entry.values())
 
     def switches_of(self, kind: Tier) -> tuple[Switch, ...]:
         """Return the switches of one of `uplink_kinds`."""
@@ -421,7 +419,7 @@ class Fabric:
 
     @cached_property
     def host_block_lengths(self) -> tuple[int, ...]:
-        """Return the prefix lengths of the host blocks: one, where all switches that have some are of one model."""
+        """Return the prefix lengths of the host blocks: one if all switches with a block are of one model."""
         return tuple(sorted({length for _, length in self.host_blocks.values()}))
 
     @property
@@ -440,22 +438,21 @@ class Fabric:
         return len(self.tiers) > 2
 
     def network_of(self, switch: Switch) -> tuple[int, int | None]:
-        """Return which of the networks that no cable joins a switch is of: its plane, and its rail where rails are."""
-        if self.rail_only:
-            return switch.plane, switch.rail
-        return switch.plane, None
+        """Return the separate network of a switch: its plane, and its rail if no switch joins rails."""
+        rail = switch.rail if self.rail_only else None
+        return switch.plane, rail
 
     def pod_of(self, host: Host) -> int | None:
         """Return the pod of a GPU node, None in two tiers."""
         return self.switch_of[self.uplinks_of[host.name][0].upper].pod
 
     def lengths_m_of(self, device: str) -> tuple[int, ...]:
-        """Return the lengths of the cables that a device meets, ascending."""
-        links = (*self.downlinks_of[device], *self.uplinks_of[device])
-        return tuple(sorted({*map(_LENGTH_M, links)}))
+        """Return the lengths of the cables at a device, ascending."""
+        downlinks = map(_LENGTH_M, self.downlinks_of[device])
+        return tuple(sorted({*downlinks, *map(_LENGTH_M, self.uplinks_of[device])}))
 
     def fabric_links_of(self, device: str) -> tuple[Link, ...]:
-        """Return a switch's links to other switches; none for a device that is not there."""
+        """Return a switch's links to other switches; none for an unknown device."""
         return self._fabric_links_of.get(device, ())
 
     @cached_property
@@ -482,28 +479,32 @@ class Fabric:
         return not addressing.unnumbered
 
     def ipv6_network(self, link: Link) -> int | None:
-        """Return the even address of the /127 of a link to a node, the switch's own; the node has the next one. None
-        if there is no IPv6."""
+        """Return the even address of the /127 of a link to a node, which the switch has; the node has the next one.
+
+        None without IPv6.
+        """
         if not link.is_access or link.upper not in self.ipv6_blocks:
             return None
-        # The first /127 of a block is left out: its even address is the Subnet-Router anycast address of the /64 (RFC
-        # 6164 section 5.2).
+        # Not the first /127 of the /64: its even address is the Subnet-Router anycast address (RFC 6164 section 5.2).
         return self.ipv6_blocks[link.upper] + 2 * (link.upper_port + 1)
 
     def nic_address(self, link: Link) -> int | None:
-        """Return the address of the NIC whose port a link attaches, which all leaves of the NIC in the plane announce.
-        None if a NIC has one leaf."""
+        """Return the address of the NIC at a link, which all leaves of the NIC in the plane announce.
+
+        None if a NIC has one leaf a plane.
+        """
         if not link.is_access or link.upper not in self.nic_blocks:
             return None
-        block = self.nic_blocks[link.upper]
-        # Its position in the common block of the leaves is the port of the NIC's first port on each of them.
+        # Its offset in the leaves' common block is the leaf's port of the NIC's first port there.
         port = self.host_of[link.lower].ports[link.lower_port].port
-        return block.first + link.upper_port - port // (self.planes * self.leaves_per_nic)
+        first_port = link.upper_port - port // (self.planes * self.leaves_per_nic)
+        return self.nic_blocks[link.upper].first + first_port
 
     def _by_device(self, end: str, port: str) -> Links:
-        links_of: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}
+        """Return the links by the device at one of their ends; ``end`` and ``port`` are fields of a link."""
+        by_device: dict[str, list[Link]] = {name: [] for name in (*self.switch_of, *self.host_of)}
         device = attrgetter(end)
-        own_port = attrgetter(port)
         for link in self.links:
-            links_of[device(link)].append(link)
-        return {name: tuple(sorted(links, key=own_port)) for name, links in links_of.items()}
+            by_device[device(link)].append(link)
+        by_port = attrgetter(port)
+        return {name: tuple(sorted(links, key=by_port)) for name, links in by_device.items()}

@@ -1,4 +1,4 @@
-"""Policies that hold for a whole fabric: traffic classes, MTU, BGP timers and address pools."""
+"""Policies of a whole fabric: traffic classes, MTU, BGP timers, address pools and the like."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from railweave.units import ipv4_text, ipv6_text, parse_ipv4, parse_ipv6
 
 
 class ClassRole(StrEnum):
-    """What a traffic class carries; the meaning that checks and renderers go by, whatever its name."""
+    """What a traffic class carries; checks and renderers go by the role, whatever the class is called."""
 
     RDMA = "rdma"
     CNP = "cnp"
@@ -20,8 +20,8 @@ class ClassRole(StrEnum):
 
 
 class Marking(NamedTuple):
-    """ECN marking of a queue: it starts at ``minimum_bytes`` of queue and reaches ``probability_percent`` at
-    ``maximum_bytes``; all beyond is marked. ``probability_percent`` None is the tool's own."""
+    """ECN marking of a queue: it starts at a depth of ``minimum_bytes`` and reaches ``probability_percent`` at
+    ``maximum_bytes``; above that every packet is marked. ``probability_percent`` None is railweave's default."""
 
     minimum_bytes: int
     maximum_bytes: int
@@ -55,8 +55,8 @@ class Mtu(NamedTuple):
 
 
 class BgpPolicy(NamedTuple):
-    """BGP keepalive and hold time in seconds (hold is at least three keepalives, RFC 4271 section 4.4); ``bfd`` tells
-    that BFD (RFC 5880) watches every session."""
+    """BGP keepalive and hold time in seconds (hold is at least three keepalives, RFC 4271 section 4.4); with ``bfd``
+    BFD (RFC 5880) watches every session."""
 
     keepalive_s: int
     hold_s: int
@@ -104,7 +104,7 @@ class Pool(NamedTuple):
 
 
 NO_POOL = "none"
-"""What stands in an intent for a pool of which there are no addresses."""
+"""The word of an intent for the absence of a pool."""
 
 
 class Ipv6Pool(Pool):
@@ -123,54 +123,58 @@ class Ipv6Pool(Pool):
 
 
 def parse_pool(text: str) -> Pool:
-    """Return the addresses of a prefix of either family, or of one address; raises ValueError for other text."""
-    address, _, written = text.partition("/")
-    is_ipv6 = ":" in address
-    bits = 128 if is_ipv6 else 32
-    length = int(written or bits)
-    if not 0 <= length <= bits:
+    """Parse a prefix of either family, or an address as a prefix of its full length; raises ValueError."""
+    address, _, length = text.partition("/")
+    pool: Pool
+    if ":" in address:
+        pool = Ipv6Pool(parse_ipv6(address), int(length or 128))
+    else:
+        pool = Pool(parse_ipv4(address), int(length or 32))
+    if not 0 <= pool.length <= pool.bits:
         raise ValueError(f"{text!r} is longer than an address")
-    if is_ipv6:
-        return Ipv6Pool(parse_ipv6(address), length)
-    return Pool(parse_ipv4(address), length)
+    return pool
 
 
 class Addressing(NamedTuple):
-    """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count).
+    """Pools and AS number bases, from which every identity follows (design rule: no identity depends on a count)."""
 
-    ``core`` holds the /31s between spines and super-spines, ``links`` those below them. ``hosts`` holds a block for
-    every leaf, None where nodes have IPv6 addresses alone; ``hosts_ipv6`` a /64, None where they have IPv4 alone.
-    ``nics`` holds the addresses of NICs that several leaves share."""
-
+    # Links between switches have IPv6 link-local next hops (RFC 8950) instead of a /31.
     unnumbered: bool
     loopbacks: Pool
+    # The /31s between leaves and spines.
     links: Pool
+    # A block for every leaf, a /31 for every link to a node; None if nodes have IPv6 alone.
     hosts: Pool | None
+    # The /31s between spines and super-spines.
     core: Pool
     leaf_asn: int
     spine_asn: int
     super_spine_asn: int
+    # A /64 for every leaf; None if nodes have IPv4 alone.
     hosts_ipv6: Ipv6Pool | None = None
+    # Addresses of NICs that several leaves share; by default 10.64.0.0/11, as in the intent.
     nics: Pool = Pool(0x0A400000, 11)
 
     @property
     def pools(self) -> dict[str, Pool]:
-        """Return the pools that every fabric uses by their keys."""
-        links = {} if self.unnumbered else {"links": self.links}
-        return {"loopbacks": self.loopbacks, **links, **self.host_pools}
+        """Return the pools that a fabric of two tiers uses, by their keys."""
+        pools = {"loopbacks": self.loopbacks}
+        if not self.unnumbered:
+            pools["links"] = self.links
+        return pools | self.host_pools
 
     @property
     def host_pools(self) -> dict[str, Pool]:
-        """Return the pools of the nodes' addresses by their keys, one for each family that nodes have."""
+        """Return the pools of the nodes' addresses by their keys, one for each family."""
         pools = {"hosts": self.hosts, "hosts_ipv6": self.hosts_ipv6}
         return {key: pool for key, pool in pools.items() if pool is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """CONFIG_DB rows that the tool does not know, by role or device: ``{scope: {table: {key: {field: text}}}}``.
+    """The user's further CONFIG_DB rows, by role or device: ``{scope: {table: {key: {field: text}}}}``.
 
-    They may hold secrets, so they are no part of ``repr``, which logs write.
+    They may hold secrets, so ``repr``, which logs write, leaves them out.
     """
 
     rows: Mapping[str, Mapping[str, Mapping[str, Mapping[str, str | tuple[str, ...]]]]] = field(repr=False)
@@ -192,16 +196,18 @@ class AddressFamily(StrEnum):
 
 
 class HostPolicy(NamedTuple):
-    """How GPU nodes are set up. ``vendor`` is the id of a vendor pack, None follows each node's NIC model; ``frontend``
-    is the interface of the front end, on which NCCL finds its peers, None where NCCL may choose; ``queue_pairs`` are
-    those of an NCCL connection, None for NCCL's own; ``rdma_family`` is the family of the addresses that RDMA uses.
-    Unmanaged nodes are rendered only."""
+    """How GPU nodes are set up."""
 
+    # The id of a vendor pack; None follows each node's NIC model.
     vendor: str | None = None
+    # Nodes are planned and changed; otherwise their files are only rendered.
     manage: bool = False
     network: NetworkBackend = NetworkBackend.NETWORKD
+    # The interface on which NCCL finds its peers; None lets NCCL choose.
     frontend: str | None = None
+    # Queue pairs of an NCCL connection; None is NCCL's default.
     queue_pairs: int | None = None
+    # The family of the addresses that RDMA uses.
     rdma_family: AddressFamily = AddressFamily.IPV4
 
 
@@ -248,12 +254,12 @@ class MarkingPreset(NamedTuple):
 
     def at(self, speed_gbps: int) -> Marking:
         """Return the thresholds for ports of that speed."""
-        return next(marking for least, marking in reversed(self.by_speed) if least <= speed_gbps or least == 0)
+        return next(marking for least_gbps, marking in reversed(self.by_speed) if least_gbps <= speed_gbps)
 
 
 class FailureFloor(NamedTuple):
-    """What is left at least when something fails, in percent of the intact fabric, and the most nodes that are cut off;
-    None where nothing is stated."""
+    """What must be left when something fails, in percent of the intact fabric, and the most nodes that may be cut off;
+    None is no limit."""
 
     ports_percent: int | None = None
     rail_percent: int | None = None
@@ -271,8 +277,9 @@ class FailureFloors(NamedTuple):
 
 
 class Policies(NamedTuple):
-    """Everything of the intent that devices' configurations depend on beside their links."""
+    """Everything in the intent that devices' configurations depend on besides their links."""
 
+    # In the order of the intent.
     classes: tuple[TrafficClass, ...]
     mtu: Mtu
     bgp: BgpPolicy
@@ -281,6 +288,9 @@ class Policies(NamedTuple):
     hosts: HostPolicy = HostPolicy()
     watchdog: WatchdogPolicy = WatchdogPolicy()
     sonic: SonicPolicy = SonicPolicy()
+    # The ECN thresholds of the intent's preset; None leaves them to railweave's rule.
     marking: MarkingPreset | None = None
+    # Leaves drop packets of nodes that misuse the notifications' DSCP.
     edge_guard: bool = False
+    # What `check` demands of the failure analysis (T-13).
     floors: FailureFloors = FailureFloors()

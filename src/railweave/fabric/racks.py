@@ -1,19 +1,19 @@
-"""Racks of a fabric: where every node and switch stands, and how long the way of a cable between two of them is.
+"""Racks of a fabric: the place of every node and switch, and the length of a cable between two of them.
 
 Within a rack a cable runs from one device to the other; between racks it rises to the tray above its rack, follows the
-row and crosses to the other row, and descends. A rack unit is 44.45 mm (EIA-310).
+row and crosses to the other row, and descends.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+# A rack unit (EIA-310) in hundredths of a millimeter.
 _UNIT_HUNDREDTHS = 4445
-"""A rack unit in hundredths of a millimeter."""
 
 
 class Rack(NamedTuple):
-    """A rack of a row; ``along_mm`` and ``across_mm`` are where it stands in the hall, along the rows and across."""
+    """A rack of a row; ``along_mm`` and ``across_mm`` are its position in the hall, along the rows and across."""
 
     name: str
     row: str
@@ -22,8 +22,8 @@ class Rack(NamedTuple):
 
 
 class RackPlace(NamedTuple):
-    """Where a device stands: ``height`` units from ``unit`` upwards, 1 at the floor; ``power_w`` is what it draws at
-    most, None where nobody stated it."""
+    """The place of a device: ``height`` units from ``unit`` upwards, 1 at the floor; ``power_w`` is an upper bound of
+    the power it draws, None if nobody stated it."""
 
     rack: str
     unit: int
@@ -32,7 +32,7 @@ class RackPlace(NamedTuple):
 
     @property
     def middle_mm(self) -> float:
-        """Return the height of its middle above the lowest unit's foot."""
+        """Return the height of the device's middle above the lowest unit's foot."""
         return (2 * (self.unit - 1) + self.height) * _UNIT_HUNDREDTHS / 200
 
 
@@ -44,11 +44,11 @@ class Trunks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Racks:
-    """Racks of ``units`` rack units by their names, row by row, and the places of all nodes and switches by theirs.
+class RackLayout:
+    """Racks of ``units`` rack units by name, row by row, and the places of all nodes and switches by name.
 
-    ``tray_mm`` is the height of the trays above the lowest unit's foot, ``slack_mm`` what a cable has more at each end.
-    ``trunks`` is None where every fiber is a cable of its own.
+    ``tray_mm`` is the height of the trays above the lowest unit's foot, ``slack_mm`` the extra length at each end.
+    ``trunks`` is None if every fiber is a cable of its own.
     """
 
     units: int
@@ -58,19 +58,19 @@ class Racks:
     places: Mapping[str, RackPlace]
     trunks: Trunks | None = None
 
-    def run_mm(self, device: str, other: str) -> int:
-        """Return how long a cable between two devices has to be, slack included."""
-        near = self.places[device]
-        far = self.places[other]
-        if near.rack == far.rack:
-            way = abs(near.middle_mm - far.middle_mm)
+    def run_mm(self, near: str, far: str) -> int:
+        """Return the length of a cable between two devices, slack included."""
+        near_place = self.places[near]
+        far_place = self.places[far]
+        if near_place.rack == far_place.rack:
+            run = abs(near_place.middle_mm - far_place.middle_mm)
         else:
-            # Up to the tray, along the row and across to the other one, and down: trays meet at right angles.
-            near_rack = self.racks[near.rack]
-            far_rack = self.racks[far.rack]
-            way = abs(self.tray_mm - near.middle_mm) + abs(self.tray_mm - far.middle_mm)
-            way += abs(near_rack.along_mm - far_rack.along_mm) + abs(near_rack.across_mm - far_rack.across_mm)
-        return round(way) + 2 * self.slack_mm
+            near_rack = self.racks[near_place.rack]
+            far_rack = self.racks[far_place.rack]
+            # Up to the tray, along the row and across to the other one, and down; trays meet at right angles.
+            run = abs(self.tray_mm - near_place.middle_mm) + abs(self.tray_mm - far_place.middle_mm)
+            run += abs(near_rack.along_mm - far_rack.along_mm) + abs(near_rack.across_mm - far_rack.across_mm)
+        return round(run) + 2 * self.slack_mm
 
 
 def top_mm(units: int) -> int:

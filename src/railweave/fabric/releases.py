@@ -1,7 +1,7 @@
-"""SONiC's releases: what of each matters here, which one a name stands for, and which one a switch runs.
+"""SONiC's releases: their differences that matter here, the release of a name, and the one that a switch runs.
 
-A release is a branch of sonic-buildimage. What differs between them stands once, in ``RELEASES``; where each value is
-from stands in docs/reference/releases.md.
+A release is a branch of sonic-buildimage. ``RELEASES`` has all differences; their sources are in
+docs/reference/releases.md.
 """
 
 import re
@@ -14,26 +14,26 @@ from railweave.wording import compact
 class SonicRelease(NamedTuple):
     """One release."""
 
-    # Versions of Debian and Python of the host, and of FRR in the bgp container.
+    # Versions of the host's Debian and Python, and of FRR.
     debian: int
     python: str
     frr: str
-    # docker_init.sh appends the fpm lines if a file lacks them.
+    # docker_init.sh appends the fpm lines to a file that lacks them.
     fpm: bool = True
     # zebra may install nexthop objects in the kernel; before 202511 the start-up turns that off.
     kernel_nexthops: bool = False
     # SONiC's own BGP template announces a route only once it is in the ASIC.
     suppress_fib: bool = False
-    # ``show running-config`` has the nexthop tracking lines although they are defaults (the patch "write ip nht
+    # `show running-config` prints the nexthop tracking lines although they are defaults (the patch "write ip nht
     # resolve-via-default").
     prints_tracking: bool = False
     # The share of 64-byte packets that headroom is computed for.
     small_packet_percent: int = 50
-    # orchagent follows SWITCH_HASH, if the ASIC's SAI does.
+    # orchagent applies SWITCH_HASH, if the ASIC's SAI supports it.
     hash_fields: bool = True
-    # The fastest port that sonic-port.yang takes.
+    # The fastest port that sonic-port.yang allows.
     port_gbps: int = 800
-    # bgpcfgd starts FRR's bfdd if SYSTEM_DEFAULTS says ``software_bfd``.
+    # bgpcfgd starts FRR's bfdd if SYSTEM_DEFAULTS has `software_bfd`.
     bfd: bool = False
 
 
@@ -58,29 +58,31 @@ NAME = r"20\d\d(0[1-9]|1[0-2])|master"
 
 
 def nearest(name: str) -> str:
-    """Return the release that ``name`` is treated as: itself, else the last one before it, else the first."""
-    # What is no year and month, such as ``master`` or a vendor's name, is treated as the newest.
+    """Return the release that ``name`` is treated as: itself, else the last one before it, else the first.
+
+    Names other than year and month (``master``, a vendor's name) are treated as the newest.
+    """
     if not name.isdecimal():
         return max(RELEASES)
     return max((release for release in RELEASES if release <= name), default=min(RELEASES))
 
 
-def running_release(version_file: Mapping[str, str]) -> str:
-    """Return the release that a switch runs, from its ``/etc/sonic/sonic_version.yml``; empty if it names none.
+def running_release(version: Mapping[str, str]) -> str:
+    """Return the release that a switch runs, by its ``/etc/sonic/sonic_version.yml``; empty if that says nothing.
 
     ``release`` is written by branches that were released, ``branch`` by every build, and ``build_version`` begins with
     one of them unless the build was tagged (sonic-buildimage build_debian.sh, functions.sh).
     """
-    keys = ("release", "branch", "build_version")
-    texts = [version_file[key] for key in keys if version_file.get(key, "none") != "none"]
-    if not texts:
-        return ""
-    for text in texts:
-        match = re.search(rf"(?<!\d)({NAME})(?!\d)", text)
-        if match is not None:
-            return match[0]
-    # The text is shown to people, and whoever builds an image writes it.
-    return re.sub(r"[^\w.+-]", "?", texts[-1])[:40]
+    text = ""
+    for name in ("release", "branch", "build_version"):
+        if version.get(name, "none") == "none":
+            continue
+        text = version[name]
+        release = re.search(rf"(?<!\d)({NAME})(?!\d)", text)
+        if release:
+            return release[0]
+    # A vendor's or tagged build: its own name, harmless to show.
+    return re.sub(r"[^\w.+-]", "?", text)[:40]
 
 
 class OtherRelease(NamedTuple):
@@ -90,7 +92,7 @@ class OtherRelease(NamedTuple):
     intended: str
 
     def __str__(self) -> str:
-        """Return the difference and the fix."""
+        """Return the difference in words, and the fix."""
         unknown = ""
         if self.running not in RELEASES:
             unknown = f", which is not known (the nearest is {nearest(self.running)})"
@@ -101,14 +103,17 @@ class OtherRelease(NamedTuple):
 
 
 def other_release(running: str, intended: str) -> OtherRelease | None:
-    """Return how the running release differs from the intended one; None if it does not, or is unknown."""
+    """Return how the running release differs from the intended one; None if it does not, or is not known."""
     if not running or running == intended:
         return None
     return OtherRelease(running, intended)
 
 
-def release_warnings(releases: Mapping[str, OtherRelease | None]) -> Iterator[str]:
-    """Yield a sentence for each difference, with the switches that have it."""
-    for difference in dict.fromkeys(releases.values()):
+def release_warnings(differences: Mapping[str, OtherRelease | None]) -> Iterator[str]:
+    """Yield a sentence for each difference, given by switch, with the switches that have it."""
+    switches: dict[OtherRelease, list[str]] = {}
+    for name, difference in differences.items():
         if difference is not None:
-            yield f"{compact(name for name, other in releases.items() if other == difference)}: {difference}"
+            switches.setdefault(difference, []).append(name)
+    for difference, names in switches.items():
+        yield f"{compact(names)}: {difference}"

@@ -33,7 +33,7 @@ class LinkCounts(NamedTuple):
 
 
 class Oversubscription(NamedTuple):
-    """Ratios as numbers, 1.0 = 1:1: what was asked, what a leaf has, what is left with one spine lost."""
+    """Ratios as numbers, 1.0 = 1:1: the target, that of a leaf, and that after the loss of one spine."""
 
     target: float
     leaf: float
@@ -41,7 +41,7 @@ class Oversubscription(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Most GPU nodes without moving a cable, and the resource that ends first: leaf_ports, spine_ports,
+    """The most GPU nodes without moving a cable, and the resource that is exhausted first: leaf_ports, spine_ports,
     leaf_uplinks, reserve, address_pool or asn."""
 
     nodes: int
@@ -49,7 +49,7 @@ class Limits(NamedTuple):
 
 
 class RoomLeft(NamedTuple):
-    """What fits without moving a cable, and the sentence that names the next step."""
+    """The leaves and spines that fit without moving a cable, and a sentence about the next step."""
 
     leaves: int
     spines: int
@@ -57,23 +57,30 @@ class RoomLeft(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """Sizes of a fabric. Devices and links are totals over planes; ``buffers`` is empty where no class is lossless."""
+    """Sizes of a fabric."""
 
+    # The name of the fabric.
     fabric: str
+    # Tiers of switches, 1 to 3.
     tiers: int
     planes: int
     rails: int
+    # Groups of nodes that share leaves.
     stripes: int
+    # Numbers of devices are totals over planes, those of links, too.
     nodes: int
     gpus: int
     leaves: int
     spines: int
     super_spines: int
+    # The ports of a leaf.
     leaf: LeafSplit
     links: LinkCounts
     oversubscription: Oversubscription
     limits: Limits
     room: RoomLeft
+    # How each number was computed, in order.
     steps: tuple[Step, ...]
     diagnostics: tuple[Diagnostic, ...]
+    # Empty if no class is lossless.
     buffers: tuple[SwitchBuffers, ...] = ()

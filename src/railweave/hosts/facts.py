@@ -1,4 +1,4 @@
-"""What was read on a GPU node as facts of ``check --facts``: one object of interfaces, sysctls and NCCL's variables."""
+"""The readings of a GPU node as facts of ``check --facts``: one object of interfaces, sysctls and NCCL's variables."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -8,21 +8,26 @@ from railweave.hosts.values import tos_of
 
 Read = Mapping[str, Any]
 
+# PCIe generations by the GT/s in the kernel's current_link_speed.
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
-"""PCIe generation by the GT/s that the kernel shows of a link."""
 
+# SONiC's words by ethtool's for the active FEC encoding.
 _FEC = {"rs": "rs", "baser": "fc", "none": "none", "off": "none"}
-"""SONiC's words for what ethtool calls the active FEC encoding."""
 
+# What a tool did not show, or showed empty.
+_UNKNOWN = (None, "", {})
 _ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 
 def node_facts(read: Read, vendor: str | None) -> dict[str, Any]:
-    """Return the facts of a node from what its program read; what it left out stays out."""
+    """Return the facts of a node from the reading of its program; what it did not read is left out."""
     facts: dict[str, Any] = {}
     if "interfaces" in read:
         facts["nics"] = {name: _nic(interface, vendor) for name, interface in read["interfaces"].items()}
-    return facts | {key: dict(read[key]) for key in ("nccl", "sysctl") if key in read}
+    for key in ("nccl", "sysctl"):
+        if key in read:
+            facts[key] = dict(read[key])
+    return facts
 
 
 def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
@@ -46,7 +51,7 @@ def _nic(interface: Read, vendor: str | None) -> dict[str, Any]:
         settings = interface.get("settings", {})
         facts |= _settings(settings, vendor)
         facts["settings"] = _other_settings(settings, vendor) or None
-    # What was not read is left out: null would say that it is not set.
+    # Null would mean that a value is not set.
     return {key: value for key, value in facts.items() if value is not None}
 
 
@@ -64,13 +69,13 @@ def _priorities_of_rules(rules: Iterable[Read] | None) -> list[int] | None:
 
 def _speed(mbps: object) -> int | None:
     # The kernel shows -1 for a port without a link.
-    if not isinstance(mbps, str) or not mbps.isdigit():
-        return None
-    return int(mbps) // 1000
+    if isinstance(mbps, str) and mbps.isdigit():
+        return int(mbps) // 1000
+    return None
 
 
 def _slot(speed: object, width: object) -> str | None:
-    """Return the slot as the catalog names it (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
+    """Return the catalog's name of a slot (``gen5x16``) from ``32.0 GT/s PCIe`` and ``16``."""
     generation = _GENERATIONS.get(str(speed or "").partition(" ")[0])
     if generation is None or not str(width or "").isdigit():
         return None
@@ -78,22 +83,23 @@ def _slot(speed: object, width: object) -> str | None:
 
 
 def _settings(settings: Read, vendor: str) -> dict[str, Any]:
+    """Return the settings that have a fact of their own."""
     facts: dict[str, Any] = {}
     for fact, source in load_catalog().vendor_pack(vendor).facts.items():
         value = settings.get(source["what"])
-        if value in (None, "", {}):
+        if value in _UNKNOWN:
             continue
         if isinstance(value, str):
             value = source.get("values", {}).get(value, value)
-        name, meant = _KINDS.get(fact, (fact, str))
-        facts[name] = meant(value)
+        name, parse = _KINDS.get(fact, (fact, str))
+        facts[name] = parse(value)
     return {key: value for key, value in facts.items() if value is not None}
 
 
 def _other_settings(settings: Read, vendor: str) -> dict[str, Any]:
-    """Return what has no fact of its own, by the names of the pack's reads; what a tool did not show is unknown."""
-    own_facts = {source["what"] for source in load_catalog().vendor_pack(vendor).facts.values()}
-    return {what: value for what, value in settings.items() if what not in own_facts and value not in (None, "", {})}
+    """Return the settings without a fact of their own, by the names of the pack's reads."""
+    with_fact = {source["what"] for source in load_catalog().vendor_pack(vendor).facts.values()}
+    return {name: value for name, value in settings.items() if name not in with_fact and value not in _UNKNOWN}
 
 
 def _number(value: object) -> int | None:
@@ -111,16 +117,21 @@ def _tos(value: object) -> int | None:
 
 def _priorities(value: object) -> list[int] | None:
     """Return the priorities that are on, from ``0 0 0 1 …`` or from a map of words."""
-    words = value if isinstance(value, Mapping) else dict(enumerate(str(value).split()))
+    words: Mapping[Any, Any]
+    if isinstance(value, Mapping):
+        words = value
+    else:
+        words = dict(enumerate(str(value).split()))
     return sorted(int(priority) for priority, word in words.items() if str(word).lower() in _ON_WORDS)
 
 
 def _map(value: object) -> dict[str, int] | None:
     if not isinstance(value, Mapping):
         return None
-    return {str(key): int(number) for key, number in value.items() if str(key).isdigit() and str(number).isdigit()}
+    return {str(key): int(entry) for key, entry in value.items() if str(key).isdigit() and str(entry).isdigit()}
 
 
+# The name of a fact in the document, and how its value is parsed; all others are words.
 _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
     "pfc": ("pfc", _priorities),
     "dscp_to_priority": ("dscp_to_priority", _map),
@@ -129,12 +140,10 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], object]]] = {
     "roce_dscp": ("roce_tos", _tos),
     "cnp_dscp": ("cnp_dscp", _number),
 }
-"""The name of a fact in the document, and how its value is read; all others are words."""
 
 
 def readable_facts(vendor: str | None) -> frozenset[str]:
-    """Return the facts of RDMA settings that the tools of a vendor report, by their names in the document."""
+    """Return the facts of RDMA settings that a vendor's tools show, by their names in the document."""
     if not vendor:
         return frozenset()
-    facts = load_catalog().vendor_pack(vendor).facts
-    return frozenset(_KINDS.get(fact, (fact, None))[0] for fact in facts)
+    return frozenset(_KINDS.get(fact, (fact, str))[0] for fact in load_catalog().vendor_pack(vendor).facts)

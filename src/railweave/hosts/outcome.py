@@ -1,4 +1,4 @@
-"""What a run on GPU nodes found or did, host by host: values for views, JSON and tests."""
+"""The result of a run on GPU nodes, node by node: values for views, JSON and tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class HostState(StrEnum):
-    """How a node stands after a run; after a dry run ``changed`` means that it would change."""
+    """The state of a node after a run; after a dry run ``changed`` means that it would change."""
 
     UNCHANGED = "unchanged"
     CHANGED = "changed"
@@ -16,7 +16,7 @@ class HostState(StrEnum):
 
 
 class ChangeKind(StrEnum):
-    """Where a change is: a file of the node, or its running kernel and NICs."""
+    """What a change is made to: a file of the node, or its running kernel and NICs."""
 
     FILE = "file"
     SETTING = "setting"
@@ -37,8 +37,10 @@ class HostChange:
 
 @dataclass(frozen=True, slots=True)
 class HostNote:
-    """A setting of a NIC's firmware that does not fit, which railweave never makes: ``text`` says what it is and what a
-    person does; ``is_pending`` where it is made and only a restart is missing."""
+    """A setting of a NIC's firmware that differs, which railweave never changes.
+
+    ``text`` is the value and what to do; ``is_pending`` means that it is set and takes effect with a restart.
+    """
 
     subject: str
     what: str
@@ -48,8 +50,8 @@ class HostNote:
 
 @dataclass(frozen=True, slots=True)
 class HostResult:
-    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` are on top of its changes.
-    ``interrupted`` tells that an earlier change of it did not end."""
+    """One node of a run; ``error`` says why it failed or was not reached, ``notes`` come in addition to its changes.
+    ``interrupted`` tells that an earlier change of the node did not end."""
 
     name: str
     state: HostState
@@ -61,10 +63,10 @@ class HostResult:
 
 @dataclass(frozen=True, slots=True)
 class HostsRun:
-    """A run on nodes in natural order; ``stopped_by`` says why the rest was not attempted, empty where none was left.
+    """A run on nodes in natural order; ``stopped_by`` says why the rest was not attempted, empty if all were.
 
-    ``applied`` is False in a dry run; with ``is_rollback`` the nodes went to their snapshots and not to the
-    intent. ``tested`` says what the RDMA test on the first batch gave, or why there was none.
+    ``applied`` is False in a dry run; with ``is_rollback`` the nodes went to their snapshots, not to the intent.
+    ``tested`` is the result of the RDMA test on the first batch, or why there was none.
     """
 
     fabric: str

@@ -1,6 +1,6 @@
-"""Where the files of a fabric are on a node, and the names of its units.
+"""The places of a fabric's files on a node, and the names of its units.
 
-Of several fabrics each has files of its own, so that it is deployed, and taken back, without the others.
+Each of several fabrics has files of its own, so that it is deployed and rolled back without the others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ DOCUMENT = "rails.json"
 
 _MODE = 0o644
 _PROGRAM_MODE = 0o755
+# netplan warns of files that others can read, and NetworkManager ignores them.
 _PRIVATE_MODE = 0o600
-"""netplan warns of files that others can read, and NetworkManager ignores them."""
 _CONNECTIONS = "/etc/NetworkManager/system-connections/"
 _UNITS = "/etc/systemd/system"
 
@@ -32,8 +32,7 @@ class InstalledFile:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one fabric's files. ``part`` names it where an intent has several, and is empty where it has one;
-    names of fabrics are letters, so that what follows them in a pattern is a number."""
+    """The places of one fabric's files. ``part`` is its name if the intent has several fabrics, else empty."""
 
     part: str = ""
 
@@ -49,35 +48,38 @@ class Places:
 
     @property
     def command(self) -> str:
-        """Return what the unit runs: the program, with its document if that is not the default."""
-        if not self.part:
-            return f"{self.program} apply"
-        return f"{self.program} apply --document {self.document}"
+        """Return the command that the unit runs."""
+        command = f"{self.program} apply"
+        if self.part:
+            command += f" --document {self.document}"
+        return command
 
     @property
     def document(self) -> str:
-        """Return the path of the node's intended state."""
-        if not self.part:
-            return f"/etc/railweave/{DOCUMENT}"
-        return f"/etc/railweave/{self.part}.json"
+        """Return the path of the document with the node's settings."""
+        if self.part:
+            return f"/etc/railweave/{self.part}.json"
+        return f"/etc/railweave/{DOCUMENT}"
 
     @property
     def snapshot(self) -> str:
-        """Return the path of what a change goes back to."""
+        """Return the path of the snapshot that a rollback restores."""
         return f"/var/lib/railweave/snapshot{self._suffix}.json"
 
     @property
     def start_at_boot(self) -> tuple[str, str]:
-        """Return the link that enables the unit, and what it points to: what ``systemctl enable`` makes."""
+        """Return the link that enables the unit, and its target, as ``systemctl enable`` makes it."""
         return f"{_UNITS}/multi-user.target.wants/{self.unit}", f"../{self.unit}"
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """Return patterns of files that are removed where they are not wanted: of a rail that is gone, of the other
-        backend. A fabric alone owns what several had, but not the other way round."""
+        """Return patterns of files that are removed if they are no longer wanted: of a removed rail, of another
+        backend."""
+        # A single fabric also owns the files of several, in case the intent had several before.
         names = "*"
         netplan = "90-railweave*"
         if self.part:
+            # Names of fabrics are letters, so a number follows the name.
             names = f"{self.part}[0-9]*"
             netplan = f"90-railweave{self._suffix}"
         return (
@@ -91,9 +93,10 @@ class Places:
         places = self._by_name
         for name, content in files.items():
             if name in places:
-                yield InstalledFile(places[name], _PROGRAM_MODE if name == PROGRAM else _MODE, content)
+                mode = _PROGRAM_MODE if name == PROGRAM else _MODE
+                yield InstalledFile(places[name], mode, content)
             elif name.endswith(".link") or (name.startswith("networkd/") and backend is NetworkBackend.NETWORKD):
-                # udev names interfaces by .link files, whatever configures them afterwards.
+                # udev names interfaces by .link files, whichever backend configures them.
                 yield InstalledFile("/etc/systemd/network/" + name.removeprefix("networkd/"), _MODE, content)
             elif name == "netplan.yaml" and backend is NetworkBackend.NETPLAN:
                 yield InstalledFile(f"/etc/netplan/90-railweave{self._suffix}.yaml", _PRIVATE_MODE, content)
@@ -102,13 +105,11 @@ class Places:
 
     @property
     def _suffix(self) -> str:
-        if not self.part:
-            return ""
-        return f"-{self.part}"
+        return f"-{self.part}" if self.part else ""
 
     @property
     def _by_name(self) -> Mapping[str, str]:
-        # NCCL's files have one place: they are those of the fabric in which a node's GPUs meet.
+        # NCCL's files have one place: only the fabric in which the node's GPUs meet has them.
         return {
             "sysctl.conf": f"/etc/sysctl.d/90-railweave{self._suffix}.conf",
             "nccl.conf": "/etc/nccl.conf",

@@ -1,6 +1,6 @@
 """The files of a GPU node: networkd, netplan, sysctl, NCCL, and the document and program that set its NICs.
 
-What all nodes of one kind share is made once; a node of its own costs its addresses only.
+Files that all nodes of one kind share are rendered once; each node adds the files with its addresses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from railweave.hosts.values import (
     LINK_PREFIX_LENGTH,
     NIC_PREFIX_LENGTH,
     NicAddress,
-    Node,
+    NodeSettings,
     Rail,
     RailAddress,
     kernel_settings,
@@ -34,8 +34,8 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 @dataclass(frozen=True, slots=True)
-class _NodeKind:
-    """What nodes with the same ports have in common."""
+class _Kind:
+    """What nodes with the same ports share: files, the settings of their NICs, and NCCL's variables."""
 
     shared: Mapping[str, bytes]
     nic: Mapping[str, Any]
@@ -43,8 +43,11 @@ class _NodeKind:
 
 
 class HostRenderer:
-    """Renders the nodes of one fabric; keeps what they share. While a shared value changes, the nodes accept what
-    ``fabric`` says and send what ``sends`` says. Units of ``before`` wait until the NICs are set."""
+    """Renders the nodes of one fabric and keeps what they share.
+
+    While a shared value changes, the nodes accept the values of ``fabric`` and send those of ``sends``. The units in
+    ``before`` start once the NICs are set.
+    """
 
     def __init__(
         self, fabric: Fabric, templates: Templates, sends: Fabric | None = None, before: Sequence[str] = SCHEDULERS
@@ -54,7 +57,7 @@ class HostRenderer:
         self._before = before
         self._sends = sends or fabric
         self._templates = templates
-        self._kinds: dict[tuple[str, str], _NodeKind] = {}
+        self._kinds: dict[tuple[str, str], _Kind] = {}
 
     def files(self, host: Host) -> Mapping[str, bytes]:
         """Return the files of ``host`` by their names below its folder, in natural order."""
@@ -65,19 +68,20 @@ class HostRenderer:
         return self._kind(host, self._node(host)).shared
 
     def own(self, host: Host) -> Mapping[str, bytes]:
-        """Return the files that hold the addresses of ``host``."""
+        """Return the files with the addresses of ``host``."""
         node = self._node(host)
         kind = self._kind(host, node)
         texts = [rail_texts(node, rail) for rail in node.rails]
         files: dict[str, bytes] = {}
+        netplan_rails = ""
         for rail in texts:
             files[f"networkd/10-railweave-{rail['name']}.network"] = self._fill("rail.network.j2", rail).encode()
-        rails = "".join(self._fill("netplan_rail.yaml.j2", rail) for rail in texts).rstrip("\n")
-        files["netplan.yaml"] = self._fill("netplan.yaml.j2", {"host": node.name, "rails": rails}).encode()
+            netplan_rails += self._fill("netplan_rail.yaml.j2", rail)
+        of_netplan = {"host": node.name, "rails": netplan_rails.rstrip("\n")}
+        files["netplan.yaml"] = self._fill("netplan.yaml.j2", of_netplan).encode()
         if self.fabric.policies.hosts.network is NetworkBackend.NETWORKMANAGER:
             for rail in texts:
-                connection = self._fill("rail.nmconnection.j2", rail)
-                files[f"railweave-{rail['name']}.nmconnection"] = connection.encode()
+                files[f"railweave-{rail['name']}.nmconnection"] = self._fill("rail.nmconnection.j2", rail).encode()
         files[DOCUMENT] = orjson.dumps(rails_document(node, texts, kind.nic, kind.nccl), option=_JSON)
         return files
 
@@ -85,16 +89,16 @@ class HostRenderer:
         """Return the programs that read and change a node by name; they are sent with the work, never installed."""
         return {name: self._fill(name, {}) for name in _SENT_PROGRAMS}
 
-    def _node(self, host: Host) -> Node:
+    def _node(self, host: Host) -> NodeSettings:
         return node_in_transition(self.fabric, self._sends, host)
 
-    def _kind(self, host: Host, node: Node) -> _NodeKind:
+    def _kind(self, host: Host, node: NodeSettings) -> _Kind:
         key = (host.kind, host.nic_model)
         if key not in self._kinds:
             self._kinds[key] = self._new_kind(node, host.runs_nccl)
         return self._kinds[key]
 
-    def _new_kind(self, node: Node, runs_nccl: bool) -> _NodeKind:
+    def _new_kind(self, node: NodeSettings, runs_nccl: bool) -> _Kind:
         shared: dict[str, bytes] = {}
         for rail in node.rails:
             # Without a PCI address something else pins the name.
@@ -116,13 +120,13 @@ class HostRenderer:
         of_rules = {"unit": self.places.unit, "interfaces": self.fabric.interfaces}
         shared[RULES] = self._fill(f"{RULES}.j2", of_rules).encode()
         shared[PROGRAM] = self._fill("railweave_host.py", {}).encode()
-        return _NodeKind(shared, _nic_values(node), nccl)
+        return _Kind(shared, _nic_values(node), nccl)
 
     def _fill(self, template: str, values: Mapping[str, object]) -> str:
         return self._templates.fill(f"hosts/{template}", values)
 
 
-def _nic_values(node: Node) -> Mapping[str, Any]:
+def _nic_values(node: NodeSettings) -> Mapping[str, Any]:
     mark = node.marking
     if node.vendor is None or mark is None:
         return {"vendor": None, "names": {}, "steps": [], "firmware": []}
@@ -146,14 +150,13 @@ def _nic_values(node: Node) -> Mapping[str, Any]:
 
 
 def _bootstrap(fabric: Fabric) -> str:
-    """Return by what NCCL chooses the interface of its bootstrap where the intent names none: it takes the first that
-    no excluded prefix names, the front end."""
+    """Return by what NCCL chooses the interface of its bootstrap if the intent names none."""
+    # With ^ NCCL takes the first interface without one of these prefixes: the front end.
     return "^" + ",".join(("lo", "docker", fabric.interfaces, *fabric.rdma_beside))
 
 
-def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
+def nccl_settings(fabric: Fabric, node: NodeSettings) -> Mapping[str, str]:
     """Return NCCL's variables for ``node``, in the order in which they are written."""
-    by_rail = meets_rails(fabric)
     settings = {}
     if node.marking is not None:
         settings["NCCL_IB_TC"] = str(node.marking.tos)
@@ -161,31 +164,36 @@ def nccl_settings(fabric: Fabric, node: Node) -> Mapping[str, str]:
     devices = [f"{rail.rdma}:1" for rail in node.rails if rail.rdma]
     if devices:
         settings["NCCL_IB_HCA"] = "=" + ",".join(devices)
-    # With rails a ring stays on its own; PXN moves data to the GPU of the right rail inside the node.
-    settings["NCCL_CROSS_NIC"] = "0" if by_rail else "1"
-    if by_rail:
+    if meets_rails(fabric):
+        # A ring stays on its rail; PXN moves data to the GPU of the right rail inside the node.
+        settings["NCCL_CROSS_NIC"] = "0"
         settings["NCCL_PXN_DISABLE"] = "0"
-    pairs = fabric.policies.hosts.queue_pairs
-    if pairs is not None:
-        settings["NCCL_IB_QPS_PER_CONNECTION"] = str(pairs)
+    else:
+        settings["NCCL_CROSS_NIC"] = "1"
+    queue_pairs = fabric.policies.hosts.queue_pairs
+    if queue_pairs is not None:
+        settings["NCCL_IB_QPS_PER_CONNECTION"] = str(queue_pairs)
     settings["NCCL_SOCKET_IFNAME"] = fabric.policies.hosts.frontend or _bootstrap(fabric)
     return settings
 
 
 def _gid_choice(fabric: Fabric) -> Mapping[str, str]:
-    """Return by what NCCL 2.21 and later choose the GID of a NIC that has several (``ncclUpdateGidIndex``): the family,
-    the pool and RoCE v2. A NIC that several leaves share has its own address on all ports, and what is sent to it may
-    come in on any of them, but a queue pair is on one: RDMA takes the port's address. A NIC with IPv6 has several even
-    without IPv4: one of its link-local address, which is not routed. A fixed index would count GIDs in the order in
-    which Linux got their addresses (check N-5)."""
+    """Return the variables by which NCCL 2.21 and later choose a GID (``ncclUpdateGidIndex``); none if NICs have one.
+
+    They are the family, the pool and RoCE v2. A fixed index would count GIDs in the order in which Linux got their
+    addresses (check N-5).
+    """
     addressing = fabric.policies.addressing
+    # With IPv6 there is also a GID of the link-local address, which is not routed. A NIC that several leaves share also
+    # has one of its own address; packets to that may arrive on any port, but a queue pair is on one, so RDMA takes the
+    # port's address.
     if addressing.hosts_ipv6 is None and not fabric.nic_blocks:
         return {}
     family = "AF_INET"
     pool = addressing.hosts
     if fabric.policies.hosts.rdma_family is AddressFamily.IPV6:
         family = "AF_INET6"
-        pool = addressing.hosts_ipv6 or pool
+        pool = addressing.hosts_ipv6 or addressing.hosts
     return {
         "NCCL_IB_ROCE_VERSION_NUM": "2",
         "NCCL_IB_ADDR_FAMILY": family,
@@ -199,21 +207,21 @@ def meets_rails(fabric: Fabric) -> bool:
 
 
 VERSION = 1
-"""Of the document, which the node's program compares with its own."""
-
 MAIN_TABLE = 254
-"""The number of Linux's main routing table (RT_TABLE_MAIN)."""
+"""The kernel's main routing table (RT_TABLE_MAIN)."""
 IPV6_METRIC = 1024
-"""Metric of the default route of IPv6 in a rail's own table: what Linux takes where none is named, written out because
-NetworkManager would take another."""
+"""The metric of the IPv6 default route in a rail's own table: Linux's default, stated because NetworkManager's
+differs."""
 
 
-def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
-    """Return an interface as the templates have it: ``source`` is its address without the length, ``gateway`` the
-    leaf's; ``table`` holds the default route, the main table the routes to ``reached`` with ``metric``; MTU in bytes,
-    that of routes None where the interface's holds. ``address`` and what belongs to it are empty where there is no
-    IPv4; ``ipv6`` is the same of IPv6, ``nic`` the address that it shares with the other ports of its NIC, each None
-    where there is none."""
+def rail_texts(node: NodeSettings, rail: Rail) -> dict[str, Any]:
+    """Return the values of an interface in the templates.
+
+    ``source`` is the address without the length, ``gateway`` the leaf's; ``table`` holds the default route, the main
+    table the routes to ``reached`` with ``metric``. MTUs are in bytes; that of routes is None if it is the interface's.
+    Without IPv4 ``address``, ``source``, ``gateway`` and ``reached`` are empty. ``ipv6`` has the same for IPv6, ``nic``
+    the address that the ports of a NIC share; both may be None.
+    """
     return {
         "host": node.name,
         "name": rail.name,
@@ -224,41 +232,46 @@ def rail_texts(node: Node, rail: Rail) -> dict[str, Any]:
         "table": rail.table,
         "metric": rail.metric,
         "rule_priority": rail.rule_priority,
-        "ipv6": None if rail.ipv6 is None else _ipv6_texts(rail.ipv6),
-        "nic": None if rail.nic is None else _nic_texts(rail.nic),
+        "ipv6": _ipv6_texts(rail.ipv6),
+        "nic": _nic_texts(rail.nic),
     }
 
 
-def _nic_texts(nic: NicAddress) -> dict[str, Any]:
+def _nic_texts(nic: NicAddress | None) -> dict[str, Any] | None:
+    if nic is None:
+        return None
     source = ipv4_text(nic.address)
     return {"address": f"{source}/{NIC_PREFIX_LENGTH}", "source": source, "rule_priority": nic.rule_priority}
 
 
-def _ipv4_texts(own: RailAddress | None) -> dict[str, Any]:
-    if own is None:
+def _ipv4_texts(ipv4: RailAddress | None) -> dict[str, Any]:
+    if ipv4 is None:
         return {"address": "", "source": "", "gateway": "", "reached": []}
-    source = ipv4_text(own.address)
+    source = ipv4_text(ipv4.address)
     return {
         "address": f"{source}/{LINK_PREFIX_LENGTH}",
         "source": source,
-        "gateway": ipv4_text(own.gateway),
-        "reached": list(map(str, own.reached)),
+        "gateway": ipv4_text(ipv4.gateway),
+        "reached": list(map(str, ipv4.reached)),
     }
 
 
-def _ipv6_texts(own: RailAddress) -> dict[str, Any]:
-    source = ipv6_text(own.address)
+def _ipv6_texts(ipv6: RailAddress | None) -> dict[str, Any] | None:
+    if ipv6 is None:
+        return None
+    source = ipv6_text(ipv6.address)
     return {
         "address": f"{source}/{IPV6_LINK_LENGTH}",
         "source": source,
-        "gateway": ipv6_text(own.gateway),
+        "gateway": ipv6_text(ipv6.gateway),
         "default_metric": IPV6_METRIC,
-        "reached": list(map(str, own.reached)),
+        "reached": list(map(str, ipv6.reached)),
     }
 
 
 def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
-    interface = {"name": rail.name, "pci": rail.pci, "rdma": rail.rdma, "leaf": rail.switch}
+    """Return an interface of the node's document, from the rail and its ``texts``."""
+    interface: dict[str, Any] = {"name": rail.name, "pci": rail.pci, "rdma": rail.rdma, "leaf": rail.switch}
     if rail.ipv4:
         interface["address"] = texts["address"]
     interface |= {"mtu": texts["mtu"], "table": rail.table, "rule_priority": rail.rule_priority}
@@ -267,51 +280,48 @@ def _interface(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
     ipv6 = texts["ipv6"]
     if ipv6 is not None:
         interface["ipv6"] = {"address": ipv6["address"], "routes": _routes(rail, texts, ipv6)}
-    if rail.nic is not None:
-        interface |= _of_nic(rail, texts)
+    nic = texts["nic"]
+    if nic is not None:
+        table = str(rail.table)
+        interface["addresses"] = [texts["address"], nic["address"]]
+        # By priority, as the kernel lists them.
+        interface["rules"] = [
+            [rail.rule_priority, texts["source"], table],
+            [nic["rule_priority"], nic["source"], table],
+        ]
     return interface
 
 
-def _of_nic(rail: Rail, texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all addresses and rules of a port whose NIC has an address of its own; the rules by priority."""
-    nic = texts["nic"]
-    table = str(rail.table)
-    return {
-        "addresses": [texts["address"], nic["address"]],
-        "rules": [[rail.rule_priority, texts["source"], table], [nic["rule_priority"], nic["source"], table]],
-    }
-
-
 def _routes(rail: Rail, texts: Mapping[str, Any], family: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the routes of one family: ``texts`` are those of the interface, ``family`` its gateway and what it
-    reaches."""
+    """Return the routes of one family; ``texts`` are the interface's, ``family`` those of the family in them."""
     via = {"via": family["gateway"]}
     if texts["route_mtu"] is not None:
         via["mtu"] = texts["route_mtu"]
     default = {"to": "default", **via, "table": rail.table}
     if "default_metric" in family:
         default["metric"] = family["default_metric"]
-    in_main_table = {**via, "table": MAIN_TABLE, "metric": texts["metric"]}
+    of_main = {**via, "table": MAIN_TABLE, "metric": texts["metric"]}
     if family.get("nic"):
-        in_main_table["src"] = family["nic"]["source"]
-    return [default, *({"to": to, **in_main_table} for to in family["reached"])]
+        # What binds no address uses the NIC's own, which survives the loss of a port.
+        of_main["src"] = family["nic"]["source"]
+    return [default, *({"to": to, **of_main} for to in family["reached"])]
 
 
-def intended_routes(node: Node, rail: Rail) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the routes of an interface, those of IPv4 and those of IPv6, as the document of a node has them."""
+def intended_routes(node: NodeSettings, rail: Rail) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the IPv4 and the IPv6 routes of an interface as in the document of a node."""
     interface = _interface(rail, rail_texts(node, rail))
     return interface.get("routes", []), interface.get("ipv6", {}).get("routes", [])
 
 
 def rails_document(
-    node: Node, texts: Sequence[Mapping[str, Any]], nic: Mapping[str, Any], nccl: Mapping[str, str]
+    node: NodeSettings, texts: Sequence[Mapping[str, Any]], nic: Mapping[str, Any], nccl: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the document of ``node``; ``texts`` are those of its rails, ``nic`` is what its kind shares."""
+    """Return the document of ``node``; ``texts`` are those of its rails, its kind shares ``nic`` and ``nccl``."""
     return {
         "version": VERSION,
         "fabric": node.fabric,
         "host": node.name,
-        "interfaces": [_interface(*each) for each in zip(node.rails, texts, strict=True)],
+        "interfaces": list(map(_interface, node.rails, texts)),
         "sysctl": kernel_settings(node.rails),
         "nccl": nccl,
         "nic": nic,

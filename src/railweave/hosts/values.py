@@ -1,14 +1,14 @@
-"""What a GPU node is to be: rails with addresses, tables and routes, as a function of (fabric, node).
+"""The settings of a GPU node: rails with addresses, tables and routes, as a function of (fabric, node).
 
 Every rail is a /31 to its leaf (RFC 3021; the node has the odd address), a /127 of IPv6 (RFC 6164), or both, with a
-routing table of its own, so that a packet leaves on the rail whose address it carries. The main table has one route a
-rail to the pool of all nodes, or where rails are apart to the nodes of that rail alone, for whoever does not bind an
-address; the default route stays with the front end (fabric-facts section 6.4).
+routing table of its own, so that a packet leaves on the rail whose address it carries. For sockets that bind no address
+the main table has one route a rail to the pool of all nodes, or, if no switch joins rails, to the nodes of that rail;
+the default route stays with the front end (fabric-facts section 6.4).
 
-A NIC that several leaves share (dual-ToR) has an address of its own beside, on each of its ports, which these leaves
-announce. What is sent from it leaves by the NIC's first port, and by the next while that one has no link: which is the
-first one changes from node to node, so that the leaves share the load. No route has several next hops, because networkd
-installs none of it before all of them are there, and netplan has no words for it.
+A NIC that several leaves share (dual-ToR) has in addition an address of its own on each of its ports, which these
+leaves announce. Packets from it leave by the NIC's first port, and by the next one while that has no link; the first
+port changes from node to node, so that the leaves share the load. No route has several next hops, because networkd
+installs such a route only once all of them are reachable, and netplan cannot express it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,15 @@ from railweave.fabric.policy import ClassRole, Pool, TrafficClass
 from railweave.qos.mapping import PRIORITY_COUNT, map_chain
 from railweave.qos.mmu.headroom import nic_headroom_bytes
 
+# The ECN bits of a sender that is capable of ECN (RFC 3168).
 _ECT_0 = 2
 ROCE_MTUS = (4096, 2048, 1024, 512, 256)
 ROCE_HEADERS_BYTES = 96
-"""What Linux keeps free in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
+"""Reserved by Linux in a packet for IP, UDP and the RoCE headers (``iboe_get_mtu``)."""
 
 
 def roce_mtu_bytes(mtu_bytes: int) -> int:
-    """Return the largest RoCE packet that an IP MTU carries, 0 where none does."""
+    """Return the largest RoCE packet that fits an IP MTU, 0 if none does."""
     return next((size for size in ROCE_MTUS if size + ROCE_HEADERS_BYTES <= mtu_bytes), 0)
 
 
@@ -36,27 +37,28 @@ def tos_of(dscp: int) -> int:
     return dscp * 4 + _ECT_0
 
 
-def same_class(tos: int, other: int) -> bool:
-    """Tell whether two ToS bytes have one code point: the last two bits are ECN's."""
-    return tos // 4 == other // 4
+def same_class(tos: int, other_tos: int) -> bool:
+    """Tell whether two ToS bytes have the same code point: the last two bits are ECN's."""
+    return tos // 4 == other_tos // 4
 
 
 class NicMarking(NamedTuple):
-    """Code points and priorities of a node's NICs. ``cnp_dscp`` is None where no class carries notifications.
+    """Code points and priorities of a node's NICs."""
 
-    ``class_dscp`` holds (DSCP, priority) of every DSCP that a class names, all others have ``rest_priority``;
-    ``share_percent`` is the RDMA class's part of the port, ``shares`` holds (priority, part) of every class, None for a
-    strict one.
-    """
-
+    # Of RDMA packets.
     dscp: int
     priority: int
+    # None if no class carries notifications.
     cnp_dscp: int | None
     cnp_priority: int
+    # Priorities with PFC.
     lossless: tuple[int, ...]
+    # (DSCP, priority) of every DSCP that a class names; all others have `rest_priority`.
     class_dscp: tuple[tuple[int, int], ...]
     rest_priority: int
+    # The RDMA class's part of the port.
     share_percent: int
+    # (priority, percent) of every class; None for a strict one.
     shares: tuple[tuple[int, int | None], ...] = ()
 
     @property
@@ -66,58 +68,57 @@ class NicMarking(NamedTuple):
 
     @property
     def pfc(self) -> tuple[bool, ...]:
-        """Return which of the eight priorities are paused."""
+        """Return for each of the eight priorities whether PFC pauses it."""
         return tuple(priority in self.lossless for priority in range(PRIORITY_COUNT))
 
 
 def marking(classes: Sequence[TrafficClass]) -> NicMarking | None:
-    """Return the marking of ``classes``; None where no class with a DSCP of its own carries RDMA."""
-    rdma = _first_of_role(classes, ClassRole.RDMA)
+    """Return the marking of ``classes``; None if no class with a DSCP of its own carries RDMA."""
+    rdma = _class_with_dscp(classes, ClassRole.RDMA)
     if rdma is None:
         return None
-    cnp = _first_of_role(classes, ClassRole.CNP)
-    chain = map_chain(classes)
-    default = next((traffic_class for traffic_class in classes if traffic_class.is_default), None)
-    return NicMarking(
+    marked = NicMarking(
         dscp=rdma.dscp[0],
         priority=rdma.priority,
-        cnp_dscp=cnp.dscp[0] if cnp else None,
-        cnp_priority=cnp.priority if cnp else 0,
-        lossless=chain.lossless,
-        class_dscp=tuple((dscp, traffic_class.priority) for traffic_class in classes for dscp in traffic_class.dscp),
-        rest_priority=default.priority if default else 0,
+        cnp_dscp=None,
+        cnp_priority=0,
+        lossless=map_chain(classes).lossless,
+        class_dscp=tuple((dscp, traffic.priority) for traffic in classes for dscp in traffic.dscp),
+        rest_priority=next((traffic.priority for traffic in classes if traffic.is_default), 0),
         share_percent=rdma.share_percent,
         shares=tuple(map(_share, classes)),
     )
+    cnp = _class_with_dscp(classes, ClassRole.CNP)
+    if cnp is None:
+        return marked
+    return marked._replace(cnp_dscp=cnp.dscp[0], cnp_priority=cnp.priority)
 
 
-def _first_of_role(classes: Sequence[TrafficClass], role: ClassRole) -> TrafficClass | None:
-    """Return the first class of a role that names a code point: NICs mark packets with one."""
-    return next((traffic_class for traffic_class in classes if traffic_class.role is role and traffic_class.dscp), None)
+def _class_with_dscp(classes: Sequence[TrafficClass], role: ClassRole) -> TrafficClass | None:
+    return next((traffic for traffic in classes if traffic.role is role and traffic.dscp), None)
 
 
-def _share(traffic_class: TrafficClass) -> tuple[int, int | None]:
-    if traffic_class.strict:
-        return traffic_class.priority, None
-    return traffic_class.priority, traffic_class.share_percent
+def _share(traffic: TrafficClass) -> tuple[int, int | None]:
+    percent = None if traffic.strict else traffic.share_percent
+    return traffic.priority, percent
 
 
 FIRST_TABLE = 100
-"""Routing table of the first rail; the others follow, also those of a node's groups of NICs in other fabrics."""
+"""Routing table of the first rail; the others follow, across all fabrics of a node."""
 
 FIRST_PRIORITY = 1000
 """Priority of the first rail's rule, before the main table's 32766."""
 
 FIRST_NIC_PRIORITY = 2000
-"""Priority of the first rule of an address of a NIC, after those of its ports."""
+"""Priority of the first rule of a NIC's own address, after the rules of ports."""
 
 LINK_PREFIX_LENGTH = 31
 NIC_PREFIX_LENGTH = 32
 
 
 class RailAddress(NamedTuple):
-    """What a fabric interface has of one family: its address, ``gateway``, that of the far end, and the prefixes of
-    nodes that it leads to."""
+    """A fabric interface in one family: its address, the far end's as ``gateway``, and the prefixes of nodes that it
+    leads to."""
 
     address: int
     gateway: int
@@ -125,8 +126,10 @@ class RailAddress(NamedTuple):
 
 
 class NicAddress(NamedTuple):
-    """An address that the ports of a NIC in a plane have in common, since several leaves announce it. The rule with
-    ``rule_priority`` leads from it to the table of one port; ``tables`` are those of all, in the order of rules."""
+    """An address that the ports of a NIC in a plane share, because several leaves announce it.
+
+    The rule with ``rule_priority`` leads to the table of one port; ``tables`` are those of all ports in rule order.
+    """
 
     address: int
     rule_priority: int
@@ -137,47 +140,50 @@ class Rail(NamedTuple):
     """A fabric interface of a node."""
 
     name: str
-    # The PCI address that pins its name; empty if something else does.
+    # The PCI address that pins the name; empty if it is pinned otherwise.
     pci: str
-    # Its RDMA device; empty without a vendor pack.
+    # The RDMA device; empty without a vendor pack.
     rdma: str
-    # Its own routing table.
+    # The number of its routing table, and the priority of the rule that leads to it.
     table: int
     rule_priority: int
-    # The far end.
+    # The leaf at the far end.
     switch: str
     plane: int
-    # Orders the rails for sockets that bind no address.
+    # The order of the rails for sockets that bind no address.
     metric: int
     # None if nodes have no addresses of the family.
     ipv4: RailAddress | None = None
     ipv6: RailAddress | None = None
-    # None if a NIC has one leaf.
+    # None if a NIC has one leaf a plane.
     nic: NicAddress | None = None
 
     @property
     def ipv4_addresses(self) -> tuple[tuple[int, int], ...]:
-        """Return its addresses of IPv4 with the lengths of their prefixes."""
+        """Return its IPv4 addresses with the lengths of their prefixes."""
         addresses = []
-        if self.ipv4 is not None:
+        if self.ipv4:
             addresses.append((self.ipv4.address, LINK_PREFIX_LENGTH))
-        if self.nic is not None:
+        if self.nic:
             addresses.append((self.nic.address, NIC_PREFIX_LENGTH))
         return tuple(addresses)
 
 
 class NicReceive(NamedTuple):
-    """What a NIC's receive buffers follow from: its cable in meters, and the bytes of a lossless buffer, which holds a
-    frame and the headroom."""
+    """The values that size a NIC's receive buffers: its cable in meters, and the bytes of a lossless buffer, which
+    holds a frame and the headroom."""
 
     cable_m: int
     lossless_bytes: int
 
 
-class Node(NamedTuple):
-    """Everything that a node's files are made of. ``vendor`` names the pack of its NICs; ``marking`` is None
-    where no class carries RDMA. ``mtu_bytes`` is what the NICs take, ``sent_mtu_bytes`` the largest packet that the
-    node's routes let it send; ``receive`` is None for a node without links."""
+class NodeSettings(NamedTuple):
+    """Everything that a node's files depend on.
+
+    ``vendor`` names the pack of its NICs; ``marking`` is None if no class carries RDMA. ``mtu_bytes`` is the NICs' MTU,
+    ``sent_mtu_bytes`` the largest packet that the node's routes let it send; ``receive`` is None for a node without
+    links.
+    """
 
     name: str
     fabric: str
@@ -189,27 +195,28 @@ class Node(NamedTuple):
     receive: NicReceive | None
 
 
-def node_of(fabric: Fabric, host: Host) -> Node:
-    """Return the values of ``host``."""
+def node_of(fabric: Fabric, host: Host) -> NodeSettings:
+    """Return the settings of ``host``."""
     policies = fabric.policies
     vendor = host_vendor(fabric, host)
     prefix = load_catalog().vendor_pack(vendor).rdma_prefix if vendor else ""
     rails = []
     for link in fabric.links_of[host.name]:
-        index = link.lower_port
-        port = host.ports[index]
-        order = _order(fabric, host, index)
+        port = host.ports[link.lower_port]
+        # Counted over all fabrics of the node.
+        number = host.first_port + link.lower_port
+        order = _order(fabric, host, link.lower_port)
         rdma = port.rdma
         if not rdma and prefix:
-            # A driver names its devices in the order of ports, such as mlx5_0.
-            rdma = f"{prefix}{host.first_port + index}"
+            # The kernel numbers the devices of a driver from 0, like mlx5_0.
+            rdma = f"{prefix}{number}"
         rails.append(
             Rail(
                 name=port.name,
                 pci=port.pci,
                 rdma=rdma,
-                table=FIRST_TABLE + host.first_port + index,
-                rule_priority=FIRST_PRIORITY + host.first_port + index,
+                table=FIRST_TABLE + number,
+                rule_priority=FIRST_PRIORITY + number,
                 switch=link.upper,
                 plane=link.plane,
                 metric=FIRST_TABLE + order,
@@ -218,7 +225,7 @@ def node_of(fabric: Fabric, host: Host) -> Node:
                 nic=_nic_address(fabric, host, link, order),
             )
         )
-    return Node(
+    return NodeSettings(
         name=host.name,
         fabric=fabric.name,
         vendor=vendor,
@@ -231,25 +238,26 @@ def node_of(fabric: Fabric, host: Host) -> Node:
 
 
 def _order(fabric: Fabric, host: Host, index: int) -> int:
-    """Return where a port stands among those of its node, in all fabrics: those of a NIC that several leaves share take
-    turns at being the first one of their plane, node by node and NIC by NIC."""
+    """Return the rank of a port among those of its node, over all fabrics."""
     if fabric.leaves_per_nic == 1:
         return host.first_port + index
     port = host.ports[index]
     planes = fabric.planes
-    per_nic = max(other.port for other in host.ports) + 1
-    turn = (port.port // planes - host.place - port.nic) % (per_nic // planes)
-    return host.first_port + port.nic * per_nic + turn * planes + port.plane
+    ports_of_nic = max(other.port for other in host.ports) + 1
+    # The ports of a NIC take turns as the first of their plane, node by node and NIC by NIC, so that the leaves share
+    # the load.
+    turn = (port.port // planes - host.place - port.nic) % (ports_of_nic // planes)
+    return host.first_port + port.nic * ports_of_nic + turn * planes + port.plane
 
 
 def _nic_address(fabric: Fabric, host: Host, link: Link, order: int) -> NicAddress | None:
     address = fabric.nic_address(link)
     if address is None:
         return None
-    own = host.ports[link.lower_port]
-    alike = [index for index, port in enumerate(host.ports) if (port.nic, port.plane) == (own.nic, own.plane)]
-    alike.sort(key=lambda index: _order(fabric, host, index))
-    tables = tuple(FIRST_TABLE + host.first_port + index for index in alike)
+    port = host.ports[link.lower_port]
+    sharing = [index for index, other in enumerate(host.ports) if (other.nic, other.plane) == (port.nic, port.plane)]
+    sharing.sort(key=lambda index: _order(fabric, host, index))
+    tables = tuple(FIRST_TABLE + host.first_port + index for index in sharing)
     return NicAddress(address, FIRST_NIC_PRIORITY + order, tables)
 
 
@@ -270,32 +278,33 @@ def _ipv6_address(fabric: Fabric, link: Link) -> RailAddress | None:
 
 
 def _reached(fabric: Fabric, link: Link, pool: Pool, length: int) -> tuple[Pool, ...]:
-    """Return where a link leads: to the whole pool, or to the blocks that its rail has or gets by the reserve, so that
-    a node stays as it is when its rail grows."""
+    """Return the prefixes that a link leads to: the whole pool, or the blocks of its rail if no switch joins rails."""
     if not fabric.rail_only:
         return (pool,)
     block = 1 << (pool.bits - length)
+    # Also the blocks of the reserve, so that nodes need no change when the rail grows.
     numbers = _numbers_of_rail(fabric, fabric.switch_of[link.upper])
     return tuple(type(pool)(pool.first + number * block, length) for number in numbers)
 
 
 def _nics_reached(fabric: Fabric, link: Link) -> tuple[Pool, ...]:
-    """Return the same of the addresses of NICs that several leaves share; these leaves share a block."""
-    own = fabric.nic_blocks.get(link.upper)
+    """Return the prefixes of NICs' own addresses that a link leads to."""
+    block = fabric.nic_blocks.get(link.upper)
     pool = fabric.policies.addressing.nics
-    if own is None:
+    if block is None:
         return ()
     if not fabric.rail_only:
         return (pool,)
-    of_stripe = fabric.rails * fabric.planes
-    first = fabric.switch_of[link.upper].number
+    # The leaves that share NICs share a block, so blocks count rails and planes of a stripe, not its leaves.
+    blocks_of_stripe = fabric.rails * fabric.planes
+    first = fabric.switch_of[link.upper].number % blocks_of_stripe
     stripes = -(-fabric.lowest.reserve // (fabric.rails * fabric.leaves_per_nic))
-    numbers = range(first % of_stripe, stripes * of_stripe, of_stripe)
-    return tuple(Pool(pool.first + number * own.size, own.length) for number in numbers)
+    numbers = range(first, stripes * blocks_of_stripe, blocks_of_stripe)
+    return tuple(Pool(pool.first + number * block.size, block.length) for number in numbers)
 
 
 def _numbers_of_rail(fabric: Fabric, leaf: Switch) -> range:
-    """Return the numbers of the leaves of a rail that is apart, up to the reserve."""
+    """Return the numbers of the leaves of a rail-only fabric's rail, up to the reserve."""
     stripe_leaves = fabric.rails * fabric.planes
     return range(leaf.number % stripe_leaves, fabric.lowest.reserve * fabric.planes, stripe_leaves)
 
@@ -305,32 +314,31 @@ def _receive(links: Sequence[Link], mtu_bytes: int) -> NicReceive | None:
     if not links:
         return None
     cables = [(link.length_m, nic_headroom_bytes(link.speed_gbps, link.length_m, mtu_bytes)) for link in links]
-    length_m, headroom_bytes = max(cables)
-    return NicReceive(length_m, headroom_bytes + mtu_bytes)
+    cable_m, headroom_bytes = max(cables)
+    return NicReceive(cable_m, headroom_bytes + mtu_bytes)
 
 
 def host_vendor(fabric: Fabric, host: Host) -> str | None:
-    """Return the vendor of a node's NICs: the intent's, else the one whose pack knows the model."""
+    """Return the vendor of a node's NICs: the intent's, else the one whose pack has the model."""
     return fabric.policies.hosts.vendor or load_catalog().vendor_of(host.nic_model)
 
 
 def kernel_settings(rails: tuple[Rail, ...]) -> Mapping[str, str]:
-    """Return the sysctls of a node with several rails (check N-3).
-
-    Linux answers ARP on any interface by default, so a leaf would learn a rail's address on another rail's port.
-    Strict reverse-path filtering drops what comes back on another rail. Of IPv6 only router advertisements are turned
-    off: Linux answers neighbor solicitations on the interface that has the address (net/ipv6/ndisc.c). The ports of a
-    NIC that several leaves share stand in for each other: Linux keeps to a route whose link is down unless told.
-    """
+    """Return the sysctls of a node with several rails (check N-3)."""
     settings: dict[str, str] = {}
     if not rails or any(rail.ipv4 for rail in rails):
+        # Linux answers ARP on any interface by default, so a leaf would learn a rail's address on another rail's port.
         settings |= {"net.ipv4.conf.all.arp_ignore": "1", "net.ipv4.conf.all.arp_announce": "2"}
     for rail in rails:
         if rail.ipv4 is not None:
+            # Loose: strict reverse-path filtering (1) drops packets that come back on another rail.
             settings[f"net.ipv4.conf.{rail.name}.rp_filter"] = "2"
             settings[f"net.ipv4.conf.{rail.name}.accept_local"] = "0"
         if rail.nic is not None:
+            # Another port of the NIC takes over; by default Linux keeps using a route whose link is down.
             settings[f"net.ipv4.conf.{rail.name}.ignore_routes_with_linkdown"] = "1"
         if rail.ipv6 is not None:
+            # Nothing like ARP is needed: Linux answers neighbor solicitations only on the interface that has the
+            # address (net/ipv6/ndisc.c).
             settings[f"net.ipv6.conf.{rail.name}.accept_ra"] = "0"
     return settings

@@ -41,6 +41,7 @@ def read_as_built(data: bytes, file: str) -> tuple[tuple[AsBuilt, ...], list[Dia
     if len(data) > MOST_BYTES:
         return (), [error(CODE, "the file is larger than 64 MiB", Where(file), fix="name the table of cables")]
     try:
+        # Spreadsheets save CSV with a byte order mark.
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return (), [error(CODE, "the file is not UTF-8 text", Where(file), fix="save the table as CSV in UTF-8")]

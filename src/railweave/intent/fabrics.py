@@ -193,6 +193,7 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
             is_whole = key != "workload" or has_all_nodes
             projection.value[key] = projection.take(value if is_whole else _without_gpus(value), key, key)
     if "addressing" not in section:
+        # The default pools overlap those of other fabrics, which is reported at the fabric.
         projection.places["addressing"] = document.places[path]
     for key, value in section.items():
         projection.value[key] = projection.take(value, child(path, key), child("", key))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Keys(BaseModel):
     """An immutable mapping of known keys."""
 
+    # Deferred, because only the validator of the whole intent is used, and building one for every section takes time.
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
     def with_values(self, **changes: Any) -> Self:

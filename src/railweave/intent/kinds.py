@@ -27,6 +27,7 @@ AUTO = "auto"
 REFUSED = "refused"
 """The pydantic error type of everything that a kind refuses; its context holds code, message and fix."""
 
+# Characters of a value in a message.
 _LONGEST_SHOWN = 40
 # A message lists up to so many numbers of a range one by one.
 _FEW = 4
@@ -44,6 +45,7 @@ def shown(value: object) -> str:
         return "a list"
     if value is None:
         return "nothing"
+    # A message is one line.
     text = str(value).replace("\n", "⏎")
     if isinstance(value, bool):
         text = text.lower()
@@ -85,6 +87,7 @@ class Kind(ABC):
         return self.read(value)
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        # Plain: pydantic's own conversions, such as "5" for 5, are not wanted.
         return core_schema.no_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
@@ -102,6 +105,7 @@ class Whole(Kind):
 
     def read(self, value: object) -> int:
         """Return the number."""
+        # A truth value is an int in Python.
         if isinstance(value, bool) or not isinstance(value, int):
             fix = self._range()
             if isinstance(value, str):
@@ -162,6 +166,7 @@ class Text(Kind):
         """Return the text."""
         if not isinstance(value, str):
             fix = f"write {self._sample()}"
+            # YAML reads a name of digits as a number.
             if isinstance(value, int) and re.fullmatch(self.pattern, str(value)):
                 fix = f"put {shown(value)} in quotes"
             refuse("RW012", f"{shown(value)} is not {self.what}", fix)
@@ -343,6 +348,7 @@ class Ipv6Prefix(Kind):
         network = interface.network
         if interface.ip != network.network_address:
             refuse("RW015", f"{shown(value)} is an address within {network}, not a prefix", f"write {network}")
+        # Every leaf has a block of this length.
         if network.prefixlen > IPV6_BLOCK_LENGTH:
             refuse("RW015", f"{shown(value)} holds no /{IPV6_BLOCK_LENGTH}", "write a /64 or larger pool, like a /44")
         return Ipv6Pool(int(network.network_address), network.prefixlen)

@@ -44,6 +44,7 @@ def load_intent_text(text: str, file: str, beside: Beside | None = None) -> "Int
     intent names; without it, naming one is an error.
     """
     file, name = split_reference(file)
+    # Surrogates are refused later, with their place.
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         # It refuses the size.
@@ -59,6 +60,7 @@ def files_beside(path: Path) -> Beside:
         try:
             folder = path.parent.resolve()
             target = file.resolve(strict=True)
+            # A link must not lead anywhere else: an intent may be another person's.
             if not target.is_relative_to(folder):
                 raise RailweaveError(f"{file} leads out of {folder}: it is a symbolic link to {target}")
             return str(file), _regular(target)
@@ -77,6 +79,7 @@ def _regular(file: Path) -> bytes:
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise RailweaveError(f"{file} cannot be read: it is not a regular file")
+        # One more byte shows that the file is larger than the limit.
         return stream.read(MOST_BYTES + 1)
 
 
@@ -208,6 +211,7 @@ def _with_as_built(intent: "Intent", name: str, data: bytes, beside: Beside | No
     lengths, diagnostics = read_as_built(table, file)
     if diagnostics:
         raise RefusedError(diagnostics)
+    # A plan is bound to both files: a change of either makes it outdated.
     digest = hashlib.sha256(hashlib.sha256(data).digest() + hashlib.sha256(table).digest())
     return replace(intent, as_built=lengths, sha256=digest.hexdigest())
 
@@ -217,6 +221,7 @@ def _without_echoes(diagnostics: Sequence[Diagnostic], more: Sequence[Diagnostic
 
     One mistake is reported once, although YAML, a rule and a key's kind may all find it, or an alias repeats it.
     """
+    # Reversed, so that the first one at a place counts.
     by_place = {_place(diagnostic): diagnostic for diagnostic in reversed(diagnostics)}
     for diagnostic in more:
         by_place.setdefault(_place(diagnostic), diagnostic)

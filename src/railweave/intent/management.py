@@ -6,6 +6,7 @@ from railweave.fabric.policy import Pool
 from railweave.intent.keys import Keys, default, key, section
 from railweave.intent.kinds import Prefix, Text, Whole
 
+# Linux allows 15 characters for an interface.
 _PORT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,14})"
 PortName = Annotated[str, Text(what="a name of a port", pattern=_PORT, example="bmc")]
 ModelName = Annotated[

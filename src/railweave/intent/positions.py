@@ -29,6 +29,7 @@ MAX_DEPTH = 32
 Value = str | bool | int | None | list["Value"] | dict[str, "Value"]
 """What a document is made of."""
 
+# libyaml's parser, if PyYAML was built with it, is several times as fast.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -272,6 +273,7 @@ class _Reader:
 
     def _entries(self, node: _Node, path: str) -> _Entries:
         """Return the entries of a mapping; the first of two equal keys counts, and written ones before merged ones."""
+        # Aliases and merges use a mapping several times; its errors are reported once.
         if node in self._entries_of:
             return self._entries_of[node]
         entries: _Entries = {}

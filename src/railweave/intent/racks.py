@@ -17,6 +17,7 @@ from railweave.intent.kinds import Kind, Text, Whole, refuse, shown
 RANGE = re.compile(r"(?P<stem>.*?)(?P<first>[0-9]{1,6})-(?P<last>[0-9]{1,6})")
 _METERS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?")
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62})"
+# As many as one entry of nodes may have.
 _MOST_OF_A_RANGE = 65_536
 
 
@@ -31,6 +32,7 @@ class Meters(Kind):
         text = str(value)
         if isinstance(value, bool) or not isinstance(value, int | float | str) or _METERS.fullmatch(text) is None:
             refuse("RW015", f"{shown(value)} is not a length", f"write meters without a unit, like 0.6{self.or_auto}")
+        # By digits: most decimals have no exact float.
         whole, _, decimals = text.partition(".")
         length_mm = int(whole) * 1000 + int(decimals.ljust(3, "0"))
         if length_mm > self.most_m * 1000:

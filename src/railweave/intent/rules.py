@@ -55,6 +55,7 @@ def _items(value: Value) -> list[Value]:
 def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
     """Yield an error for every entry of nodes after the first that does not say where it begins."""
     for index, entry in enumerate(_items(document.value.get("nodes"))):
+        # The first entry begins at stripe 0.
         if index and isinstance(entry, dict) and "first_stripe" not in entry:
             path = f"nodes[{index}].first_stripe"
             yield error(

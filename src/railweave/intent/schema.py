@@ -52,6 +52,7 @@ Interface = Annotated[
 AsNumber = Annotated[int, Whole(least=1, most=4_294_967_295)]
 MtuBytes = Annotated[int, Whole(least=68, most=9216)]
 
+# DSCP 26 for RoCE and 48 for notifications are the defaults of most vendors (fabric-facts section 4.1).
 DEFAULT_CLASSES: tuple[dict[str, Any], ...] = (
     {"name": "roce", "role": "rdma", "dscp": [26], "lossless": True, "priority": 3, "share": 90},
     {"name": "cnp", "role": "cnp", "dscp": [48], "priority": 6, "strict": True},
@@ -354,6 +355,7 @@ class _FileSchema(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        # 0 stands for a missing default, as None is one.
         if schema.get("default", 0) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)

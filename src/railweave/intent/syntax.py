@@ -9,6 +9,7 @@ from railweave.diagnostics import Diagnostic, Where, error
 
 _QUOTE = ("a quote is opened and never closed", "close the quote")
 _INDENT = ("this line does not fit the ones above it", "indent it like the keys it belongs to")
+# Words of libyaml or PyYAML with their meanings and fixes; the first match counts.
 _MEANINGS: tuple[tuple[str, tuple[str, str]], ...] = (
     (
         "mapping values are not allowed",

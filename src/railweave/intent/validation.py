@@ -74,6 +74,7 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
     kind = detail["type"]
     if kind == REFUSED:
         context = detail["ctx"]
+        # The kind's own message shows the value.
         if _holds_secret(parts):
             return error(context["code"], f"{path}: {_NO_TEXT}", where, fix="write it in quotes")
         return error(context["code"], f"{path}: {context['message']}", where, fix=context["fix"])
@@ -146,6 +147,7 @@ def _section_name(path: str) -> str:
 
 
 def _keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a section by the names of their keys in the file."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
@@ -153,6 +155,7 @@ def _model_at(parts: Sequence[Part]) -> type[BaseModel] | None:
     model: type[BaseModel] | None = IntentKeys
     for part in parts:
         if isinstance(part, int):
+            # `_model_in` has gone from a list to its items.
             continue
         field = _keys_of(model).get(part) if model else None
         model = _model_in(field.annotation) if field else None

@@ -10,7 +10,7 @@ from railweave.cabling.ends import cables_of
 from railweave.catalog.load import load_catalog
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.fabric.racks import Racks
+from railweave.fabric.racks import RackLayout
 from railweave.intent.racks import names_in_range
 from railweave.sonic.render.configure import configure
 from railweave.templates import find_templates
@@ -43,7 +43,7 @@ racks:
 """
 
 
-def racked(racks: str = RACKS, intent: str = INTENT) -> tuple[Fabric, Racks]:
+def racked(racks: str = RACKS, intent: str = INTENT) -> tuple[Fabric, RackLayout]:
     fabric = design_text(intent + racks, "f.yml").fabric
     assert fabric.racks is not None
     return fabric, fabric.racks

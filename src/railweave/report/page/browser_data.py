@@ -13,7 +13,7 @@ from railweave.drawing.marks import Marks
 from railweave.drawing.scene import Scene
 from railweave.drawing.svg import svg_element
 from railweave.fabric.model import Fabric, HostPort, SwitchPort
-from railweave.fabric.racks import Racks
+from railweave.fabric.racks import RackLayout
 from railweave.units import ipv4_text
 
 _LEVEL = 9
@@ -132,7 +132,7 @@ def _picture(scene: Scene, place: Mapping[str, int], marks: Marks) -> dict[str, 
     }
 
 
-def _racks_picture(fabric: Fabric, racks: Racks, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
+def _racks_picture(fabric: Fabric, racks: RackLayout, place: Mapping[str, int], marks: Marks) -> dict[str, Any]:
     # Each device is a block of its own, and so a run from its number to the same number.
     blocks = {name: [[place[name], place[name]]] for name in racks.places}
     return {"svg": elevation(fabric, racks, marks), "blocks": blocks}

@@ -11,7 +11,7 @@ from railweave.fabric.buffers import SwitchBuffers
 from railweave.fabric.management import Management
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import TrafficClass
-from railweave.fabric.racks import Racks
+from railweave.fabric.racks import RackLayout
 from railweave.fabric.sizing import Sizing
 from railweave.failures.analysis import FailureClass
 from railweave.qos.path import Hop, NicPath, ends, hops, longest_path
@@ -208,7 +208,7 @@ def _bill_sentences(bill: Bill) -> Iterator[Words]:
         yield Words(remark, Tone.WARNING)
 
 
-def racks_section(fabric: Fabric, racks: Racks) -> Section:
+def racks_section(fabric: Fabric, racks: RackLayout) -> Section:
     """Return the devices of each rack, with a link to the front view."""
     rows = tuple(described(fabric, racks))
     columns = ("rack", "row", "devices from the top", "free units")
