@@ -87,7 +87,7 @@ def _open_references(texts: Texts, own: Path) -> Iterator[Diagnostic]:
 
 
 def _in_template(template: Path, name: str) -> Where:
-    """Return where a template refers to a secret openly; only its file where it makes the reference up."""
+    """Return the place of an open reference in a template; only the file if the template composes the reference."""
     for number, line in enumerate(template.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         if refers_openly(line) and name in references(line):
             return Where(str(template), number, 1 + line.index("{secret:"))
@@ -130,12 +130,13 @@ def _static_routes(fabric: Fabric, switch: Switch) -> dict[str, Fields]:
     return {row.key: row.fields for row in rows if row.table == STATIC_ROUTE}
 
 
+# Whom a line is about does not decide about routes.
 _PEER = re.compile(r"^ *neighbor [0-9.]+|^ *neighbor Ethernet\S+")
 _WHO = re.compile(r" (remote-as|description) ")
 
 
 def _alike(fabric: Fabric, texts: Texts) -> list[list[str]]:
-    """Return the switches in groups whose FRR files differ in nothing but their own names, numbers and neighbors."""
+    """Group the switches whose FRR files differ only in their own names, numbers and neighbors."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for switch in fabric.switches:
         text = texts[switch.name]

@@ -14,15 +14,16 @@ from railweave.fabric.policy import Policies
 from railweave.units import format_speed
 from railweave.wording import listed
 
+# The ASIC of the virtual switch. Its buffer is nominal, so thresholds that do not suit it must not prevent a rehearsal.
 VIRTUAL = "SONiC VS"
-"""The ASIC of the virtual switch: a preset that does not suit its nominal buffer is no reason not to rehearse it."""
 
 
 def unproven(
     fabric: Fabric, panel: Panel, tier: Tier, devices: tuple[str, ...], where: Callable[[str], Where]
 ) -> Diagnostic:
     """Return H-headroom for the switches of a panel without buffer facts: an error that names what is missing, or a
-    warning where the intent's overrides state their priority groups (the checks of links tell whether on all ports)."""
+    warning if the intent's overrides state their priority groups."""
+    # The checks of links tell whether the overrides cover all ports.
     names = lossless_names(fabric.policies)
     if all(_states_groups(fabric, name) for name in devices):
         return warning(
@@ -58,6 +59,7 @@ def lossless_names(policies: Policies) -> str:
 
 
 def _states_groups(fabric: Fabric, name: str) -> bool:
+    # Imported late: most fabrics have buffer facts, and SONiC's tables take long to import.
     from railweave.sonic.ownership import PRIORITY_GROUPS
     from railweave.sonic.render.overrides import override_rows
 

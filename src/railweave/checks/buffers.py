@@ -59,8 +59,8 @@ rule(
 
 Places = Callable[[str], Where]
 
+# The ratio of the headroom of all groups to their common pool up to which PFC is lossless but for rare coincidences.
 _POOL_SHARED_WIDELY = 2
-"""Headroom of all groups in relation to their common pool: up to here PFC is lossless but for rare coincidences."""
 
 
 class SwitchKind(NamedTuple):
@@ -103,11 +103,13 @@ def kind_findings(kind: SwitchKind, policies: Policies, where: Places) -> Iterat
     yield from _classes(policies, kind, plan, where)
     budget = list(_budget(kind, plan, where))
     yield from budget
+    # Without room for the headroom there is no depth at which PFC pauses.
     if not has_errors(budget):
         yield from _marking(policies, kind, plan, where)
 
 
 def _kinds(fabric: Fabric) -> list[SwitchKind]:
+    # By identity: all switches of one model and breakout share a panel.
     switches_of: dict[tuple[int, Tier], list[Switch]] = {}
     for switch in fabric.switches:
         switches_of.setdefault((id(switch.panel), switch.tier), []).append(switch)
@@ -115,7 +117,7 @@ def _kinds(fabric: Fabric) -> list[SwitchKind]:
 
 
 def _by_cables(fabric: Fabric, tier: Tier, switches: list[Switch]) -> list[SwitchKind]:
-    """Return the switches of one panel by their cables; a switch whose cables another one has too is in its kind."""
+    """Return the kinds of the switches of one panel; a switch whose cables another one has, too, is of that kind."""
     alike: dict[frozenset[tuple[tuple[int, int, int], int]], list[str]] = {}
     for switch in switches:
         cables = Counter((link.speed_gbps, link.length_m, link.level) for link in fabric.links_of[switch.name])
@@ -189,6 +191,7 @@ def _budget(kind: SwitchKind, plan: BufferPlan, where: Places) -> Iterator[Diagn
     if division.is_pooled:
         text = f"{text}, {needed / division.budget_bytes:.2f} times"
         yield from _pooled(division, plan.buffers.slices, text, kind, place, fix)
+    # In the dynamic model the switch sizes the pools by what headroom leaves.
     elif plan.model is BufferModel.TRADITIONAL and division.chip_bytes is not None:
         yield from _stated(division, division.chip_bytes, plan.buffers.hwsku, text, kind, place, fix)
     elif needed >= division.budget_bytes:
@@ -295,11 +298,11 @@ def _place(policies: Policies, index: int, traffic_class: TrafficClass) -> str:
     return f"traffic_classes[{index}]"
 
 
+# The fix without configured thresholds: those of railweave's rule are as low as they get.
 _WITHOUT_THRESHOLDS = dict.fromkeys(
     ("E-1", "E-2", "E-3", "E-4"),
     "use shorter cables or fewer lossless classes, or state ecn thresholds for the class",
 )
-"""The fix without configured thresholds: the rule's own are as low as they get."""
 
 
 def _not_held(

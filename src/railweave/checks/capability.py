@@ -1,4 +1,4 @@
-"""What the models of the catalog can do: ports and breakout by speed, lossless up to which cable, and what is missing.
+"""What the models of the catalog can do: ports and breakout by speed, the longest lossless cable, and what is missing.
 
 A speed is lossless up to the longest cable at which `check` finds no error in the buffers of a switch whose cages all
 run at it, with the default traffic classes.
@@ -16,10 +16,8 @@ from railweave.fabric.model import Panel, Tier
 from railweave.fabric.policy import Policies
 from railweave.wording import counted
 
+# Tried in addition to the lengths that a vendor publishes headroom for.
 LENGTHS_M = (1, 2, 3, 5, 10, 20, 30, 40, 50, 100, 150, 200, 300, 500, 1000, 2000)
-"""Cable lengths that are tried, beside those that a vendor publishes headroom for."""
-
-
 _SIZED_ONLY = "a chassis of line cards is sized, not configured (RW126)"
 
 
@@ -98,6 +96,7 @@ def _panel(model: SwitchModel, use: CageUse, cages: tuple[int, ...]) -> tuple[Pa
         # More ports than the chip drives would be refused, whatever the cages can hold.
         adjacent = min(adjacent, limit // use.ports)
         ports = min(ports, limit)
+    # Cages before the first that runs the speed stay as they boot.
     panel = build_panel(model, (PortGroup(first - 1, boot_speed_gbps(model)), PortGroup(adjacent, use.speed_gbps)))
     if isinstance(panel, Blocker):
         raise TypeError(f"{model.id}: {panel.message}")

@@ -18,8 +18,8 @@ rule(
     "Every uplink of a leaf is an equal-cost path; what is above the limit of FRR or of the ASIC carries nothing.",
     "topology: {links_per_pair: 512}",
 )
+# The ECMP group width of older ASICs, and the safe assumption for one whose limit no source states.
 _PATHS_OF_EVERY_ASIC = 64
-"""ECMP group width of older ASICs, and the safe assumption for one whose limit no source states."""
 
 Places = Callable[[str], Where]
 """Where an intent path stands: ``Intent.where``."""

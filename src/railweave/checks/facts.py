@@ -47,7 +47,7 @@ Files = Mapping[str, tuple[str, str]]
 
 
 def fact_findings(fabric: Fabric, files: Files, configurator: Configurator) -> tuple[Diagnostic, ...]:
-    """Return where the facts in ``files`` differ from the intent; both ends of a link are named."""
+    """Return the differences between the facts in ``files`` and the intent; both ends of a link are named."""
     switches, hosts, diagnostics = _parsed(fabric, files)
     tables = {name: running.config_db for name, running in switches.items()}
 
@@ -86,13 +86,14 @@ def _parsed(
                 hosts[name] = _node(text)
             else:
                 diagnostics.append(_unknown(fabric, name, file))
+        # RecursionError: JSON that is nested too deeply.
         except (DocumentError, ValueError, RecursionError) as wrong:
             diagnostics.append(_unreadable(name, file, str(wrong)))
     return switches, hosts, diagnostics
 
 
 def uncompared_findings(fabric: Fabric, files: Files) -> tuple[Diagnostic, ...]:
-    """Return, as information, which facts of nodes in ``files`` are missing that checks would compare."""
+    """Return, as information, the facts of nodes that checks would compare and that are missing in ``files``."""
     diagnostics: list[Diagnostic] = []
     for name, (file, text) in files.items():
         if name in fabric.host_of:
@@ -153,7 +154,7 @@ def _routes_of(fabric: Fabric, configurator: Configurator, switches: Mapping[str
 
 
 def _node(text: str) -> Mapping[str, Any]:
-    """Return a node's facts; raises ValueError where a value is not of its kind."""
+    """Return a node's facts; raises ValueError if a value is not of its kind."""
     document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError("a node's facts are an object with `nics`, `nccl` and `sysctl`")
@@ -194,8 +195,8 @@ def _placed_routes(place: str, nic: Mapping[str, Any]) -> Iterator[tuple[str, ob
             yield from ((f"{place}.{key}[{number}].{name}", value, _WORD) for name, value in route.items())
 
 
+# iproute2 prints the same setting as a word or a number, such as table main or 100.
 _WORD = (str, int)
-"""A word or a number, as JSON has either of the same setting."""
 
 
 def _is_of(value: object, kind: object) -> bool:
@@ -210,6 +211,7 @@ def _is_of(value: object, kind: object) -> bool:
     return type(value) is kind
 
 
+# The kinds of an interface's facts, as `_is_of` reads them.
 _KINDS: Mapping[str, object] = {
     **dict.fromkeys(("mtu", "speed_gbps", "roce_tos", "cnp_dscp"), int),
     **dict.fromkeys(("fec", "autoneg", "trust", "pcie", "pause_rx", "pause_tx", "state"), str),
@@ -219,7 +221,6 @@ _KINDS: Mapping[str, object] = {
     "settings": dict,
     "dscp_to_priority": {"": int},
 }
-"""The kinds of an interface's facts."""
 
 
 def _unknown(fabric: Fabric, name: str, file: str) -> Diagnostic:

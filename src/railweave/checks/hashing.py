@@ -22,14 +22,14 @@ rule(
     fix="Use more queue pairs per connection (`hosts.qps_per_connection`), or spray packets to NICs that reorder them.",
 )
 
+# Advice is given from this ratio of the load of the busiest uplink to the mean.
 _UNEVEN = 1.5
-"""Load of the busiest uplink in relation to the mean from which advice is given."""
 _MORE_QUEUE_PAIRS = (2, 4, 8, 16, 32)
 
 
 def hash_findings(fabric: Fabric, where: Callable[[str], Where]) -> Iterator[Diagnostic]:
-    """Yield where flows may not spread over equal paths: tiers whose hash is what their ASIC ships with, and leaves
-    with few flows."""
+    """Yield the tiers whose hash SONiC does not set, and the leaves with too few flows to spread evenly."""
+    # One tier has no equal paths.
     if len(fabric.tiers) > 1:
         yield from _unset(fabric, where)
         yield from _collisions(fabric, where)

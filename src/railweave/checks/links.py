@@ -1,4 +1,4 @@
-"""The links of a fabric, end by end: what overrides make of them, and what live devices were found to do.
+"""The links of a fabric, end by end: with overrides as rendered, or as read from live devices.
 
 Most RoCE fabrics fail on settings that differ along a path: a priority that one end pauses and the other drops, a code
 point that lands in another class, a packet size that one hop does not carry (fabric-facts sections 4 and 5).
@@ -109,6 +109,7 @@ class LinkChecker:
     def _of_links(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
         """Yield what breaks rules on links; that of one kind and device is one diagnostic that counts its links."""
         kinds: dict[tuple[str, str, str], list[tuple[LinkBreach, str]]] = {}
+        # A link between two of the devices is checked once.
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}
         for link in links.values():
             ends = self._ends(link)

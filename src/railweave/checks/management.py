@@ -50,12 +50,13 @@ def management_findings(fabric: Fabric, addresses: Mapping[str, str], where: Whe
 
 
 def _within(addresses: Mapping[str, str], pool: Pool) -> dict[str, int]:
-    """Return the addresses in a pool, by switch; names of hosts are in none."""
+    """Return the addresses that are in a pool, by switch."""
     within = {}
     for name, text in addresses.items():
         try:
             address = parse_pool(text)
         except ValueError:
+            # A name of a host.
             continue
         if pool.holds(address):
             within[name] = address.first
@@ -67,6 +68,7 @@ def _used(fabric: Fabric) -> frozenset[int]:
     used = {switch.loopback for switch in fabric.switches}
     for link in fabric.links:
         for network in (link.network, fabric.ipv6_network(link)):
+            # 0 or None: the link has no addresses of the family.
             if network:
                 used.update((network, network + 1))
     return frozenset(used)

@@ -71,7 +71,7 @@ def _nics(base: Fabric, phases: Sequence[Phase], place: Where) -> Iterator[Diagn
 
 
 def _rewritten(base: Fabric, fabrics: Iterable[Fabric], place: Where) -> Iterator[Diagnostic]:
-    """Yield a warning where priority groups that stay lose their buffer for a moment."""
+    """Yield a warning if priority groups that stay lose their buffer for a moment."""
     # SONiC's buffer manager joins neighboring priorities in one row, such as 3-4, which is removed with the first of
     # them (``sonic.delta.daemon_rows``).
     before = base

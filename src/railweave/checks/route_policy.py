@@ -1,7 +1,7 @@
-"""What a switch does with a route by its FRR configuration: takes it from a neighbor, passes it on to another.
+"""The route policy in a switch's FRR configuration: whether it accepts a route from a neighbor and sends it to another.
 
-As much of FRR's policy language as a fabric uses (docs.frrouting.org: route maps, filtering, BGP). Where a match is not
-understood, the route is taken to pass: a check that looks for what must not pass may err on that side only.
+As much of FRR's policy language as a fabric uses (docs.frrouting.org: route maps, filtering, BGP). A route passes a
+match that is not understood: a check for routes that must not pass may err on that side only.
 """
 
 import re
@@ -65,15 +65,15 @@ class RoutePolicy:
             self._read_map(head, lines)
 
     def takes(self, route: BgpRoute, peer: str) -> BgpRoute | None:
-        """Return ``route`` as the switch keeps it when ``peer`` sends it, None where it is refused."""
+        """Return ``route`` as the switch keeps it when ``peer`` sends it, None if it is refused."""
         return self._through(route, peer, "in")
 
     def passes_on(self, route: BgpRoute, peer: str) -> BgpRoute | None:
-        """Return ``route`` as the switch sends it to ``peer``, None where it does not."""
+        """Return ``route`` as the switch sends it to ``peer``, None if it does not."""
         return self._through(route, peer, "out")
 
     def kind(self, peer: str) -> tuple[str, ...]:
-        """Return what tells a peer's policy from that of others: everything said of it and its group but who it is."""
+        """Return the lines that make up a peer's policy, its group's included: peers with the same ones are alike."""
         return tuple(words for _, words in self._words(peer) if not words.startswith(_WHO))
 
     def takes_its_own_as(self, peer: str) -> bool:

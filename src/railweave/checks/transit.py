@@ -133,10 +133,11 @@ class _Routes:
         return self._policies[name]
 
     def _announced(self, low: Switch, above: Sequence[str]) -> Iterator[_Valley]:
-        """Yield where BGP passes on to one upper switch what another one has announced."""
+        """Yield the valleys by BGP: announcements of one upper switch that are passed on to another."""
         policy = self._policy(low.name)
         if policy is None:
             return
+        # Upper switches with the same policy are checked once.
         kinds: dict[tuple[str, ...], list[str]] = {}
         for name in above:
             kinds.setdefault(policy.kind(self._peer(low.name, name)), []).append(name)
@@ -157,7 +158,7 @@ class _Routes:
                 yield origin, nics.addresses[0]
 
     def _passed_on(self, policy: RoutePolicy, low: Switch, above: Sequence[str], sent: _Sent) -> Iterator[_Valley]:
-        """Yield where ``low`` passes a route on to upper switches for which its policy is the same."""
+        """Yield the valleys by which ``low`` passes a route on to upper switches with the same policy."""
         to = sent.alike[0]
         source = next((name for name in above if name != to), None)
         if source is None:
@@ -170,6 +171,7 @@ class _Routes:
             return
         family = 4 if sent.prefix.bits == 32 else 6
         for far in sent.alike:
+            # It comes from another switch than it goes to.
             near = source if source != far else to
             text = f"it passes on {sent.prefix} of {sent.origin}, learned from {near}"
             route_map = f"TO-{group_name(self._fabric.switch_of[far].tier)}-V{family}"

@@ -17,10 +17,15 @@ _OF_FAMILY = ("addresses", "tables", "rule_priorities", "routes")
 
 def unread_facts(node: NodeRead) -> Iterator[str]:
     """Yield what was not read of a node, as far as checks of traffic classes need it."""
-    yield from (key for key in ("nics", "nccl") if key not in node.document and (key == "nics" or node.host.runs_nccl))
-    intended = node.intended
-    if "nics" not in node.document:
+    has_nics = "nics" in node.document
+    if not has_nics:
+        yield "nics"
+    # Only nodes whose GPUs meet in this fabric have NCCL's file.
+    if node.host.runs_nccl and "nccl" not in node.document:
+        yield "nccl"
+    if not has_nics:
         return
+    intended = node.intended
     for port in node.ports:
         if port.interface not in node.document["nics"]:
             yield f"nics.{port.interface}"

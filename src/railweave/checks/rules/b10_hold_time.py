@@ -17,5 +17,6 @@ def hold_time(intent: Intent) -> Breaches:
             " session"
         )
         fix = f"set bgp.hold to {3 * bgp.keepalive_s} or more, or lower bgp.keepalive"
+        # At the key that the file states; the other one is a default.
         path = "bgp.hold" if "bgp.hold" in intent.places else "bgp.keepalive"
         yield Breach(path, message, fix)

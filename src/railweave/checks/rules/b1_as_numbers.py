@@ -9,6 +9,7 @@ from railweave.design.reserve import PRIVATE_ASNS
 from railweave.intent.model import Intent
 from railweave.wording import either
 
+# RFC 7607, RFC 6793, and RFC 7300 for the last ones of 16 and of 32 bits.
 _RESERVED_ASNS = {0: "reserved", 23_456: "AS_TRANS", 65_535: "reserved", 4_294_967_295: "reserved"}
 
 RULE = rule(
@@ -53,6 +54,7 @@ def _ranges(intent: Intent) -> dict[str, range]:
     addressing = intent.policies.addressing
     leaves = max(topology.leaf.count or 1, topology.reserve.leaves or 1) * topology.planes
     spine = addressing.spine_asn
+    # A plane keeps a number for each pod that it may get.
     ranges = {
         "leaf": range(addressing.leaf_asn, addressing.leaf_asn + leaves),
         "spine": range(spine, spine + (topology.planes - 1) * PODS + 1, PODS),

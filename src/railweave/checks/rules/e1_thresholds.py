@@ -41,6 +41,7 @@ def intended(intent: Intent) -> Breaches:
         yield Breach(f"traffic_classes[{index}].ecn.min_kb", message, fix)
 
 
+# An error is wrong at any load, a warning or information only at some.
 SEVERITY = {
     "E-1": Severity.ERROR,
     "E-2": Severity.ERROR,
@@ -90,7 +91,7 @@ def wred_of(end: "PortSettings", queue: int) -> "Wred | None":
 
 
 def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
-    """Yield the lossless queues whose thresholds break a rule of marking that they keep by design."""
+    """Yield the lossless queues whose thresholds break a rule of marking that the design meets."""
     for end in link.switches:
         plan = link.plans(end.device)
         design = link.design(end)

@@ -15,6 +15,7 @@ RULE = rule(
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]",
 )
 
+# RDMA between GPUs, and RDMA to storage (fabric-facts section 4.1).
 _MOST_LOSSLESS = 2
 
 
@@ -37,6 +38,7 @@ def as_set(switch: SwitchRead) -> Breaches:
     fabric = switch.fabric
     intended = fabric.switch_of[switch.name]
     plan = plan_buffers(intended.panel, intended.tier, fabric.policies, fabric.lengths_m_of(switch.name))
+    # The design is checked by kinds of switches.
     if plan is None or switch.read is switch.design:
         return
     excess = overrun(intended, fabric.policies.sonic, plan, switch.read)

@@ -11,6 +11,7 @@ def intended(intent: Intent) -> Breaches:
     """Compare the two MTUs of the intent."""
     mtu = intent.policies.mtu
     if mtu.hosts_bytes > mtu.fabric_bytes:
+        # At the key that the file states; the other one is a default.
         path = "mtu.hosts" if "mtu.hosts" in intent.places else "mtu.fabric"
         message = f"the hosts send packets of {mtu.hosts_bytes} bytes, the fabric carries {mtu.fabric_bytes}"
         yield Breach(path, message, f"lower mtu.hosts to {mtu.fabric_bytes} or raise mtu.fabric to {mtu.hosts_bytes}")

@@ -14,6 +14,7 @@ def alike(link: LinkEnds) -> LinkBreaches:
     upper = link.upper
     if lower.is_host or lower.mtu_bytes is None or upper.mtu_bytes is None or lower.mtu_bytes == upper.mtu_bytes:
         return
+    # The smaller end drops.
     end = lower if lower.mtu_bytes < upper.mtu_bytes else upper
     message = (
         f"{lower} has an MTU of {lower.mtu_bytes} bytes, {upper} of {upper.mtu_bytes}: larger packets are lost one way"

@@ -77,6 +77,7 @@ def _by_place(routes: Iterable[Mapping[str, Any]]) -> dict[_Place, Mapping[str, 
 
 
 def _place(route: Mapping[str, Any]) -> _Place:
+    # iproute2 leaves out a metric of 0.
     return str(route.get("to")), str(route.get("table")), str(route.get("metric", 0))
 
 
@@ -124,7 +125,7 @@ def _further_routes(
     actual: Iterable[Mapping[str, Any]],
     command: str,
 ) -> Breaches:
-    """Yield routes in a table of a rail that no rail has there: packets to their destinations leave another way."""
+    """Yield unexpected routes in the tables of rails: packets to their destinations leave another way."""
     tables_of_rails = {str(any_rail.table) for any_rail in node.rails}
     places = {_place(route) for route in expected}
     for route in actual:
@@ -165,6 +166,7 @@ def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
     end = f"{node.host.name}:{rail.name}"
     devices = (node.host.name, rail.switch)
     addresses = nic.get(f"{family.facts}addresses")
+    # The kernel lists addresses in the order in which they were added.
     if addresses is not None and sorted(addresses) != sorted(family.addresses):
         expected = ", ".join(family.addresses)
         message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"

@@ -18,8 +18,8 @@ RULE = rule(
     "NCCL_IB_HCA=mlx5_8 in /etc/nccl.conf",
 )
 
+# NCCL's default: it uses another NIC if the ring gets shorter by it.
 _AUTOMATIC_CROSS_NIC = 2
-"""NCCL's own value: another NIC where it finds a shorter ring by it."""
 
 
 class _Fault(NamedTuple):
@@ -66,12 +66,14 @@ def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
     names = [rail.rdma for rail in node.rails if rail.rdma]
     stated = nccl.get("NCCL_IB_HCA")
     if stated is None:
+        # NCCL's default, all devices, is right unless another fabric of the node has some.
         if names and node.fabric.rdma_beside:
             beside = first_few(node.fabric.rdma_beside)
             message = f"takes every RDMA device, those of {beside} too"
             yield _Fault("NCCL_IB_HCA", message, Severity.WARNING)
         return
     chosen = _NameList.parse(stated)
+    # Each Ethernet port is an RDMA device with one port, number 1.
     left_out = [f"{rail.name} ({rail.rdma})" for rail in node.rails if rail.rdma and not chosen.takes(rail.rdma, 1)]
     if left_out:
         yield _Fault("NCCL_IB_HCA", f"leaves out {first_few(left_out)}")
@@ -89,7 +91,7 @@ def _interface_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
 
 
 def _path_faults(fabric: Fabric, nccl: dict[str, str]) -> Iterator[_Fault]:
-    """Yield where NCCL crosses from rail to rail, or must not although leaves serve racks."""
+    """Yield the faults by which NCCL crosses from rail to rail, or does not although leaves serve racks."""
     cross = _number(nccl, "NCCL_CROSS_NIC", _AUTOMATIC_CROSS_NIC)
     without_pxn = _number(nccl, "NCCL_PXN_DISABLE", 0) != 0
     if fabric.rail_only:
@@ -141,7 +143,7 @@ class _NameList(NamedTuple):
 
 
 def _number(nccl: dict[str, str], variable: str, otherwise: int) -> int:
-    """Return a number as NCCL reads it: decimal, or hexadecimal with 0x; its own value where it cannot."""
+    """Return a number as NCCL reads it, decimal or hexadecimal with 0x; ``otherwise`` if it is not set or not one."""
     try:
         return int(nccl[variable], 0)
     except (KeyError, ValueError):

@@ -26,6 +26,7 @@ def intended(intent: Intent) -> Breaches:
         if nic is not None:
             # The ports of some NICs share one chip's bandwidth.
             total_gbps = nic.total_gbps(nics.ports, nics.speed_gbps)
+        # The upper estimate, for payloads of 512 bytes.
         if slot is None or total_gbps <= slot.payload_gbps[1]:
             continue
         path = f"nodes[{index}].nics.pcie"

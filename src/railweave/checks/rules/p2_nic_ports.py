@@ -23,6 +23,7 @@ def ports(intent: Intent) -> Breaches:
         nic = load_catalog().find_nic(nics.model)
         if nic is None:
             continue
+        # By default each port has a cage of its own.
         if nics.ports % (nics.cages or nics.ports):
             message = f"{nics.ports} ports of a NIC do not share {nics.cages} cages evenly"
             fix = f"write a number that divides {nics.ports}, or leave `cages` out"

@@ -44,9 +44,10 @@ def shared(intent: Intent) -> Breaches:
     yield from shared_priorities(intent, lossless=True)
 
 
+# Up to nine digits fit the int of std::stoi.
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}")
+# The start of a text that std::stoi accepts.
 _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
-"""How a text begins that std::stoi takes."""
 
 
 @RULE.on_switch

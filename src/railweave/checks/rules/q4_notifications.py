@@ -39,6 +39,7 @@ def intended(intent: Intent) -> Breaches:
         elif not traffic_class.strict:
             message = f"class `{traffic_class.name}` carries congestion notifications and waits behind other classes"
             yield Breach(path, message, "write strict: true and leave `share` out", Severity.WARNING)
+    # Without RDMA there is nothing to notify of.
     roles = {traffic_class.role for traffic_class in classes}
     if ClassRole.RDMA in roles and ClassRole.CNP not in roles:
         message = "no traffic class carries congestion notifications: they wait in the default class"
@@ -58,7 +59,7 @@ def set_ends(link: LinkEnds) -> LinkBreaches:
 
 
 def _late(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield where notifications are paused, or not served first."""
+    """Yield the settings by which notifications are paused, or not served first."""
     far = link.far(end)
     priority = traffic_class.priority
     if priority in (end.pfc or ()):
@@ -74,7 +75,7 @@ def _late(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> L
 
 
 def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield where notifications lead to another queue or group than designed."""
+    """Yield the maps by which notifications lead to another queue or group than designed."""
     design = link.design(end)
     priority = traffic_class.priority
     for what, actual, intended in (
@@ -92,7 +93,7 @@ def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClas
 
 
 def _in_the_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
-    """Yield where other traffic uses the strict queue of notifications."""
+    """Yield the other traffic in the strict queue of notifications."""
     if not traffic_class.strict:
         return
     priority = traffic_class.priority

@@ -23,8 +23,8 @@ RULE = rule(
     " {name: rest, role: bulk, dscp: default, priority: 5, strict: true}]",
 )
 
+# With less of a congested link RDMA has not even a tenth of what the NICs were bought for.
 _LEAST_PERCENT = 10
-"""The least part of a congested link that RDMA is of use with: a tenth of what the NICs were bought for."""
 
 
 @RULE.on_intent

@@ -16,9 +16,10 @@ RULE = rule(
     " {name: rest, role: bulk, dscp: default, priority: 0, share: 10}]}",
 )
 
+# IANA's number of the protocol.
 _TCP = 6
+# Any port that is neither RoCE's nor BGP's.
 _SOME_PORT = 5001
-"""Any port that is neither RoCE's nor BGP's."""
 
 
 @RULE.on_intent

@@ -30,6 +30,7 @@ def _shared_host(entry: Nodes, other: Nodes) -> str | None:
     digits = long.name.removeprefix(short.name)
     if not long.name.startswith(short.name) or (digits and (not digits.isdigit() or digits.startswith("0"))):
         return None
+    # Host n of gpu1 is gpu1n, which gpu has, too, if it has so many hosts.
     numbers = range(1, short.count + 1)
     for number in range(1, long.count + 1):
         if int(f"{digits}{number}") in numbers:

@@ -78,6 +78,7 @@ def code_point(intent: Intent) -> Breaches:
 
 def _class_of_control(classes: Sequence[TrafficClass]) -> TrafficClass:
     """Return the class of the code point of BGP and BFD, the default class if no class names it."""
+    # Without a default class (RW106) the first one stands in.
     used = next((traffic_class for traffic_class in classes if traffic_class.is_default), classes[0])
     for traffic_class in classes:
         if CONTROL_DSCP in traffic_class.dscp:

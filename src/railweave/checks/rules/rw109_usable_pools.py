@@ -4,6 +4,7 @@ from railweave.checks.registry import Breach, Breaches, rule
 from railweave.fabric.policy import Pool, parse_pool
 from railweave.intent.model import Intent, pool_path
 
+# RFC 6890; site-local addresses are deprecated by RFC 3879.
 _UNUSABLE = (
     (parse_pool("0.0.0.0/8"), "this network"),
     (parse_pool("127.0.0.0/8"), "loopback of the host itself"),

@@ -14,6 +14,7 @@ from railweave.secrets import is_misspelled_reference, is_secret, is_secret_key,
 from railweave.wording import command_line
 
 _TABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+# The states of FEATURE in which SONiC runs a feature.
 _ON = {"enabled", "always_enabled"}
 _SESSIONS = ("it is kept empty, the sessions are in the FRR file", "change the FRR template of the project")
 _MANAGEMENT = (

@@ -16,6 +16,7 @@ RULE = rule("RW115", "address pools are private", __doc__, "addressing: {hosts: 
 def private(intent: Intent) -> Breaches:
     """Look for public pools."""
     for name, pool in intent.pools.items():
+        # RW109 refuses a pool with unusable addresses.
         if not unusable_blocks(pool) and not any(private.holds(pool) for private in _PRIVATE):
             ranges = "of RFC 1918 or RFC 6598" if pool.bits == 32 else "within fd00::/8 (RFC 4193)"
             fix = f"choose a pool {ranges}, or be sure that these addresses are yours"

@@ -17,8 +17,8 @@ RULE = rule(
     __doc__,
     "topology: {leaf: {model: nvidia-sn5600, uplink_speed: 200G}, spine: {model: nvidia-sn5600}}",
 )
+# A cage of twice the speed carries two links by one twin-port module: merging them saves no optics.
 _SAME_OPTICS = 2
-"""A cage of twice the speed takes two links by one twin-port module: merging them saves no optics."""
 
 
 @RULE.on_fabric

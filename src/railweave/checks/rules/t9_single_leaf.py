@@ -18,7 +18,7 @@ RULE = rule(
 
 @RULE.on_fabric
 def single_leaf(fabric: Fabric) -> Breaches:
-    """Look for the nodes of which one leaf carries every port."""
+    """Look for nodes with all ports at one leaf."""
     alone: dict[str, list[str]] = defaultdict(list)
     for host in fabric.hosts:
         leaves = {link.upper for link in fabric.uplinks_of[host.name]}

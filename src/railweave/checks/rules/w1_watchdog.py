@@ -21,6 +21,7 @@ def enabled(intent: Intent) -> Breaches:
 @RULE.on_link
 def watched(link: LinkEnds) -> LinkBreaches:
     """Compare the watched priorities with the lossless ones."""
+    # The intent may turn the watchdog off.
     lossless = link.lossless if link.policies.watchdog.enabled else frozenset()
     for end in link.switches:
         yield from not_exactly(link, end, "watches for storms", "the watchdog", (end.watched, lossless))
