@@ -15,7 +15,7 @@ _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
 _FEC = {"rs": "rs", "baser": "fc", "none": "none", "off": "none"}
 
 # What a tool did not show, or showed empty.
-_UNKNOWN = (None, "", {})
+_UNKNOWN: tuple[object, ...] = (None, "", {})
 _ON_WORDS = {"1", "on", "true", "yes", "enable", "enabled"}
 
 
