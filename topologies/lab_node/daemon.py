@@ -115,7 +115,7 @@ def set_sysctl(name: str, value: str) -> None:
 
 
 def apply(rows: kernel.Rows) -> None:
-    """Bring the kernel, the host's name and LLDP to what CONFIG_DB says."""
+    """Apply CONFIG_DB to the kernel, the host's name and LLDP."""
     ip(*kernel.changes(rows, interfaces()))
     for port in kernel.routed_ports(rows):
         set_sysctl(f"net.ipv6.conf.{port}.disable_ipv6", "0")
@@ -125,7 +125,7 @@ def apply(rows: kernel.Rows) -> None:
 
 
 class Follower:
-    """Keeps kernel and state databases at what is true."""
+    """Keeps the kernel and the state databases up to date."""
 
     def __init__(self, cables: Mapping[str, str]) -> None:
         """Subscribe before anything is read, so that no change is missed; ``cables`` are the interfaces of ports."""

@@ -55,7 +55,7 @@ class RealFrr(Frr):
         self.running = True
 
     def stop(self) -> None:
-        """Stop the daemons: what they held is gone."""
+        """Stop the daemons; their configuration is lost."""
         frr.stop()
         self.running = False
 
@@ -91,7 +91,7 @@ class NodeDevice(Device):
     """The container as a switch."""
 
     def __init__(self, *, on_services: Callable[["NodeDevice"], None] | None = None) -> None:
-        """Read what the switch is; CONFIG_DB is read from Redis. ``on_services`` is called when they start."""
+        """Read the node's file and CONFIG_DB. ``on_services`` is called when the services start."""
         made = json.loads(NODE_FILE.read_bytes()) if NODE_FILE.exists() else {}
         factory = {"DEVICE_METADATA": {"localhost": {"platform": made.get("platform", "")}}}
         spec = SimDevice(os.uname().nodename, factory, made.get("serial", "N/A"), made.get("mac", ""))
@@ -108,7 +108,7 @@ class NodeDevice(Device):
         self.read_config()
 
     def containers(self) -> tuple[str, ...]:
-        """Return what a switch would run in containers and this node runs itself."""
+        """Return the containers of a switch whose programs this node runs without one."""
         return ("bgp",)
 
     def routing(self) -> RealFrr:
@@ -116,7 +116,7 @@ class NodeDevice(Device):
         return RealFrr()
 
     def image(self) -> Image:
-        """Return what this node is: no SONiC image, whatever its commands are called."""
+        """Return the versions of this node, which is not a SONiC image."""
         debian = Path("/etc/debian_version").read_text().strip()
         printed = subprocess.run(["/usr/lib/frr/zebra", "--version"], capture_output=True, text=True, check=False)
         version = re.search(r"version (\S+)", printed.stdout)
@@ -141,7 +141,7 @@ class NodeDevice(Device):
         self.was_initialized = self.initialized
 
     def flush(self) -> None:
-        """Write what was changed since the rows were read."""
+        """Write the changes since the rows were read."""
         self.redis.write(self.before, self.db.rows)
         self.before = {key: dict(row) for key, row in self.db.rows.items()}
         if self.initialized != self.was_initialized:
@@ -154,7 +154,7 @@ class NodeDevice(Device):
                 Redis(number).write(before, rows)
 
     def start_services(self) -> None:
-        """Start what follows CONFIG_DB, then FRR with the boot configuration of the routing mode."""
+        """Start the daemons that follow CONFIG_DB, then FRR with the boot configuration of the routing mode."""
         self.flush()
         name = self.db.get("DEVICE_METADATA|localhost").get("hostname", "sonic")
         take_name(name)

@@ -9,7 +9,7 @@ from sonic_sim.files import ROOT, File, Files
 
 
 class RealFiles(Files):
-    """Files of this machine; who may do what is the kernel's decision."""
+    """Files of this machine, with the permissions of the kernel."""
 
     def __init__(self) -> None:
         """Nothing is held in memory."""

@@ -17,7 +17,7 @@ _DEFAULT_MTU = "9100"
 
 
 def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> list[str]:
-    """Return what makes the netdevs of the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``.
+    """Return the commands that create the ports; ``ports`` maps ``Ethernet0`` to Containerlab's ``eth1``.
 
     Cables come and go while the switch runs: one that came takes the place of the port's tap, and a tap that of one
     that went.
@@ -37,7 +37,7 @@ def port_commands(ports: Mapping[str, str], present: Sequence[Interface]) -> lis
 
 
 def changes(rows: Rows, present: Sequence[Interface]) -> list[str]:
-    """Return the commands that bring ports, loopbacks and addresses to what CONFIG_DB says."""
+    """Return the commands that apply the ports, loopbacks and addresses of CONFIG_DB."""
     by_name = {interface["ifname"]: interface for interface in present}
     wanted = wanted_addresses(rows)
     commands: list[str] = []

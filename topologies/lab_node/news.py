@@ -11,7 +11,7 @@ _ENOUGH_BYTES = 1 << 16
 
 
 class LinkNews:
-    """What the kernel says of its links: something was made, removed, renamed, or is up or down now."""
+    """Events of the kernel's links: created, removed, renamed, up, down."""
 
     def __init__(self) -> None:
         """Listen from now on."""
@@ -24,17 +24,17 @@ class LinkNews:
         return self._socket.fileno()
 
     def drain(self, settle_s: float) -> None:
-        """Read all that is said until nothing is for a while; what got lost was news too."""
+        """Read events until there are none for a while; a lost event counts as one."""
         while select.select([self], [], [], settle_s)[0]:
             with contextlib.suppress(OSError):
                 self._socket.recv(_ENOUGH_BYTES)
 
 
 class NeighborNews:
-    """What lldpd says of neighbors that came, changed or went: the output of ``lldpcli watch``."""
+    """Events of lldpd's neighbors: the output of ``lldpcli watch``."""
 
     def __init__(self) -> None:
-        """Start to listen; lldpd says nothing of what is there already."""
+        """Start to listen; lldpd does not report present neighbors."""
         self._output, written = os.pipe()
         words = ["lldpcli", "-f", "keyvalue", "watch", "summary"]
         self._process = subprocess.Popen(words, stdout=written, stderr=subprocess.DEVNULL)
@@ -45,7 +45,7 @@ class NeighborNews:
         return self._output
 
     def drain(self, settle_s: float) -> bool:
-        """Read all that is said until nothing is for a while; tell whether more will be: not where lldpd ended."""
+        """Read events until there are none for a while; return False if lldpd ended."""
         while select.select([self], [], [], settle_s)[0]:
             if not os.read(self._output, _ENOUGH_BYTES):
                 os.close(self._output)

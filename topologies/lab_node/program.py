@@ -38,7 +38,7 @@ def main(switch: Callable[[], NodeDevice] = NodeDevice) -> None:
 
 
 def finish(result: Result) -> None:
-    """Print what the program said and leave with its status."""
+    """Print the program's output and exit with its status."""
     sys.stdout.write(result.out)
     sys.stdout.flush()
     sys.stderr.write(result.err)

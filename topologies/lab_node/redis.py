@@ -74,7 +74,7 @@ class Redis:
         return rows
 
     def write(self, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> bool:
-        """Change, in one transaction, what differs between two states of rows; tell whether anything does."""
+        """Apply the difference between two states of rows in one transaction; return whether there is any."""
         commands = difference(old, new)
         if commands:
             self.pipeline([("MULTI",), *commands, ("EXEC",)])

@@ -1,4 +1,4 @@
-"""What orchagent, lldpd and the counters of a switch would write: rows of APPL_DB, STATE_DB and COUNTERS_DB."""
+"""Rows of APPL_DB, STATE_DB and COUNTERS_DB, as orchagent, lldpd and the counters of a switch write them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def port_rows(config: Rows, present: Sequence[Interface]) -> Table:
 
 
 def link_rows(config: Rows) -> Table:
-    """Return STATE_DB's PORT_TABLE: the speed and FEC that ports run with. Cables of a lab carry what is configured."""
+    """Return STATE_DB's PORT_TABLE: the speed and FEC of ports, in a lab always the configured ones."""
     return {
         f"PORT_TABLE|{name}": {"speed": row.get("speed", "N/A"), "fec": row.get("fec", "N/A")}
         for name, row in ports_by_name(config).items()
@@ -114,7 +114,7 @@ def age_s(text: str) -> int:
 
 
 def counters(text: str) -> list[Interface]:
-    """Return what ``/proc/net/dev`` counts, as ``ip -j -s link show`` does; the file is one read without a process."""
+    """Return the counters of ``/proc/net/dev`` in the form of ``ip -j -s link show``, without starting a process."""
     named = (line.partition(":") for line in text.splitlines()[2:])
     return [{"ifname": name.strip(), "stats64": _stats(numbers.split())} for name, _, numbers in named]
 
@@ -126,7 +126,7 @@ def _stats(numbers: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def counter_rows(config: Rows, present: Sequence[Interface]) -> Table:
-    """Return COUNTERS_DB's rows from what is counted of interfaces."""
+    """Return COUNTERS_DB's rows from the counters of interfaces."""
     oids = {name: f"oid:0x1{place + _FIRST_OID:012x}" for place, name in enumerate(ports_by_name(config))}
     rows: Table = {"COUNTERS_PORT_NAME_MAP": dict(oids)}
     for interface in present:

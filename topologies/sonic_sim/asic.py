@@ -116,6 +116,7 @@ _BOUND: Mapping[str, tuple[str, tuple[tuple[str, str, str, str], ...]]] = {
     "INGRESS_PRIORITY_GROUP": ("0x1a", (("BUFFER_PG", "profile", "BUFFER_PROFILE", "BUFFER_PROFILE"),)),
 }  # fmt: skip
 """By SAI's type: its number; tables and fields that bind an object, the object's own table, and the attribute."""
+# One queue and one priority group for each traffic class.
 _EACH_PORT_HAS = range(8)
 _OBJECT_START = "ASIC_STATE:SAI_OBJECT_TYPE_"
 

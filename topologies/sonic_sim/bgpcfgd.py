@@ -20,7 +20,7 @@ def shift_lines(running: str, *, away: bool) -> str:
 
 
 def system_mode(running: str) -> str:
-    """Return the mode of a switch as ``TSC`` says it: by the entries of its outbound route-maps."""
+    """Return the mode that ``TSC`` prints, from the entries of the outbound route-maps."""
     maps = [name for name in dict.fromkeys(_OUT.findall(running)) if _version(name) and not _is_internal(name)]
     if not maps:
         return "No external neighbors"

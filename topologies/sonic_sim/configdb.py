@@ -28,7 +28,7 @@ class ConfigDb:
             self.put(key, fields)
 
     def put(self, key: str, fields: Mapping[str, str]) -> None:
-        """Write a whole row in the place of what stood there."""
+        """Write a whole row, replacing the present one."""
         # Interned: a thousand switches have the same words.
         self.rows[intern(key)] = {intern(name): intern(value) for name, value in (fields or EMPTY_ROW).items()}
         self.version += 1

@@ -86,7 +86,7 @@ def up(state_dir: Path, spec: SimSpec, options: SimOptions | None = None) -> End
 
 
 def endpoints(state_dir: Path) -> Endpoints:
-    """Return how to reach a fabric that is up. Raises SimulatorError where there is none."""
+    """Return how to reach a running fabric. Raises SimulatorError if there is none."""
     try:
         value = json.loads((state_dir / "endpoints.json").read_bytes())
     except (OSError, ValueError) as error:
@@ -138,7 +138,7 @@ def clear_fault(state_dir: Path, device: str, kind: str | None = None) -> int:
 
 
 def cable(state_dir: Path, a: str, b: str) -> None:
-    """Plug a cable between two ends ``DEVICE:PORT``; what was in these ports comes out. Raises SimulatorError."""
+    """Plug a cable between two ends ``DEVICE:PORT``, unplugging present ones. Raises SimulatorError."""
     _must_ask(state_dir.resolve(), {"verb": "cable", "a": a, "b": b})
 
 
@@ -186,7 +186,7 @@ def _process(folder: Path) -> dict[str, Any] | None:
 
 
 def _forget_process(folder: Path) -> None:
-    """Remove what a simulator that was killed has left: the file that names it, and its socket."""
+    """Remove the process file and the socket of a simulator that was killed."""
     process = _process(folder)
     if process is not None:
         control = Path(process["socket"])
@@ -231,7 +231,7 @@ def _start(folder: Path, options: SimOptions) -> None:
 
 
 def is_ready(child: "subprocess.Popen[bytes]") -> bool:
-    """Wait until a simulator says on its standard output that it answers; False where it ends or hangs before."""
+    """Wait until a simulator reports on its standard output that it answers; False if it ends or hangs before."""
     if child.stdout is None:
         raise TypeError("its standard output must be a pipe")
     with child.stdout as said:

@@ -22,6 +22,7 @@ from sonic_sim.kept import write_whole
 from sonic_sim.simulation import Simulation
 from sonic_sim.spec import spec_from_json
 
+# Bytes of a request; a specification is passed by its file, whatever its size.
 _LINE_LIMIT = 1 << 20
 # How long a fabric without its owner may take to end by itself; one that calculates routes of thousands of switches
 # hears of nothing meanwhile, and is ended.
@@ -42,7 +43,7 @@ class Daemon:
         self._sockets = ""
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what a request asks. Raises SimulatorError."""
+        """Carry out a request. Raises SimulatorError."""
         verb = request["verb"]
         if verb in ("up", "fault", "clear-fault", "replace"):
             return await self._change(verb, request)
@@ -65,7 +66,7 @@ class Daemon:
         return {}
 
     async def _change(self, verb: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what opens or closes listeners, and so takes a while."""
+        """Carry out a request that opens or closes listeners, which takes a while."""
         simulation = self.simulation
         if verb == "up":
             return await simulation.reconcile(spec_from_json(Path(request["spec"]).read_bytes()))

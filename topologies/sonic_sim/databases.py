@@ -1,4 +1,4 @@
-"""The databases beside CONFIG_DB, computed when they are read: what orchagent, lldp and the counters would write."""
+"""The databases beside CONFIG_DB, computed when they are read, as orchagent, lldp and the counters would write them."""
 
 import re
 import zlib
@@ -89,7 +89,7 @@ def _port_rows(device: Device, net: Fabric) -> Iterator[tuple[str, Hash]]:
 
 
 def _buffer_rows(device: Device) -> Iterator[tuple[str, Hash]]:
-    """Yield what buffermgrd copies."""
+    """Yield the rows that buffermgrd copies."""
     for key in device.db.rows:
         table, _, rest = key.partition("|")
         if table not in _BUFFER_TABLES:
@@ -147,7 +147,7 @@ def _counter_rows(device: Device, net: Fabric, pattern: str) -> Iterator[tuple[s
 
 
 def counters(device: Device, net: Fabric, port: Port, carried: Counted) -> Hash:
-    """Return the counters of a port: a link that is up has its keepalives since boot, and what it carried."""
+    """Return the counters of a port: keepalives since boot while the link is up, and the packets it carried."""
     values = dict.fromkeys(_COUNTERS, 0)
     packets_carried = int(carried.packets)
     for way in ("IN", "OUT"):

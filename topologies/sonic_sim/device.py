@@ -1,4 +1,4 @@
-"""One simulated switch: its databases, files, routing daemons and what happens to them at boot and reload."""
+"""One simulated switch: its databases, files and routing daemons, at boot and reload."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ _FRR_STARTS_S = 45
 
 
 class Effect(StrEnum):
-    """What a command does to the world around the switch; the server acts on it."""
+    """An effect of a command outside the switch, for the server to act on."""
 
     DROP_SESSIONS = "drop-sessions"
     TIMER = "timer"
@@ -183,7 +183,7 @@ class Device:
         return name.startswith("Loopback") or self.network.link_up(self, name)
 
     def emit(self, effect: Effect) -> None:
-        """Tell the server what happened."""
+        """Report an effect to the server."""
         if self.on_effect is not None:
             self.on_effect(self, effect)
 
@@ -240,7 +240,7 @@ class Device:
         self.frr.all_up()
 
     def take_over(self, state: SimState) -> None:
-        """Hold what a switch held when it was read, as if it had done so for long."""
+        """Take the recorded state of a switch, as if it had been in it for long."""
         now = self.clock.now()
         self.files.write(CONFIG_FILE, to_json(state.startup).encode(), now=now)
         if state.startup_frr is not None:
@@ -260,7 +260,7 @@ class Device:
         self.react()
 
     def boot(self) -> None:
-        """Start from the files: the startup configuration becomes the running one; timers and locks are gone."""
+        """Start from the files: load the startup configuration, drop timers and locks."""
         self.guard = None
         self.processes.clear()
         self.links.clear()
@@ -309,7 +309,7 @@ class Device:
         self.migrate()
 
     def migrate(self) -> None:
-        """Do what ``db_migrator.py`` does to a current configuration (sonic-facts §3.1)."""
+        """Migrate a current configuration as ``db_migrator.py`` does (sonic-facts §3.1)."""
         self.db.put("VERSIONS|DATABASE", {"VERSION": "version_202505_01"})
         for key, row in self.db.rows.items():
             if key.startswith("PORT|"):
@@ -382,7 +382,7 @@ class Device:
         self._reacted_to = self.db.version
 
     def restart_swss(self, now: float) -> None:
-        """Let systemd start what has ended, where its time has come."""
+        """Let systemd start orchagent again when it is due."""
         if self.orchagent.start_again(self.db, now):
             # Links come up again: what is derived from the rows has to be made again.
             self.db.version += 1

@@ -1,5 +1,5 @@
-"""What the simulator refuses to do."""
+"""The simulator's error."""
 
 
 class SimulatorError(Exception):
-    """The simulator cannot do what was asked; the text says why and what to do."""
+    """A request that the simulator cannot carry out; the text gives the reason and a way out."""

@@ -130,7 +130,7 @@ class Faults:
         return any(fault.kind is FaultKind.LINK_DOWN and fault.port in ("", port) for fault in self.armed)
 
     def in_force(self, port: str) -> Fault | None:
-        """Return the fault by which a port runs with other values than are configured, None where there is none."""
+        """Return the fault that makes a port run with other values than configured, None if there is none."""
         for fault in self.armed:
             if fault.kind is FaultKind.IN_FORCE and fault.port in ("", port):
                 return fault

@@ -23,6 +23,7 @@ from sonic_sim.switch_host import SimulatedHost
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file for its owner alone, so that a reader sees the old or the new content, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Renamed into place, so that a crash leaves no half of a file.
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -155,7 +156,7 @@ class Keeper:
         write_whole(self.folder / "fabric.json", orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
     def load_fabric(self) -> dict[str, Any]:
-        """Return what `save_fabric` wrote, ``{}`` where nothing is kept."""
+        """Return the content written by `save_fabric`, ``{}`` if nothing is kept."""
         path = self.folder / "fabric.json"
         return dict(orjson.loads(path.read_bytes())) if path.exists() else {}
 

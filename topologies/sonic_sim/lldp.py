@@ -1,4 +1,4 @@
-"""LLDP: what each switch hears on a link that is up, from a switch or a server."""
+"""LLDP neighbors of each switch on links that are up: switches and servers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Heard:
 
 
 def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
-    """Yield what a switch hears, in the order of its ports."""
+    """Yield the LLDP neighbors of a switch in the order of its ports."""
     # The lldp container must run at both ends.
     if not _runs_lldp(device):
         return
@@ -32,6 +32,7 @@ def neighbors(device: Device, net: Fabric) -> Iterator[Heard]:
             continue
         host = net.hosts.get(far.node)
         if host is not None:
+            # Subtype 5 is an interface name (IEEE 802.1AB).
             yield Heard(port, host.name, far.port, "5", far.port, host.mac, "Linux server", "20 00")
         elif _runs_lldp(net.devices[far.node]):
             yield _heard_from_switch(port, net.devices[far.node], far.port, net)

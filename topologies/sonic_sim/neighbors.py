@@ -10,6 +10,7 @@ from sonic_sim.configdb import Hash
 from sonic_sim.device import Device, Fabric
 from sonic_sim.faults import FaultKind
 
+# The time to live with which Linux sends.
 _HOPS = 64
 
 

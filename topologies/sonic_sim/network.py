@@ -13,7 +13,7 @@ _PAM4_LANE_MBPS = 50000
 
 
 class Switch(Protocol):
-    """What the network knows of a switch."""
+    """The part of a switch that the network uses."""
 
     name: str
     db: ConfigDb
@@ -81,7 +81,7 @@ class Network(Generic[AnySwitch]):
         self.version += 1
 
     def plug(self, cable: SimCable) -> None:
-        """Plug a cable; what was in these ports comes out."""
+        """Plug a cable, unplugging present ones in its ports."""
         a = end_of(cable.a)
         b = end_of(cable.b)
         self.unplug(a)

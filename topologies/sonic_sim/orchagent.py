@@ -133,7 +133,7 @@ class Orchagent:
     restarts: list[float] = field(default_factory=list)
 
     def start(self, db: ConfigDb) -> None:
-        """Start with the rows that are there: nothing is left of what was."""
+        """Start afresh with the present rows."""
         self.seen = followed_rows(db)
         self.held = {}
         self.waiting = []
@@ -156,7 +156,7 @@ class Orchagent:
         return True
 
     def follow(self, db: ConfigDb) -> bool:
-        """Take in what was written since; return whether it crashes now."""
+        """Take the changes since the last look; return whether it crashes now."""
         before = self.seen
         now = followed_rows(db)
         if before == now:
@@ -183,7 +183,7 @@ class Orchagent:
         return dict(self.held.get(key, self.seen.get(key, ())))
 
     def bindings(self) -> dict[str, dict[str, str]]:
-        """Return what all groups and queues have in the ASIC, by table and port, and then by number and field."""
+        """Return the objects of all groups and queues in the ASIC by table and port, then by number and field."""
         stated = {place: self._ranges(rows) for place, rows in _by_place(self.seen).items()}
         return {place: state for place, state in {**stated, **self.bound}.items() if state}
 
@@ -256,7 +256,7 @@ class Orchagent:
             self.bound[place] = left
 
     def _ranges(self, rows: Mapping[str, Row]) -> dict[str, str]:
-        """Return what each group or queue of a port gets as its rows say it, taken in the order of keys."""
+        """Return the objects of each group or queue of a port by its rows, taken in the order of keys."""
         state: dict[str, str] = {}
         for key in sorted(rows):
             if key not in self.pending:
@@ -276,7 +276,7 @@ class Orchagent:
             self.watched[port] = state
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is kept beside the rows; to be written at once, for it is no copy."""
+        """Return the state beside the rows. It is not a copy: write it at once."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "seen"}
 
 
@@ -333,7 +333,7 @@ _NUMBER = re.compile(r"\s*[-+]?\d+")
 
 
 def _number(text: str) -> int:
-    """Return what stoi makes of a text; 0 where it throws."""
+    """Return the number that stoi reads, 0 if it throws."""
     match = _NUMBER.match(text)
     return int(match.group()) if match else 0
 
@@ -414,7 +414,7 @@ def _is_watchable(row: Hash) -> bool:
 
 
 def _watch(port: str, rows: Rows) -> dict[str, str]:
-    """Return what the watchdog watches where a port's row has just been set."""
+    """Return the queues of a port, with the action on each, that the watchdog watches after the row was set."""
     row = dict(rows.get(f"PFC_WD|{port}", ()))
     queues = dict(rows.get(f"PORT_QOS_MAP|{port}", ())).get("pfcwd_sw_enable", "")
     if not _is_watchable(row):
@@ -438,7 +438,7 @@ def watchdog_rows(orchagent: Orchagent) -> Iterator[tuple[str, str, Hash]]:
 
 
 def crash_lines(hostname: str, now: float) -> str:
-    """Return what supervisord and its listener write into the system's log."""
+    """Return the lines of supervisord and its listener in the system's log."""
     moment = time.strftime("%Y %b %d %H:%M:%S", time.gmtime(now))
     return (
         f"{moment} {hostname} INFO swss#supervisord WARN exited: orchagent (terminated by SIGSEGV (core dumped); "

@@ -43,7 +43,7 @@ def _row(device: Device, number: int, key: str) -> Hash:
 
 
 def _strings(device: Device, number: int) -> dict[str, str]:
-    """Return the plain values of a database; one of CONFIG_DB says that it is filled."""
+    """Return the plain values of a database, with CONFIG_DB_INITIALIZED in CONFIG_DB."""
     filled = {INITIALIZED: "1"} if number == CONFIG and device.initialized else {}
     return filled | device.plain.get(number, {})
 

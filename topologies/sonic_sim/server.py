@@ -15,6 +15,7 @@ from sonic_sim.shell.streams import Streams
 from sonic_sim.ssh import asyncssh
 from sonic_sim.switch_host import look
 
+# Without those that need liboqs or nettle, for which `sonic_sim.ssh` keeps asyncssh from searching.
 _KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
 _CIPHERS = (
     "aes128-gcm@openssh.com",

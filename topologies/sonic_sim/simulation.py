@@ -74,7 +74,7 @@ class Simulation:
         self.port = 0
 
     async def start(self) -> None:
-        """Bring back what the folder keeps."""
+        """Restore the fabric that the folder keeps."""
         _raise_file_limit()
         kept = self.keeper.load_fabric()
         self.fabric = kept.get("fabric", "")
@@ -88,7 +88,7 @@ class Simulation:
             self._write_endpoints()
 
     async def stop(self) -> None:
-        """Write what changed and close everything."""
+        """Save changed switches and close all listeners."""
         for listener in self.listeners.values():
             self.keeper.save_device(listener.device)
         await asyncio.gather(*(listener.close() for listener in self.listeners.values()))

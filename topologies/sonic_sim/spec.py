@@ -1,4 +1,4 @@
-"""What a simulated fabric is made of: devices with their boot configuration, hosts, and the cables between them."""
+"""The specification of a simulated fabric: devices with their boot configuration, hosts, and cables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class SimCable:
 
 @dataclass(frozen=True, slots=True)
 class SimState:
-    """What a switch holds when it joins the fabric, in the place of what the factory leaves.
+    """The state of a switch that joins the fabric, in place of the factory configuration.
 
     ``running`` is its CONFIG_DB and ``frr`` the text of its running FRR, None where FRR does not run; ``startup`` and
     ``startup_frr`` are what it boots. ``version_file`` is ``/etc/sonic/sonic_version.yml``, empty for the simulator's

@@ -237,7 +237,7 @@ class SimulatedHost(SwitchHost):
 
 
 def take_over_transactions(device: Device, state: SimState) -> None:
-    """Let the program on a switch know what it knew where ``state`` was read: its key and the generation that runs."""
+    """Give the program on a switch the key and the running generation of ``state``."""
     host = SimulatedHost(device)
     host.make_directory()
     if state.digest_key:

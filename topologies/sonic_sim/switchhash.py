@@ -1,4 +1,4 @@
-"""The ECMP hash: what orchagent writes into STATE_DB of an ASIC, and what the ASIC hashes by.
+"""The ECMP hash: the capabilities of an ASIC in STATE_DB, and the fields that it hashes by.
 
 Sources: sonic-swss orchagent/switch/switch_capabilities.cpp (the row); sonic-sairedis vslib/SwitchStateBase.cpp (the
 virtual switch); sonic-mgmt tests/hash/generic_hash_helper.py (NVIDIA); sonic-swss issue 3986 (Broadcom: no fields).

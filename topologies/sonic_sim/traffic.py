@@ -1,4 +1,4 @@
-"""What the ports of a simulated fabric carry: every node talks to every other, over all equally good paths.
+"""Traffic of the ports of a simulated fabric: every node talks to every other, over all equally good paths.
 
 Traffic goes between the switches that announce networks of hosts and have a host that is on, hop by hop by the routes
 that BGP chose. A port on
@@ -24,7 +24,7 @@ Used = dict[str, frozenset[str]]
 
 @dataclass(slots=True)
 class Counted:
-    """What one port has carried and lost since the simulator started, and how fast it does now (a second)."""
+    """The packets and errors of one port since the simulator started, and its rates a second."""
 
     packets: float = 0.0
     errors: float = 0.0
@@ -43,7 +43,7 @@ _used: WeakKeyDictionary[Fabric, tuple[dict[str, Rib], Used]] = WeakKeyDictionar
 
 
 def counted(device: Device, net: Fabric) -> dict[str, Counted]:
-    """Return what the ports of a switch have carried until now."""
+    """Return the counts of the ports of a switch until now."""
     now = device.clock.monotonic()
     meter = _meters.setdefault(device, _Meter(now))
     seconds = now - meter.at
@@ -61,7 +61,7 @@ def counted(device: Device, net: Fabric) -> dict[str, Counted]:
 
 
 def pass_seconds(device: Device, seconds: float) -> None:
-    """Let the ports of a switch carry what they do in so many seconds, once routes have converged."""
+    """Count the traffic of the ports of a switch for so many seconds, once routes have converged."""
     net = device.network
     if device in _meters:
         routes.pass_seconds(net, seconds)
@@ -119,7 +119,7 @@ def _follow(net: Fabric, ribs: dict[str, Rib]) -> Used:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Hops:
-    """Where a switch sends what it has several equal paths to: the ports at both ends, and the next switches."""
+    """Equal paths of a switch: the ports at both ends, and the next switches."""
 
     # All prefixes with the same paths share one object, as most have in a large fabric, so it is compared by identity.
     ends: tuple[tuple[str, str], ...]
@@ -153,7 +153,7 @@ def _hops(net: Fabric, rib: Rib, hops: tuple[tuple[str, str], ...], ribs: dict[s
 
 
 def _host_network(rib: Rib) -> str:
-    """Return the first network of hosts that a switch announces itself; one stands for all that it has."""
+    """Return the first network of hosts that a switch announces itself, in place of all of them."""
     for prefix, (_, source) in rib.best.items():
         if not source and network(prefix).num_addresses > 1:
             return prefix

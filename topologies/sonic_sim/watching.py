@@ -46,7 +46,7 @@ class Watch:
         return [cable for cable, up in self._carrying.items() if up]
 
     def look(self, device: Device) -> None:
-        """Note what is another way at a switch than when it was looked at last."""
+        """Record the changes at a switch since the last look."""
         if not self.active:
             return
         version = (device.db.version, device.frr.version, device.faults.version, self.network.version, device.busy_s)

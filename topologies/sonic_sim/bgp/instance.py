@@ -17,7 +17,7 @@ FAMILIES = {4: "ipv4 unicast", 6: "ipv6 unicast"}
 
 @dataclass(slots=True)
 class Exchange:
-    """What is exchanged with a neighbor of one address family, and through which filters."""
+    """The exchange of one address family with a neighbor, and its filters."""
 
     active: bool = False
     map_in: str = ""
@@ -29,7 +29,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Neighbor:
-    """One neighbor, with what its peer group says."""
+    """One neighbor, with the settings of its peer group."""
 
     # Its address, or the interface of an unnumbered session.
     peer: str

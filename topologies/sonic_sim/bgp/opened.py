@@ -1,4 +1,4 @@
-"""What the two ends of a BGP session agreed on as it opened, which is in force until it opens again.
+"""The values that both ends of a BGP session agreed on as it opened, in force until it opens again.
 
 FRR takes other timers at the next OPEN: the hold time is the smaller one of both ends, a keepalive interval at most a
 third of it (RFC 4271 section 4.2; bgpd/bgp_packet.c bgp_open_receive; run on 8.4). Sessions are calculated when
@@ -23,14 +23,15 @@ class Timers:
     hold_s: int
 
     def agreed_with(self, other: "Timers") -> "Timers":
-        """Return what is in force at the end that offers this, where the other end offers ``other``."""
+        """Return the timers in force at the end that offers these if the other end offers ``other``."""
+        # RFC 4271 section 4.2; a keepalive interval of at most a third of it is section 4.4.
         hold_s = min(self.hold_s, other.hold_s)
         return Timers(min(self.keepalive_s, hold_s // 3), hold_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What an end brings into a session: its timers, and ``resets``, whatever opens the session again as it changes."""
+    """The timers of an end, and ``resets``: values whose change opens the session again."""
 
     end: End
     timers: Timers
@@ -39,7 +40,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open session: what resets it at each end, the timers in force at each end, and how often it opened so far."""
+    """An open session: the values that reset it, the timers in force at each end, and how often it has opened."""
 
     resets: frozenset[tuple[End, tuple[object, ...]]]
     timers: dict[End, Timers]
@@ -58,7 +59,7 @@ _memories: WeakKeyDictionary[Fabric, _OpenSessions] = WeakKeyDictionary()
 
 
 def opened(net: Fabric, here: Offer, there: Offer) -> Opened:
-    """Return an established session with what was offered as it opened."""
+    """Return an established session with the values agreed on as it opened."""
     memory = _memories.setdefault(net, _OpenSessions())
     resets = frozenset({(here.end, here.resets), (there.end, there.resets)})
     session = memory.open.get(here.end)
@@ -76,7 +77,7 @@ def opened(net: Fabric, here: Offer, there: Offer) -> Opened:
 
 
 def forget(net: Fabric, end: End) -> None:
-    """Note that a session is not established: when it opens again, it takes what is configured then."""
+    """Note that a session is not established: it takes the configured values as it opens again."""
     memory = _memories.get(net)
     session = memory.open.pop(end, None) if memory else None
     if memory is not None and session is not None:

@@ -65,7 +65,7 @@ _judged: dict[str, Judged] = {}
 
 
 def _judged_by(filters: str) -> Judged:
-    """Return what these filters have judged so far."""
+    """Return the results of these filters so far."""
     if sum(map(len, _judged.values())) > _MOST_JUDGED:
         _judged.clear()
     return _judged.setdefault(filters, {})
@@ -122,7 +122,7 @@ class Policies:
         return judged[route]
 
     def judged(self, route_map: str, prefix_list: str) -> Judged:
-        """Return what a neighbor's filters made of the routes that they have seen so far; ``through`` adds to it."""
+        """Return the results of a neighbor's filters so far, by route; ``through`` adds to them."""
         judged = self._judged.get((route_map, prefix_list))
         if judged is None:
             judged = self._judged[route_map, prefix_list] = _judged_by(self._said(route_map, prefix_list))

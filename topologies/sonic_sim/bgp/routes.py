@@ -120,7 +120,7 @@ def _underlay(net: Fabric, device: Device) -> int:
 
 
 def _converge(net: Fabric, ribs: dict[str, Rib]) -> None:
-    """Let the routes of all switches follow what they are configured for and how they are connected now.
+    """Bring the routes of all switches up to date with configurations and connections.
 
     Only what changed travels: the routes of a wave of a thousand switches take a hundredth of what all routes take.
     """
@@ -271,7 +271,7 @@ def _deliver(
     rib: Rib, peer: str, remote: Rib, remote_peer: str, prefixes: Iterable[str], offers: Mapping[str, Route],
     keep: Callable[[Route], Route | None],
 ) -> set[str]:  # fmt: skip
-    """Put what a switch offers of its prefixes into the far end's table; return those whose best route changed."""
+    """Put offered routes into the far end's table; return the prefixes whose best route changed."""
     table = remote.received.setdefault(remote_peer, {})
     changed: set[str] = set()
     for prefix in prefixes:
@@ -392,7 +392,7 @@ def equal_paths(rib: Rib, prefixes: Collection[str] | None = None) -> dict[str, 
 
 
 def _count_sent(rib: Rib) -> None:
-    """Count what is sent to each peer."""
+    """Count the routes sent to each peer."""
     rib.sent = {}
     leaving: dict[Export, dict[str, Route]] = {}
     came_from: dict[str, list[str]] = {}
@@ -441,7 +441,7 @@ def _choose_again(rib: Rib, prefix: str, peer: str, route: Route | None) -> bool
 
 
 def _choose(rib: Rib, prefix: str) -> bool:
-    """Choose the best route among all again; return whether what is announced changed."""
+    """Choose the best route again among all; return whether the announcement changed."""
     old = rib.best.get(prefix)
     if old is not None and old[1] == "":
         return False

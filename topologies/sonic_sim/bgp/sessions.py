@@ -66,7 +66,7 @@ def remember_timers(device: Device, lines: str) -> None:
 
 
 def clear_sessions(device: Device, words: list[str]) -> str:
-    """Carry out ``clear bgp WORDS``; return what FRR says. Soft forms send routes again, which changes nothing here."""
+    """Carry out ``clear bgp WORDS``; return FRR's output. Soft forms send routes again, which changes nothing here."""
     instance = bgp_of(device)
     plain = [word for word in words if word not in ("ipv4", "ipv6", "unicast")]
     if plain[:1] == ["vrf"]:
@@ -145,7 +145,7 @@ def _ready_at(here: "_Side", there: "_Side") -> float:
 
 
 def _offer(side: "_Side") -> Offer:
-    """Return what an end brings into a session; whatever FRR resets the session for opens it again."""
+    """Return the timers of an end, and the values whose change resets the session."""
     neighbor = side.neighbor
     resets = (
         side.device.times.frr_up,

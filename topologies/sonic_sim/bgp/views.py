@@ -1,4 +1,4 @@
-"""What FRR shows: ``show running-config`` and the state of BGP and routes."""
+"""FRR's show commands: ``show running-config`` and the state of BGP and routes."""
 
 import re
 from collections.abc import Callable

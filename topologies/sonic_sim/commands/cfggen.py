@@ -111,7 +111,7 @@ def _data(call: Call, parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _hardware(device: Device) -> dict[str, Any]:
-    """Return what ``-H`` reads of the hardware."""
+    """Return the hardware data of ``-H``."""
     localhost = {"platform": device.platform, "mac": device.spec.mac}
     data: dict[str, Any] = {"DEVICE_METADATA": {"localhost": localhost}}
     if device.platform in ASIC_SENSORS:
@@ -223,7 +223,7 @@ def _with_keys(value: Any) -> Any:
 
 
 def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> str:
-    """Return what ``--var-json`` prints of a table, or of the row of a key."""
+    """Return the output of ``--var-json`` for a table, or for the row of a key."""
     if table not in data:
         return ""
     rows = data[table]
@@ -235,7 +235,7 @@ def table_text(data: Mapping[str, Any], table: str, key: str | None = None) -> s
 
 
 def _output(call: Call, parsed: argparse.Namespace, data: dict[str, Any]) -> str:
-    """Return what is printed, in the program's order: templates, values, the whole data."""
+    """Return the output in the program's order: templates, values, the whole data."""
     templates: list[tuple[str, str | None]] = []
     for words in parsed.template:
         path, comma, target = words.partition(",")

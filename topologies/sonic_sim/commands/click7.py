@@ -25,7 +25,7 @@ _WIDTH = 78
 
 @dataclass(slots=True)
 class Run:
-    """One run of a program: how it was called, what it has printed, and the seconds that it takes.
+    """One run of a program: its call, its output so far, and the seconds that it takes.
 
     ``ends`` give back what the run holds for these seconds."""
 
@@ -87,14 +87,14 @@ class Run:
         raise click.Abort
 
     def finish(self, result: Result) -> None:
-        """Print what another program printed, and end as it did where it failed."""
+        """Print another program's output, and end as it did if it failed."""
         self.out.append(result.out)
         self.err.append(result.err)
         if result.exit:
             raise click.exceptions.Exit(result.exit)
 
     def result(self, status: int = 0) -> Result:
-        """Return what the run leaves."""
+        """Return the result of the run."""
         return Result(status, "".join(self.out), "".join(self.err), self.seconds, ends=tuple(self.ends))
 
 

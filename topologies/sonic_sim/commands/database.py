@@ -79,7 +79,7 @@ _LONG = {"help": "h", "unixsocket": "s", "namespace": "n"}
 
 
 def _options(words: list[str]) -> tuple[list[str], str, bool]:
-    """Return words, namespace and whether help is wanted, as getopt_long leaves them: options may stand anywhere.
+    """Return words, namespace and whether help is wanted. As with getopt_long options may come anywhere.
 
     Where the last word is one, the program sees no other words. Raises ValueError with its text.
     """
@@ -110,7 +110,7 @@ def _options(words: list[str]) -> tuple[list[str], str, bool]:
 
 
 def _letters(word: str) -> str:
-    """Return the short options of a word; a long one may be abbreviated, ``?`` stands for an unknown one."""
+    """Return the short options of a word, ``?`` for an unknown one; a long one may be abbreviated."""
     if not word.startswith("--"):
         return word[1:]
     name = word[2:].partition("=")[0]

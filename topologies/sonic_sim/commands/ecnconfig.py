@@ -94,7 +94,7 @@ def _set(run: Run, profile: str, wanted: dict[str, str], verbose: bool, asic: st
 
 
 def _range_faults(row: Hash) -> list[str]:
-    """Return what is said of the values of a profile that are out of their range."""
+    """Return the messages about values of a profile that are out of their range."""
     faults = []
     for name, field in FIELDS.items():
         if field in row and not _is_in_range(name, row[field]):
@@ -103,7 +103,7 @@ def _range_faults(row: Hash) -> list[str]:
 
 
 def _order_faults(row: Hash) -> list[str]:
-    """Return what is said of the colors whose lower threshold is above the upper one."""
+    """Return the messages about colors whose lower threshold is above the upper one."""
     faults = []
     for color in "gyr":
         low = row.get(FIELDS[f"{color}min"])

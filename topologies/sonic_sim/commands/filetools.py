@@ -52,11 +52,11 @@ def _split(words: list[str], valued: tuple[str, ...] = ()) -> tuple[dict[str, st
 
 
 class _RefusalError(Exception):
-    """What a program says of one operand."""
+    """A program's message about one operand."""
 
 
 def _each(call: Call, names: list[str], verb: str, work: Callable[[str], object]) -> Result:
-    """Do something with each name; what fails is complained about, and the rest is done."""
+    """Call ``work`` with each name; report failures and go on."""
     err = ""
     for name in names:
         try:
@@ -250,7 +250,7 @@ def _mode_text(mode: int) -> str:
 
 @program("stat")
 def stat(call: Call) -> Result:
-    """Print what ``-c FORMAT`` asks for: %a %U %G %s %n %Y."""
+    """Print ``-c FORMAT``: %a %U %G %s %n %Y."""
     options, operands = _split(call.argv[1:], ("-c", "--format"))
     text = options.get("-c") or options.get("--format") or "%n %s"
     out = ""
@@ -266,7 +266,7 @@ def stat(call: Call) -> Result:
 
 
 def _status(files: Files, path: str) -> dict[str, str] | None:
-    """Return what the marks of ``stat -c`` stand for, None where nothing is at the path."""
+    """Return the values of ``stat -c`` by mark, None if nothing is at the path."""
     if path in files.files:
         file = files.files[path]
         values = {"%a": f"{file.mode:o}", "%U": file.owner, "%s": str(len(file.data)), "%Y": str(int(file.mtime))}

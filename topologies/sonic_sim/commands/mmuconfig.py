@@ -9,6 +9,7 @@ from sonic_sim.commands.ecnconfig import listing
 from sonic_sim.commands.tables import plain_table
 from sonic_sim.shell.programs import Call, Result, program
 
+# The threshold of a dynamic profile is 2^alpha times the free buffer.
 ALPHA = Range(-8, 8)
 _PROFILES = "BUFFER_PROFILE"
 

@@ -127,7 +127,7 @@ def _change_port(call: Call, words: list[str], name: str) -> Result:
 
 
 def _neighbors(call: Call, words: list[str]) -> Result:
-    """Print what the kernel has learned; there is no VRF but the default one."""
+    """Print the kernel's neighbors; there is only the default VRF."""
     if "vrf" in words:
         return Result(1, err='Error: argument "vrf" is wrong: Not a valid VRF name\n')
     learned = list(neighbors(call.device, call.device.network))

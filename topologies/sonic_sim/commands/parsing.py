@@ -1,4 +1,4 @@
-"""argparse for programs of a simulated switch: what it prints becomes the result of the run."""
+"""argparse for programs of a simulated switch: its output becomes the result of the run."""
 
 import argparse
 from collections.abc import Sequence

@@ -8,8 +8,9 @@ from sonic_sim.files import ROOT
 from sonic_sim.shell.programs import Call, Result, program
 
 _STATES = Choice(["enable", "disable"])
-# Milliseconds of `pfcwd start_default`; they grow with every 32 ports, as polling takes longer.
+# Milliseconds of `pfcwd start_default` for the first 32 ports.
 _DEFAULT_MS = {"detection_time": 200, "restoration_time": 200}
+# pfcwd/main.py multiplies its times for every so many ports (DEFAULT_PORT_NUM).
 _PORTS_A_STEP = 32
 _HEADERS = ["PORT", "ACTION", "DETECTION TIME", "RESTORATION TIME"]
 _STATISTICS = ["QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP",

@@ -54,7 +54,7 @@ def _rtt_ms(hops: int, number: int) -> float:
 
 
 def _wanted(words: list[str]) -> _Wanted | str:
-    """Return what is asked for, or the error."""
+    """Return the parsed words, or an error."""
     # iputils would send without end; five packets show as much.
     options = {"-c": "5", "-W": "1", "-t": "64", "-s": "56"}
     targets = []

@@ -10,6 +10,7 @@ from sonic_sim.files import ROOT, canonical, in_container
 from sonic_sim.shell.programs import CallingShell, runner
 from sonic_sim.shell.streams import Captured, Streams
 
+# Real seconds, whatever the scale of the switch's clock.
 _DETACH_DELAY_S = 0.02
 
 
@@ -93,7 +94,7 @@ async def sleep(shell: CallingShell, argv: list[str], streams: Streams) -> int:
 
 @runner("wait")
 async def wait(shell: CallingShell, argv: list[str], streams: Streams) -> int:
-    """Wait for what this shell has started in the background."""
+    """Wait for the background commands of this shell."""
     await asyncio.gather(*shell.jobs, return_exceptions=True)
     return 0
 
@@ -219,7 +220,7 @@ def _detach(shell: CallingShell, words: list[str]) -> None:
 
 @runner("docker")
 async def docker(shell: CallingShell, argv: list[str], streams: Streams) -> int:
-    """Run ``docker exec [-i] [-t] CONTAINER COMMAND`` and ``docker cp``; ``ps`` and ``images`` list what there is."""
+    """Run ``docker exec [-i] [-t] CONTAINER COMMAND``, ``docker cp``, ``docker ps`` and ``docker images``."""
     if shell.user != ROOT:
         streams.err("permission denied while trying to connect to the Docker daemon socket\n")
         return 1
@@ -249,7 +250,7 @@ async def _docker_exec(shell: CallingShell, words: list[str], streams: Streams) 
 
 
 def _copy(shell: CallingShell, source: str, target: str) -> str:
-    """Copy a file between the host and a container; return what went wrong. Only that of FRR has files of its own."""
+    """Copy a file between the host and a container; return the problem. Only FRR's container has files of its own."""
     ends: list[str] = []
     for end in (source, target):
         name, colon, path = end.partition(":")
@@ -277,7 +278,7 @@ def _copy(shell: CallingShell, source: str, target: str) -> str:
 
 
 def _lost(end: str, path: str) -> str:
-    """Return what docker says of an end of ``cp`` that is not there."""
+    """Return docker's message about a missing end of ``cp``."""
     container, colon, inside = end.partition(":")
     if not colon:
         return f"lstat {path}: no such file or directory"

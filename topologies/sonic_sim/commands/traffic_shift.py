@@ -30,7 +30,7 @@ def tsb(call: Call) -> Result:
 
 @program("TSC")
 def tsc(call: Call) -> Result:
-    """Say the mode by FRR's route-maps, and what the ports carry (``no-stats`` leaves that out)."""
+    """Print the mode by FRR's route-maps, and the ports' counters unless ``no-stats`` is given."""
     if call.user != ROOT:
         return Result(1, out=_NOT_ROOT)
     mode = f"System Mode: {system_mode(call.device.frr.show())}\n"

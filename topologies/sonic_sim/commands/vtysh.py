@@ -111,7 +111,7 @@ def _commands(device: Device, commands: list[str]) -> Result:
 
 
 def _edit(device: Device, editor: Editor, words: str) -> str | None:
-    """Apply a configuration line; return what FRR says if it refuses it."""
+    """Apply a configuration line; return FRR's refusal, None if it takes the line."""
     # Open sessions keep the timers that they agreed on, so these are noted before the line changes them.
     remember_timers(device, words)
     try:
@@ -140,7 +140,7 @@ def _exec(device: Device, command: str) -> Result:
 
 
 def _write(device: Device) -> Result:
-    """Write as ``vtysh.conf`` says, else into one file where there is one; the image has no watchfrr to do it."""
+    """Write the files that ``vtysh.conf`` selects, else one file if it exists."""
     files = device.files
     setting = files.read(VTYSH_CONF) if files.exists(VTYSH_CONF) else b""
     one_file = not setting.startswith(b"no ") and (bool(setting) or files.exists(FRR_FILE))

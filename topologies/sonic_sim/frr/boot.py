@@ -1,10 +1,11 @@
-"""What the bgp container boots with, by ``docker_routing_config_mode`` (sonic-facts §1.4, docker_init.sh)."""
+"""The boot configuration of the bgp container by ``docker_routing_config_mode`` (sonic-facts §1.4, docker_init.sh)."""
 
 from sonic_sim.configdb import ConfigDb, Hash
 from sonic_sim.files import Files
 
 FRR_FOLDER = "/etc/sonic/frr"
 VTYSH_CONF = f"{FRR_FOLDER}/vtysh.conf"
+# zebra hands its routes to fpmsyncd, which knows next hops but no groups of them.
 FPM_LINES = ("no fpm use-next-hop-groups", "fpm address 127.0.0.1", "no zebra nexthop kernel enable")
 
 

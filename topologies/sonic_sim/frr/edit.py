@@ -28,6 +28,7 @@ class Editor:
         line = " ".join(text.split())
         if not line or line[0] in "!#":
             return
+        # FRR prints exit-vrf and exit-address-family itself, so files come with them.
         if line in ("exit", "quit", "exit-address-family", "exit-vrf"):
             if self.path:
                 self.path.pop()

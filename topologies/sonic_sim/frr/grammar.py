@@ -191,7 +191,7 @@ def opens(node: str, line: str) -> str | None:
 
 
 def identity(node: str, line: str) -> str | None:
-    """Return what identifies a line, or None where it is no command of the node."""
+    """Return the identity of a line, None if it is not a command of the node."""
     for rule in _rules(node, line.partition(" ")[0]):
         match = rule.whole.match(line)
         if match:

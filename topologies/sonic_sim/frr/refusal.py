@@ -5,6 +5,7 @@ Source: FRR vtysh/vtysh.c (``vtysh_config_from_file``) and the messages of 8.4.4
 
 from sonic_sim.frr.grammar import BGP, CONFIG, NODE_NUMBERS
 
+# lib/command.h
 CMD_ERR_NO_MATCH = 2
 CMD_ERR_INCOMPLETE = 4
 CMD_WARNING_CONFIG_FAILED = 13
@@ -21,7 +22,7 @@ class RefusedLineError(Exception):
         self.daemon_text = daemon_text
 
     def of_file(self, number: int, line: str) -> str:
-        """Return what ``vtysh -f`` says of a line; the number in brackets is FRR's own of the node."""
+        """Return the message of ``vtysh -f`` about a line; the number in brackets is FRR's of the node."""
         if self.status == CMD_WARNING_CONFIG_FAILED:
             return f"line {number}: Failure to communicate[{self.status}] to bgpd, line: {line}\n\n"
         place = NODE_NUMBERS.get(self.node, NODE_NUMBERS[CONFIG])
@@ -30,7 +31,7 @@ class RefusedLineError(Exception):
         return f"line {number}: % Unknown command[{place}]: {line}\n"
 
     def of_prompt(self, line: str) -> str:
-        """Return what ``vtysh -c`` says of a line."""
+        """Return the message of ``vtysh -c`` about a line."""
         words = "Command incomplete" if self.status == CMD_ERR_INCOMPLETE else "Unknown command"
         return f"{self.daemon_text or f'% {words}: {line}'}\n"
 

@@ -1,4 +1,4 @@
-"""What ``no`` removes from a running configuration (bgpd/bgp_vty.c; the unexpected parts measured on 8.4.4)."""
+"""Removal of lines by ``no`` (bgpd/bgp_vty.c; the unexpected parts measured on 8.4.4)."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from sonic_sim.frr.tree import Context
 
 @dataclass(slots=True)
 class Removal:
-    """What ``no`` does in a context."""
+    """The effect of ``no`` in a context."""
 
     root: Context
     context: Context
     notes: list[str]
 
     def line(self, line: str) -> None:
-        """Remove what the line names. Raises RefusedLineError where FRR refuses."""
+        """Remove the named line or context. Raises RefusedLineError where FRR refuses."""
         context = self.context
         if line in DEFAULT_ON.get(context.node, ()) or (line in NEXTHOP_TRACKING and context.node in (CONFIG, VRF)):
             self._switch_off(line)
@@ -55,7 +55,7 @@ class Removal:
         return None
 
     def _active_by_default(self) -> bool:
-        """Tell whether neighbors of this address family are active without being told."""
+        """Tell whether neighbors of this address family are active by default."""
         instance = self._instance()
         if instance is None or "no bgp default ipv4-unicast" in instance.lines:
             return False
@@ -135,7 +135,7 @@ class Removal:
         return True
 
     def _missing(self, line: str) -> None:
-        """Say what FRR says of a line that is not there; of most it says nothing."""
+        """Report a missing line as FRR does; most are removed in silence."""
         if line.startswith("network "):
             raise refused_by_bgpd("% Can't find static route specified")
         if line.startswith(("bgp community-list ", "bgp large-community-list ")):

@@ -23,13 +23,14 @@ class Applied:
 DAEMONS = ("mgmtd", "zebra", "bgpd", "staticd")
 # Where each daemon is in vtysh's list of clients (vtysh/vtysh.c).
 _PLACES = {"mgmtd": 0, "zebra": 1, "bgpd": 7, "staticd": 17}
+# Process ids differ in each run; the recordings compare them by a pattern.
 _FIRST_PROCESS = 101
 FRR_CONF = "/etc/frr/frr.conf"
 
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A line of a file that was refused, and what vtysh says of it."""
+    """A line of a file that was refused, and vtysh's message."""
 
     refusal: RefusedLineError
     text: str
@@ -126,7 +127,7 @@ class Frr:
         self._feed(text, [name for name in self.daemons if self.starting.get(name, 0.0) <= self.loads_s])
 
     def _feed(self, text: str, up: Sequence[str]) -> tuple[list[_Refused], str]:
-        """Give lines to the daemons that are up; return those that are refused and what is said."""
+        """Give lines to the daemons that are up; return the refused ones and the messages."""
         for name in self.daemons:
             if name not in up and name not in self._own:
                 self._own[name] = self._root.copy()
@@ -147,7 +148,7 @@ class Frr:
         return refused, said
 
     def _join(self, up: Sequence[str]) -> None:
-        """Let daemons that have what the others have be one with them again."""
+        """Drop the own configurations of daemons that have caught up with the others."""
         for name in [name for name in up if name in self._own]:
             tree = self._own[name]
             if part_of(tree, self.build, (SHARED,)) == part_of(self._root, self.build, (SHARED,)):
@@ -175,7 +176,7 @@ class Frr:
                 self.hostname = line.split()[1]
 
     def stop(self) -> None:
-        """Stop the daemons: what they held is gone."""
+        """Stop the daemons; their configuration is lost."""
         self._forget()
         self.running = False
 
@@ -198,7 +199,7 @@ class Frr:
             self.all_up()
 
     def all_up(self) -> None:
-        """Let all daemons listen and what they boot be loaded."""
+        """Let all daemons listen and load the boot configuration."""
         self._load()
         self._changes += 1 + len(self.starting)
         self.starting = {}
@@ -239,7 +240,7 @@ class Frr:
         return self._feed(text, self.up())
 
     def _applied(self, refused: list[_Refused], said: str) -> Applied:
-        """Return what one process says that reads the file for all daemons."""
+        """Return the messages of one process that reads the file for all daemons."""
         complaints = "".join(line.text for line in refused)
         if not refused:
             return Applied(0, said, complaints)
@@ -249,7 +250,7 @@ class Frr:
         return Applied(status, said, complaints)
 
     def _by_processes(self, refused: list[_Refused], said: str) -> Applied:
-        """Return what the process of each daemon says; a line that a daemon refuses fails in its process alone."""
+        """Return the messages of the process of each daemon; a refused line fails in its daemon's process alone."""
         out = ""
         err = ""
         first = 0
@@ -285,7 +286,7 @@ def _failure(status: int) -> str:
 
 
 def _apply(root: Context, text: str) -> tuple[list[_Refused], str]:
-    """Apply lines to a tree, in place; return the refused ones and what the daemons say."""
+    """Apply lines to a tree, in place; return the refused ones and the daemons' messages."""
     editor = Editor(root)
     refused: list[_Refused] = []
     said = ""

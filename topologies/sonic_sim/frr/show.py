@@ -130,7 +130,7 @@ _OF_PATHD = ("segment-routing", " traffic-eng", " exit", "exit")
 
 
 def _with_defaults(root: Context, build: Build, vrfs: Iterable[str]) -> Context:
-    """Return the configuration as its lines are printed: with what is on without a line, in each VRF."""
+    """Return the configuration with the defaults that are printed in each VRF."""
     children = dict(root.children)
     if _prints_tracking(build):
         for name in vrfs:

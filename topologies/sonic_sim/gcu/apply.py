@@ -35,7 +35,7 @@ def running_document(device: Device, complain: Callable[[str], None]) -> dict[st
 
 
 class ApplyError(Exception):
-    """The updater failed; ``printed`` and ``libyang`` is what YANG said on the way."""
+    """The updater failed; ``printed`` and ``libyang`` are YANG's messages."""
 
     def __init__(self, reason: str, printed: str = "", libyang: str = "", *, early: bool = False) -> None:
         """Keep the reason; ``early``: before the patch was split into scopes."""
@@ -47,13 +47,13 @@ class ApplyError(Exception):
 
 
 def _note(foreign: Iterable[str]) -> str:
-    """Return what sonic_yang says of tables without a model."""
+    """Return sonic_yang's note about tables without a model."""
     return f"sonic_yang(6):Note: Below table(s) have no YANG models: {', '.join(foreign)}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is applied at once: a move, or all that changes in tables without a model."""
+    """Operations that are applied together: a move, or all changes of tables without a model."""
 
     operations: tuple[Operation, ...]
     move: Move | None = None
@@ -96,7 +96,7 @@ class Applier:
             raise ApplyError(reason, error.printed, error.libyang, early=True) from error
 
     def run(self, patch: list[Operation]) -> None:
-        """Apply the patch. Raises ApplyError; what was applied before the failure stays."""
+        """Apply the patch. Raises ApplyError; changes before the failure stay."""
         self.say("Patch Applier: localhost: Patch application starting.")
         self.say(f"Patch Applier: localhost: Patch: {json.dumps(patch)}")
         self.say("Patch Applier: localhost getting current config db.")
@@ -153,7 +153,7 @@ class Applier:
             raise ApplyError(f"{text}{gap} which is not allowed in ConfigDb.{gap} {word}: {', '.join(empty)}")
 
     def detail(self, *lines: str) -> None:
-        """Say what only ``--verbose`` tells."""
+        """Print lines of ``--verbose``."""
         if self.verbose:
             for line in lines:
                 self.say(line)
@@ -171,7 +171,7 @@ class Applier:
         return self._ordered(current, target)
 
     def _sorted_with_rest(self, current: Any, target: Any) -> list[_Change]:
-        """Sort what changes where tables without a model may change as well."""
+        """Sort the changes if tables without a model may change as well."""
         split = "based on YANG covered vs non-YANG covered configs"
         cover = "YANG covered"
         self.detail(f"{_LOOSE}: Splitting current/target config {split}.")

@@ -25,7 +25,7 @@ class Limits:
     """The checks of a move on the way to a target."""
 
     def __init__(self, target: Document, checker: Checker) -> None:
-        """Check states by what a checker already knows."""
+        """Take the target, and a checker with the rows that it has read."""
         self.target = target
         self._checker = checker
 
@@ -96,7 +96,7 @@ class Limits:
         return True
 
     def _is_independent(self, move: Move, state: Document, after: Document) -> bool:
-        """Refuse to change rows together with what refers to them."""
+        """Refuse to change rows together with their references."""
         gone: list[Parts] = []
         come: list[Parts] = []
         if move.op in ("remove", "replace"):

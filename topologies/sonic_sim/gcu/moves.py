@@ -25,7 +25,7 @@ def value_at(document: Any, parts: Parts) -> Any:
 
 
 def apply_copy(document: Any, move: Move) -> Any:
-    """Return the document after a move; what the move does not touch is shared with the one before."""
+    """Return the document after a move; untouched parts are shared with the one before."""
     if not move.parts:
         return {} if move.op == "remove" else copy.deepcopy(move.value)
     whole = node = dict(document)
@@ -49,12 +49,12 @@ def removing(parts: Parts) -> Move:
 
 
 def replacing(target: Any, parts: Parts, source: Parts | None = None) -> Move:
-    """Return the replacement of a place by what the target has, there or at another place."""
+    """Return the replacement of a place by the target's value, there or at another place."""
     return Move("replace", parts, value_at(target, parts if source is None else source))
 
 
 def adding(state: Any, target: Any, parts: Parts, source: Parts | None = None) -> Move:
-    """Return the addition of what the target has, with all that is missing above it."""
+    """Return the addition of the target's value, with missing parents."""
     value = value_at(target, parts if source is None else source)
     for depth in range(1, len(parts)):
         if value_at(state, parts[:depth]) is not None:

@@ -15,6 +15,7 @@ from sonic_sim.gcu.moves import Document, Parts, adding, apply_copy, low_level, 
 from sonic_sim.gcu.patch import Move
 from sonic_sim.yang.check import Checker
 
+# Bounds a search in depth that SONiC's sorter would go on with.
 _MOST_TRIED = 20_000
 
 
@@ -54,7 +55,7 @@ def sorted_moves(current: Document, target: Document, checker: Checker) -> list[
 
 
 def _fingerprint(state: Document, first: Document) -> str:
-    """Return what tells a state from the others that come from the same beginning."""
+    """Return a text that differs between the states reached from the same beginning."""
     changed = {name: rows for name, rows in state.items() if rows is not first.get(name)}
     return json.dumps([changed, [name for name in first if name not in state]], sort_keys=True)
 
@@ -72,14 +73,14 @@ class _Marks(set[str]):
 
 
 class _Search:
-    """What could be next on the way to a target."""
+    """The possible next moves on the way to a target."""
 
     def __init__(self, target: Document, limits: Limits) -> None:
         self.target = target
         self.limits = limits
 
     def moves(self, state: Document) -> Iterator[Move]:
-        """Yield whole rows, then the smallest changes, then what these extend to."""
+        """Yield moves of whole rows, then the smallest changes, then their extensions."""
         yielded = _Marks()
         extended = _Marks()
         later: deque[Move] = deque()
@@ -108,12 +109,12 @@ class _Search:
                     yield adding(state, self.target, (table, key))
 
     def _detaching(self, state: Document) -> Iterator[Move]:
-        """Yield the removal of what refers to rows that have to be made anew."""
+        """Yield the removal of references to rows that have to be made anew."""
         for row in self.limits.made_anew(state):
             yield from map(removing, self.limits.referring(state, row))
 
     def _extended(self, move: Move, state: Document) -> Iterator[Move]:
-        """Yield what may have to be done for a move, or in its place."""
+        """Yield moves that a move may need first, or that may replace it."""
         after = apply_copy(state, move)
         for port in ports_to_shut(state, after):
             if admin_status(state, port) not in (None, "down"):
@@ -129,7 +130,7 @@ class _Search:
             yield from map(removing, self.limits.referring(state, move.parts))
 
     def _upper(self, parts: Parts, state: Document) -> Move:
-        """Return the change of what holds a place."""
+        """Return the change of the parent of a place."""
         old: Any = state
         new: Any = self.target
         for part in parts:

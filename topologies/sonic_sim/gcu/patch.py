@@ -93,7 +93,7 @@ def _shared(document: Any, operation: Operation) -> Any:
 
 
 def difference(old: Any, new: Any) -> list[Operation]:
-    """Return the patch from one document to another; what both hold as the same object is not compared."""
+    """Return the patch from one document to another; shared objects are not compared."""
     if isinstance(old, dict) and isinstance(new, dict):
         shared = {name for name, value in old.items() if new.get(name) is value}
         old = {name: value for name, value in old.items() if name not in shared}

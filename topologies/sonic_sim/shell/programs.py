@@ -72,7 +72,7 @@ class OpenFile:
 
 
 class CallingShell(Protocol):
-    """What a program that starts others knows of the shell that it runs in."""
+    """The shell as programs see it that start others."""
 
     device: Device
     user: str
@@ -96,7 +96,7 @@ class CallingShell(Protocol):
 
     @property
     def jobs(self) -> Sequence["asyncio.Task[int]"]:
-        """Return what this shell has started in the background."""
+        """Return the background commands of this shell."""
 
 
 Handler = Callable[[Call], Result]
@@ -153,12 +153,14 @@ _PROGRAM_FOLDERS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", 
 
 def find_command(word: str, device: Device) -> Program | None:
     """Return the program that a word starts, or None."""
+    # Some images lack sudo or systemd.
     if posixpath.basename(word) in device.spec.without:
         return None
     if "/" not in word:
         return _command(word)
     if posixpath.dirname(word) not in _PROGRAM_FOLDERS:
         return None
+    # The program is there once a driver has installed it.
     if word == "/usr/local/bin/railweave-switch" and not device.files.exists(word):
         return None
     return _command(posixpath.basename(word))

@@ -120,7 +120,7 @@ class Shell:
         return status
 
     async def _words(self, words: list[Word]) -> list[str]:
-        """Return what the words of a command expand to."""
+        """Return the expanded words of a command."""
         expanded: list[str] = []
         for word in words:
             expanded += await self._expand(word)
@@ -251,7 +251,7 @@ class Shell:
         return [posixpath.join(folder, name) for name in names if not name.startswith(".")]
 
     def _prepared(self, path: str, operator: str) -> list[str]:
-        """Return what a file that a redirection opens holds from then on. Raises OSError."""
+        """Return the content of a file that a redirection opens. Raises OSError."""
         files = self.device.files
         reads = operator.endswith("<")
         texts = []
@@ -265,7 +265,7 @@ class Shell:
     async def _redirect(
         self, redirections: list[tuple[str, Word | None]], streams: Streams
     ) -> tuple[Streams | None, Callable[[], None]]:
-        """Return streams with the redirections in place and what writes the files at the end."""
+        """Return streams with the redirections in place, and a function that writes the files at the end."""
         result = Streams(streams.stdin, streams.out, streams.err, terminal=streams.terminal)
         pending: list[tuple[str, list[str]]] = []
         files = self.device.files
@@ -297,7 +297,7 @@ class Shell:
 
 
 async def run_command(shell: Shell, line: str, streams: Streams) -> int:
-    """Run what one SSH request asks for, with the faults of the switch. Raises SessionDroppedError."""
+    """Run the command of one SSH request, with the faults of the switch. Raises SessionDroppedError."""
     device = shell.device
     slow = device.faults.strike(FaultKind.SLOW, line)
     if slow is not None:

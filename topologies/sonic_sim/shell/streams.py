@@ -22,7 +22,7 @@ class TextStdin:
         self._rest = text
 
     async def read(self) -> str:
-        """Return what is left."""
+        """Return the rest of the text."""
         text = self._rest
         self._rest = ""
         return text
@@ -47,7 +47,7 @@ class Streams:
 
 
 class Captured:
-    """Streams that keep what is written."""
+    """Streams that keep the written text."""
 
     def __init__(self, stdin: Stdin | str = "") -> None:
         """Begin with nothing written."""
@@ -58,10 +58,10 @@ class Captured:
 
     @property
     def stdout(self) -> str:
-        """What was written to standard output."""
+        """The text written to standard output."""
         return "".join(self.written)
 
     @property
     def stderr(self) -> str:
-        """What was written to standard error."""
+        """The text written to standard error."""
         return "".join(self.complained)

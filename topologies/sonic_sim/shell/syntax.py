@@ -34,7 +34,7 @@ _RESERVED = frozenset({"for", "in", "do", "done", "if", "then", "else", "fi"})
 
 
 class ShellSyntaxError(Exception):
-    """The line is no shell command; the text is what bash prints."""
+    """A syntax error; the text is bash's message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Word:
         return "".join(text for text, _ in self.parts)
 
     def reserved(self) -> str:
-        """Return the word of the shell's grammar that it is, empty where it is none."""
+        """Return the word if it is reserved in the shell's grammar, else an empty text."""
         # A quoted word is never one.
         is_plain = len(self.parts) == 1 and self.parts[0][1] == ""
         if is_plain and self.raw() in _RESERVED:
@@ -192,7 +192,7 @@ def _unexpected(token: Word | str) -> ShellSyntaxError:
 
 
 class _Parser:
-    """What is left of the tokens."""
+    """A parser by recursive descent over the remaining tokens."""
 
     def __init__(self, tokens: list[Word | str]) -> None:
         self.tokens = tokens

@@ -1,1 +1,1 @@
-"""What the templates of QoS and buffers in an image make of a configuration, SKU by SKU."""
+"""Rows of the QoS and buffer templates of an image, SKU by SKU."""

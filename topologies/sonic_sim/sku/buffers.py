@@ -1,4 +1,4 @@
-"""What the buffer templates of an image make of a configuration, computed.
+"""Rows of the buffer templates of an image, computed.
 
 The rules are those of sonic-buildimage 202505 (files/build_templates/buffers_config.j2); what the folder of a SKU adds
 (device/*/*/*/{buffers,buffers_dynamic}.json.j2, buffers_defaults_*.j2) is in ``data.json``.

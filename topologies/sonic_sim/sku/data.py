@@ -1,4 +1,4 @@
-"""What the folders of SKUs add to the templates of QoS and buffers: ``data.json``.
+"""The folders of SKUs, as far as they add to the templates of QoS and buffers (``data.json``).
 
 A SKU names its buffers by topology (``traditional`` and ``dynamic``) as the number of a layout, a layout names the rows
 of a table as the number of a list of rows.
@@ -32,7 +32,7 @@ def _document() -> Mapping[str, Any]:
 
 
 def sku_folder(platform: str, hwsku: str) -> Mapping[str, Any] | None:
-    """Return what the folder of a SKU holds, if there is one. Raises NotSimulatedError."""
+    """Return the folder of a SKU, if there is one. Raises NotSimulatedError."""
     platforms: Mapping[str, Mapping[str, Any]] = _document()["platforms"]
     folders = [platforms.get(platform, {})]
     if platform == _VIRTUAL:
@@ -52,11 +52,11 @@ def layout_of(number: int) -> Mapping[str, Any]:
 
 
 def rows_of(tables: Mapping[str, int | None]) -> dict[str, Any]:
-    """Return tables whose rows stand in the list of the data by number."""
+    """Return tables with their rows, which the data list by number."""
     rows = _document()["rows"]
     return {table: None if place is None else rows[place] for table, place in tables.items()}
 
 
 def undefined(text: str) -> ProgramError:
-    """Return the error of Jinja where a template reads what is not there."""
+    """Return Jinja's error about an undefined variable."""
     return ProgramError(f"jinja2.exceptions.UndefinedError: {text}")

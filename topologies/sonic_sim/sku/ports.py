@@ -62,7 +62,7 @@ def ports_of(data: Mapping[str, Any], without_table: Sequence[str] = (), *, dpus
 
 
 def port_rows(ports: Sequence[str], pattern: Mapping[str, Row]) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of ports; a key of the pattern is what follows the port's name."""
+    """Yield the rows of ports; a key of the pattern follows the port's name."""
     for port in ports:
         for part, row in pattern.items():
             key = f"{port}|{part}" if part else port

@@ -1,4 +1,4 @@
-"""What the QoS template of an image makes of a configuration, computed.
+"""Rows of the QoS template of an image, computed.
 
 The rules are those of sonic-buildimage 202505 (files/build_templates/qos_config.j2); what the folder of a SKU adds
 (device/*/*/*/qos.json.j2) is in ``data.json``.
@@ -20,7 +20,7 @@ _LOSSLESS = {"wred_profile": "AZURE_LOSSLESS"}
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """What a switch is used for, as far as its QoS depends on it."""
+    """The use of a switch, as far as its QoS depends on it."""
 
     kind: str = ""
     """``apollo`` and ``compute``: resources of another name; else empty."""
@@ -84,7 +84,7 @@ def _of_sku(own: Mapping[str, Any], use: _Use) -> Tables:
 
 
 def _number(port: str) -> int:
-    """Return what ports are sorted by. Raises ProgramError as SONiC's filter does where a name has no number."""
+    """Return the number that ports are sorted by. Raises ProgramError as SONiC's filter does for a name without one."""
     # A port of the backplane is named Ethernet-BP<N>; those come after all others.
     is_backplane = "BP" in port
     digits = port[11:] if is_backplane else port[8:]

@@ -21,7 +21,7 @@ class Template:
     sku: Mapping[str, Any]
 
     def text(self, data: Mapping[str, Any]) -> str:
-        """Return what it renders. Raises ProgramError as Jinja does, MissingTemplateError, NotSimulatedError."""
+        """Render it. Raises ProgramError as Jinja does, MissingTemplateError, NotSimulatedError."""
         check_use(data)
         if self.name == "qos.json.j2":
             return to_json(qos_tables(data, self.sku))

@@ -115,7 +115,7 @@ class Checker:
         return leaf.is_leafref or leaf.kind.fault(value.text) != ("", "")
 
     def _is_there(self, value: Value, target: Target, document: Document) -> bool:
-        """Tell whether what a reference names is there."""
+        """Tell whether the target of a reference exists."""
         if "[" not in target.shown:
             return value.text in self._names_of(target, document)
         # A path with a predicate is followed from the value's place.
@@ -158,7 +158,7 @@ class Checker:
 
 
 def translation_notes(document: Document) -> Iterator[str]:
-    """Yield what sonic_yang says, when it is asked to, of rows that do not fit a list of their table."""
+    """Yield sonic_yang's debug messages about rows that do not fit a list of their table."""
     for table, rows in document.items():
         left = list(rows)
         for form in models()[table].forms if table in models() else ():

@@ -1,4 +1,4 @@
-"""The types of leaves: what a value must be, and how libyang 1 words it when it is not."""
+"""The types of leaves, and libyang 1's messages about wrong values."""
 
 import re
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Kind:
         return (self.text[1:],) if self.text.startswith("^") else ()
 
     def fault(self, value: str) -> tuple[str, str]:
-        """Return what is wrong with a value and the model's message, both empty where nothing is.
+        """Return the fault of a value and the model's message, both empty for a valid one.
 
         Leafrefs are not followed.
         """
@@ -120,7 +120,7 @@ def _base_fault(base: str, ranges: str | None, value: str) -> str:
 
 
 def _number_of(base: str, value: str) -> float | None:
-    """Return what a range of the base type is about: a text's length or a number; None for a value outside it."""
+    """Return the number that a range limits: a text's length or the value; None for a value outside the base type."""
     if base == "text":
         return len(value)
     if base == "decimal":

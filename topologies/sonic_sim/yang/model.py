@@ -10,7 +10,7 @@ from sonic_sim.yang.kinds import Kind, kind_of, lines_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a leafref names: a leaf of a form of a table, and the reference as libyang prints it."""
+    """The target of a leafref: a leaf of a form of a table, and the reference as libyang prints it."""
 
     table: str
     form: str
@@ -31,7 +31,7 @@ class Leaf:
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
-        """What its leafrefs name."""
+        """The targets of its leafrefs."""
         return tuple(_target(self.table, path) for path in self.kind.references)
 
     @cached_property
@@ -67,7 +67,7 @@ class Form:
         return key, value
 
     def most(self) -> int | None:
-        """Return how many entries the list may have, None where nothing says so."""
+        """Return the largest number of entries of the list, None for no limit."""
         for condition in self.conditions:
             if condition.word == "max-elements" and condition.leaf == ".":
                 return int(condition.text)
@@ -100,7 +100,7 @@ class Model:
 
 
 def _target(table: str, path: str) -> Target:
-    """Return what a leafref names: ``TABLE``, ``TABLE/FORM/leaf``, or a path relative to a leaf of a table."""
+    """Return the target of a leafref: ``TABLE``, ``TABLE/FORM/leaf``, or a path relative to a leaf of a table."""
     if path.startswith(".."):
         names = re.sub(r"\[[^]]*\]|\.\./", "", path).split("/")
         table = table if len(names) == 2 else names[0]

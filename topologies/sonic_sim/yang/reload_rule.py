@@ -1,4 +1,4 @@
-"""What ``config reload`` refuses of a file: the one rule of the command and of what is asked before it."""
+"""The rule by which ``config reload`` refuses a file, for the command and for checks before it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class ReloadRule:
         return [table for table in tables if table not in models() and table != "bgpraw"]
 
     def failure(self, tables: Document) -> tuple[str, str]:
-        """Return what sonic_yang raises and what libyang prints, both empty for a valid document."""
+        """Return sonic_yang's exception text and libyang's output, both empty for a valid document."""
         error = self.violation(tables)
         return ("", "") if error is None else (error.reason, error.libyang)
 

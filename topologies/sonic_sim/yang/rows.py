@@ -1,4 +1,4 @@
-"""One row as libyang reads it: its values and their faults, and what is to be looked at once all rows are read."""
+"""One row as libyang reads it: its values and faults, and the checks that need all rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,14 +37,14 @@ class DefaultError(YangError):
     """A default that names nothing: ``validate_data_tree`` finds it in data that were loaded."""
 
     def __init__(self, fault: YangError) -> None:
-        """Take what libyang says of the default."""
+        """Take libyang's message about the default."""
         whole = "Failed to validate data tree\n"
         printed = f"sonic_yang(3):{fault.message}\nsonic_yang(3):{whole}{{\n"
         super().__init__(fault.message, fault.libyang, printed, f"{whole}[priority,] message string")
 
 
 def fault_at(*messages: str, path: str) -> YangError:
-    """Return what libyang says of a place, a line a message; the last one is the exception's."""
+    """Return libyang's messages about a place, one a line; the last one is the exception's."""
     texts = [message for message in messages if message]
     return YangError(texts[-1], "".join(f"libyang[0]: {text} (path: {path})\n" for text in texts))
 
@@ -98,7 +98,7 @@ def row_of(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
 
 
 def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
-    """Read a row: the fault of its first bad value, and what is looked at later."""
+    """Read a row: the fault of its first bad value, and the checks for later."""
     result = Row()
     path = model.path(form, key)
     whole = Value(None, "", path, (model.table, key), form)
@@ -128,7 +128,7 @@ def _read(model: Model, form: Form, key: str, row: Mapping[str, Any]) -> Row:
 
 
 def _fault_of(leaf: Leaf, text: str) -> tuple[str, str]:
-    """Return what is wrong with a value by its type, both texts empty for nothing."""
+    """Return the fault of a value by its type and the model's message, both empty for a valid one."""
     if leaf.is_leafref:
         return _target_fault(leaf, text)
     # A union with references is tried once all rows are read.
@@ -136,7 +136,7 @@ def _fault_of(leaf: Leaf, text: str) -> tuple[str, str]:
 
 
 def _read_defaults(result: Row, form: Form, row: Mapping[str, Any], whole: Value, alone: Document) -> None:
-    """Keep the conditions and references of the defaults of what a row lacks."""
+    """Keep the conditions and references of the defaults of missing fields."""
     for name, text in form.defaults.items():
         # A default under a condition is there only where that holds, so libyang adds it later.
         if name in row or _whens_of(form, name):
@@ -153,7 +153,7 @@ def _whens_of(form: Form, name: str) -> list[Condition]:
 
 
 def _missing(form: Form, row: Mapping[str, Any], whole: Value) -> Iterator[Lack]:
-    """Yield what a row lacks, with the conditions under which it is to be there."""
+    """Yield missing parts of a row, with the conditions under which they are required."""
     for name, leaf in form.leaves.items():
         if leaf.mandatory and name not in row:
             absent = Value(leaf, "", f"{whole.path}/{name}", whole.place, form)
@@ -215,7 +215,7 @@ def _values(model: Model, form: Form, key: str, row: Mapping[str, Any], path: st
 
 
 def _members(leaf: Leaf, value: Any, path: str, place: tuple[str, ...], form: Form) -> Iterator[Value]:
-    """Yield the members of a leaf-list; those of one string are not to be told apart in CONFIG_DB."""
+    """Yield the members of a leaf-list; those of one string share their place in CONFIG_DB."""
     mark = SEPARATED.get((leaf.table, leaf.name))
     if mark and isinstance(value, str):
         for part in value.split(mark):
@@ -226,7 +226,7 @@ def _members(leaf: Leaf, value: Any, path: str, place: tuple[str, ...], form: Fo
 
 
 def _target_fault(leaf: Leaf, text: str) -> tuple[str, str]:
-    """Return what is wrong with a leafref's value by the type of what it names."""
+    """Return the fault of a leafref's value by the type of its target."""
     target = leaf.targets[0]
     form = next(form for form in models()[target.table].forms if form.name == target.form)
     for named in (*form.keys, *form.leaves.values()):
@@ -253,6 +253,6 @@ def _value_fault(value: Value, fault: str, message: str, path: str) -> YangError
 
 
 def invalid(value: Value) -> str:
-    """Return what libyang says of a value that its type does not have."""
+    """Return libyang's message about a value outside its type."""
     name = value.leaf.name if value.leaf else ""
     return f'Invalid value "{value.text}" in "{name}" element.'

@@ -18,7 +18,7 @@ Document = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A place in the tree; what is not set lies below it."""
+    """A place in the tree; the first field that is not set, and all after it, are below the place."""
 
     document: Document
     table: str | None = None
@@ -232,7 +232,7 @@ class _Reader:
         return self.tokens[self.place][1] if self.place < len(self.tokens) else ""
 
     def take(self, *wanted: str) -> str:
-        """Return the next token and go on, but stay, with an empty text, where it is none of those wanted."""
+        """Consume and return the next token; if it is not one of those wanted, stay and return an empty text."""
         token = self.peek()
         if wanted and token not in wanted:
             return ""

@@ -26,6 +26,7 @@ def add_table(
         members = _ports(run, ports)
     except ValueError as error:
         run.fail(f"Failed to parse ACL table config: exception={error}")
+    # Without a description SONiC repeats the name.
     row = {"type": table_type, "policy_desc": description or table_name, "ports": members, "stage": stage}
     run.db.put(f"ACL_TABLE|{table_name}", encode_fields(row))
 
@@ -47,7 +48,7 @@ def _ports(run: Run, text: str | None) -> list[str]:
 
 
 def _bindable(run: Run) -> set[str]:
-    """Return what a table can be bound to: port channels, and the ports that are members of none."""
+    """Return the interfaces that a table can be bound to: port channels, and ports outside of them."""
     channels = set()
     members = set()
     for key in run.db.table("PORTCHANNEL_MEMBER"):

@@ -1,4 +1,4 @@
-"""``config bgp``: sessions of BGP_NEIGHBOR, and what holds for the whole switch."""
+"""``config bgp``: sessions of BGP_NEIGHBOR, and settings of the whole switch."""
 
 from sonic_sim.commands.click7 import Choice, Run, argument, flag
 from sonic_sim.commands.config.root import config

@@ -111,7 +111,7 @@ def _names_port(value: Value) -> bool:
 
 
 def _without(before: Document, references: list[Value], gone: list[str]) -> Document:
-    """Return the configuration without ports and what refers to them: a row by its key, else a field."""
+    """Return the configuration without ports and the rows or fields that refer to them."""
     after = copy.deepcopy(before)
     for value in references:
         table, key, *rest = value.place
@@ -132,7 +132,7 @@ def _without(before: Document, references: list[Value], gone: list[str]) -> Docu
 
 
 def _write(run: Run, before: Document, after: Document) -> None:
-    """Write what goes: rows are deleted, fields become ``None``."""
+    """Write the removals: rows are deleted, fields become ``None``."""
     for table, rows in before.items():
         for key, row in rows.items():
             left = after.get(table, {}).get(key)

@@ -13,7 +13,7 @@ _SECONDS = 0.35
 
 
 def saved_text(db: ConfigDb) -> str:
-    """Return what ``config save`` writes: tables and rows in natural order, indent 4, no newline at the end."""
+    """Return the text of ``config save``: tables and rows in natural order, indent 4, no newline at the end."""
     document = db.document()
     return to_json(
         {table: {key: rows[key] for key in sorted(rows, key=natural_key)} for table, rows in document.items()}
@@ -45,6 +45,7 @@ def save(run: Run, yes: bool, filename: str | None) -> None:
 
 
 def _refuse_several(run: Run, path: str) -> None:
+    # A file for each ASIC; a switch of one ASIC takes one.
     if "," in path:
         run.stop("Input 1 config file(s) separated by comma for multiple files ", 0)
 
@@ -69,6 +70,7 @@ def load(run: Run, yes: bool, filename: str | None) -> None:
     run.say(f"Running command: {CFGGEN} -j {path} --write-to-db")
     run.seconds = _SECONDS
     if run.device.faults.strike(FaultKind.REFUSE_COMMIT, "config load"):
+        # What sonic-cfggen prints when it does not reach Redis.
         reason = "redis.exceptions.ConnectionError: Error 111 connecting to 127.0.0.1:6379. Connection refused."
         raise ProgramError(reason)
     merge_into(run.db, read_document(run.device.files.read(run.call.path(path)).decode()))

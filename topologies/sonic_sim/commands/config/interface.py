@@ -315,4 +315,5 @@ def cable_length(run: Run, interface_name: str, length: str) -> None:
         run.fail(f"Port {interface_name} doesn't exist")
     if not length.endswith("m"):
         run.fail("Invalid cable length. Should be in format <num>m, like 300m")
+    # The table has one row, named AZURE on most switches: SONiC takes the first.
     run.db.set_fields(f"CABLE_LENGTH|{next(iter(run.db.table('CABLE_LENGTH')))}", {interface_name: length})

@@ -11,6 +11,7 @@ from sonic_sim.configdb import ConfigDb
 from sonic_sim.shell.programs import ProgramError
 
 INVALID_NAME = "Interface name is invalid. Please enter a valid interface name!!"
+# Linux names an interface with at most 15 characters (IFNAMSIZ).
 NAME_MAX = 15
 VALID_KINDS = "'interface_name' is not valid. Valid names [Ethernet/PortChannel/Vlan/Loopback]"
 
@@ -78,6 +79,7 @@ def is_address(text: str) -> bool:
     if "/" in text:
         why = "IPAddress() does not support netmasks or subnet prefixes! See documentation for details."
         raise ProgramError(f"ValueError: {why}")
+    # netaddr reads IPv4 as inet_aton does, which takes fewer than four parts.
     for read in (socket.inet_aton, lambda name: socket.inet_pton(socket.AF_INET6, name)):
         try:
             read(text)

@@ -40,6 +40,7 @@ def add(run: Run, portchannel_name: str, min_links: int, fallback: str, fast_rat
     _check_name(run, portchannel_name, f" and its length should not exceed {NAME_MAX} characters")
     if f"PORTCHANNEL|{portchannel_name}" in run.db.rows:
         run.fail(f"{portchannel_name} already exists!")
+    # config/main.py writes the defaults out.
     row = {"admin_status": "up", "mtu": "9100", "lacp_key": "auto", "fast_rate": fast_rate, "min_links": str(min_links)}
     run.db.put(f"PORTCHANNEL|{portchannel_name}", row | ({"fallback": "true"} if fallback != "false" else {}))
 
@@ -95,6 +96,7 @@ def _check_settings(run: Run, channel: str, port: str) -> None:
     wanted = db.get(f"PORTCHANNEL|{channel}").get("mtu")
     if wanted and row.get("mtu", wanted) != wanted:
         run.fail(f"Port MTU of {port} is different than the {channel} MTU size")
+    # Members take the tag protocol of the port channel, which has the default.
     if row.get("tpid", "0x8100") != "0x8100":
         run.fail(f"Port TPID of {port}: {row['tpid']} is not at default 0x8100")
 

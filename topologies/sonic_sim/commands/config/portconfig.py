@@ -1,4 +1,4 @@
-"""``portconfig``, and what of ``config interface`` hands its words to it (sonic-utilities, scripts/portconfig)."""
+"""``portconfig``, and the commands of ``config interface`` that call it (sonic-utilities, scripts/portconfig)."""
 
 import argparse
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _FECS = "rs,fc,none,auto"
 
 
 class _RefusedError(Exception):
-    """What the program prints before it ends with 1; ``on_error``: on standard error."""
+    """The program's last words before it ends with 1; ``on_error``: on standard error."""
 
     def __init__(self, text: str, *, on_error: bool = True) -> None:
         super().__init__(text)
@@ -77,7 +77,7 @@ def portconfig(call: Call) -> Result:
 
 
 class _Port:
-    """One run: the port or port channel and what is to be set."""
+    """One run: the port or port channel and the values to set."""
 
     def __init__(self, call: Call, parsed: argparse.Namespace) -> None:
         self.call = call
@@ -92,7 +92,7 @@ class _Port:
         return self.is_lag or f"PORT|{self.name}" in self.db.rows
 
     def set_all(self) -> None:
-        """Set what was asked for, in the program's order."""
+        """Set the given values in the program's order."""
         for option, (field, check) in _FIELDS.items():
             value = getattr(self.parsed, option)
             if not value:

@@ -27,7 +27,9 @@ _TABLES = (
 )  # fmt: skip
 _OF_PORT = ("PORT_QOS_MAP", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 _BELOW_PORT = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
+# Vendors whose platforms have templates for calculated buffers (config/main.py).
 _DYNAMIC_VENDORS = ("mellanox", "barefoot")
+# What buffermgrd and orchagent have in APPL_DB: the rows, and the sets of those still to be taken.
 _CLEARING = ("BUFFER_*_TABLE:*", "BUFFER_*_SET")
 # SONiC looks twice a second for two minutes whether the rows are gone.
 _CLEAR_WAIT_S = 120.0
@@ -88,7 +90,7 @@ def _template_files(run: Run, dynamic: bool) -> tuple[str, str]:
 
 
 def _missing(run: Run, buffers: str, maps: str) -> str:
-    """Return what SONiC says of templates that the image lacks; end where they are not simulated."""
+    """Return SONiC's message about a missing template, empty for none; end if it is not simulated."""
     try:
         check_use(run.db.document())
         for what, path in (("Buffer", buffers), ("QoS", maps)):

@@ -16,6 +16,7 @@ from sonic_sim.yang.reload_rule import ReloadRule
 
 LOCK = "/etc/sonic/reload.lock"
 _NOT_READY = "SwSS container is not ready. Retry later or use -f to avoid system checks"
+# What a reload takes until the command ends; services go on starting after that.
 _SECONDS = 30.0
 
 
@@ -108,6 +109,7 @@ def _confirm(run: Run, file_format: str, filename: str | None) -> None:
 def _check_readiness(run: Run) -> None:
     device = run.device
     now = run.device.clock.now()
+    # systemctl is-system-running answers so while any unit is starting.
     if device.times.frr_up > now:
         run.stop("System is not up. Retry later or use -f to avoid system checks")
     if now < device.times.swss_up + device.clock.real_s(SWSS_READY_S):
@@ -125,7 +127,7 @@ def _document(run: Run, path: str) -> Any:
 
 
 def error_text(error: OSError, path: str) -> str:
-    """Return what Python says of a file that cannot be read."""
+    """Return Python's message about a file that cannot be read."""
     kinds = {FileNotFoundError: "[Errno 2] No such file or directory", IsADirectoryError: "[Errno 21] Is a directory"}
     return f"{kinds.get(type(error), '[Errno 13] Permission denied')}: '{path}'"
 
@@ -167,7 +169,7 @@ def _load(run: Run, path: str, load_sysinfo: bool) -> None:
 
 
 def _load_hardware(run: Run, document: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Write what the SKU's folder and the hardware say; end, or never end, without a SKU."""
+    """Write the rows of the SKU's folder and the hardware; without a SKU end, or never end."""
     if not metadata:
         # The services are stopped already; sonic-cfggen -v prints no line where the row is missing.
         what = "'DEVICE_METADATA' is undefined"

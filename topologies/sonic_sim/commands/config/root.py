@@ -23,6 +23,7 @@ config = GroupOfModules("config", help="SONiC command line - 'config' command", 
 
 def _reads(argv: list[str]) -> bool:
     words = argv[1:]
+    # A command may be abbreviated, and is the first word or, for breakout, the second one.
     asks = any(word and name.startswith(word) for word in words[:2] for name in _ASKING)
     return (asks and not {"-y", "--yes", "-h", "-?", "--help"} & set(words)) or words[-1:] in (["/dev/stdin"], ["-"])
 

@@ -8,6 +8,7 @@ from sonic_sim.commands.config.names import vrf_exists
 from sonic_sim.commands.config.root import config
 from sonic_sim.shell.programs import ProgramError
 
+# Lists of equal length, a member a next hop (STATIC_ROUTE).
 _FIELDS = ("nexthop", "nexthop-vrf", "ifname", "distance", "blackhole")
 _FORM = "prefix [vrf <vrf_name>] <A.B.C.D/M> nexthop [vrf <vrf_name>]"
 _HOPS = "<A.B.C.D>|<dev <dev_name>>|<A.B.C.D dev <dev_name>>"

@@ -66,6 +66,7 @@ def _must_be_feature(run: Run, name: str) -> dict[str, str]:
 )
 def feature_state(run: Run, name: str, state: str, block: bool) -> None:
     current = _must_be_feature(run, name).get("state", "")
+    # init_cfg.json sets these for the containers without which nothing works.
     if current.startswith("always_"):
         run.stop(f"Feature '{name}' state is always {current.removeprefix('always_')} and can not be modified")
     run.db.set_fields(f"FEATURE|{name}", {"state": state})

@@ -16,6 +16,7 @@ from sonic_sim.faults import FaultKind
 from sonic_sim.gcu.apply import Applier, ApplyError
 from sonic_sim.gcu.patch import PatchError, difference, read_patch
 
+# sonic-utilities generic_config_updater/generic_updater.py: one file a checkpoint.
 _FOLDER = "/etc/sonic/checkpoints"
 _NOT_REFLECTED = "localhost: after applying patch to config, there are still some parts not updated"
 _SECONDS = 0.35

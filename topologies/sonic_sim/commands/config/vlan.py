@@ -6,6 +6,7 @@ from sonic_sim.commands.click7 import Choice, Integer, Run, argument, flag
 from sonic_sim.commands.config.names import interface_table, port_channel_of, vlans_of
 from sonic_sim.commands.config.root import config
 
+# Twelve bits less the reserved 0 and 4095 (IEEE 802.1Q).
 _HIGHEST = 4094
 
 _vid = argument("vid", metavar="<vid>")
@@ -31,7 +32,7 @@ def vlan_add(run: Run, vid: str, multiple: bool) -> None:
 
 
 def _numbers(run: Run, text: str, multiple: bool) -> list[int]:
-    """Return the numbers that are meant: one, or a list with ranges."""
+    """Return the VLAN numbers of a word: one, or a list with ranges."""
     if not multiple:
         if not text.isdigit():
             run.fail(f"{text} is not integer")
@@ -118,7 +119,7 @@ member = vlan.branch("member", "")
 
 
 def _chosen(run: Run, vid: str, multiple: bool, except_flag: bool, existing: list[str]) -> list[int]:
-    """Return the VLANs that a command on members means; ``existing`` are those that ``all`` stands for."""
+    """Return the VLANs of a command on members; ``existing`` are those of ``all``."""
     every = sorted(int(name.removeprefix("Vlan")) for name in existing)
     if vid == "all":
         return every

@@ -29,6 +29,7 @@ def vrf_add(run: Run, vrf_name: str) -> None:
     if vrf_exists(run.db, vrf_name):
         run.fail(f"VRF {vrf_name} already exists!")
     if vrf_name in _MANAGEMENT:
+        # The management VRF has a table of its own: hostcfgd makes it in the kernel, the others vrfmgrd.
         run.db.set_fields("MGMT_VRF_CONFIG|vrf_global", {"mgmtVrfEnabled": "true"})
     else:
         run.db.put(f"VRF|{vrf_name}", {})
@@ -39,6 +40,7 @@ def vrf_del(run: Run, vrf_name: str) -> None:
     db = run.db
     _check_name(run, vrf_name)
     device = "mgmt" if vrf_name == "management" else vrf_name
+    # The device would go while rsyslog sends through it.
     for server, row in db.table("SYSLOG_SERVER").items():
         if row.get("vrf") == device:
             run.fail(f"Failed to remove VRF device: {device} is in use by SYSLOG_SERVER|{server}")
@@ -62,6 +64,7 @@ def add_vni(run: Run, vrfname: str, vni: str) -> None:
         run.fail(f"vrf {vrfname} doesnt exists")
     if not vni.isdigit():
         run.fail(f"Invalid VNI {vni}. Only valid VNI is accepted")
+    # A VNI has 24 bits (RFC 7348).
     if not 1 <= int(vni) <= 16777215:
         run.fail(f"Invalid VNI {vni}. Valid range [1 to 16777215].")
     if all(row.get("vni") != vni for row in db.table("VXLAN_TUNNEL_MAP").values()):
@@ -76,6 +79,7 @@ def add_vni(run: Run, vrfname: str, vni: str) -> None:
 def del_vni(run: Run, vrfname: str) -> None:
     if f"VRF|{vrfname}" not in run.db.rows:
         run.fail(f"vrf {vrfname} doesnt exists")
+    # The field stays: 0 is no VNI.
     run.db.set_fields(f"VRF|{vrfname}", {"vni": "0"})
 
 

@@ -5,6 +5,7 @@ from sonic_sim.commands.config.names import NAME_MAX, is_address
 from sonic_sim.commands.config.root import config
 from sonic_sim.shell.programs import ProgramError
 
+# Twelve bits less the reserved 0 and 4095 (IEEE 802.1Q), and 24 bits (RFC 7348).
 _MOST_VLAN = 4094
 _MOST_VNI = 2**24 - 1
 _VLAN_RANGE = " Invalid Vlan Id , Valid Range : 1 to 4094 "
@@ -71,6 +72,7 @@ def _check_end(run: Run, name: str) -> None:
 
 def _check_numbers(run: Run, vlan: str, vni: str) -> None:
     if not vlan.isdigit():
+        # SONiC names the VNI where the VLAN is wrong (config/vxlan.py).
         run.fail(f"Invalid vlan {vni}. Only valid vlan is accepted")
     if not 1 <= int(vlan) <= _MOST_VLAN:
         run.fail(_VLAN_RANGE)
@@ -114,6 +116,7 @@ def map_delete(run: Run, vxlan_name: str, vlan: str, vni: str) -> None:
     _check_end(run, vxlan_name)
     if vrf := _vrf_of(run, vni):
         run.fail(f"VNI mapped to vrf {vrf}, Please remove VRF VNI mapping")
+    # SONiC deletes the row of the bare number as well (config/vxlan.py).
     for name in (vlan, f"Vlan{vlan}"):
         run.db.delete(_map_key(vxlan_name, vni, name))
 

@@ -55,7 +55,7 @@ not_simulated(
 
 
 def _ask(run: Run, *words: str | None) -> None:
-    """Print what FRR answers."""
+    """Print FRR's answer."""
     command = " ".join(word for word in words if word)
     if not run.device.frr_answers():
         run.leave("Exiting: failed to connect to any daemons.")
@@ -123,6 +123,7 @@ def network(run: Run, ipaddress: str | None, info_type: str | None) -> None:
     _ask(run, "show ip bgp", ipaddress, info_type)
 
 
+# The list of show/bgp_common.py, which is not that of the FRR that runs.
 _ROUTE_CODES = """Codes: K - kernel route, C - connected, S - static, R - RIP,
        O - OSPF, I - IS-IS, B - BGP, E - EIGRP, N - NHRP,
        T - Table, v - VNC, V - VNC-Direct, A - Babel, D - SHARP,

@@ -1,4 +1,4 @@
-"""``show`` of what is configured for monitoring and log-in: syslog, SNMP, mirror sessions, warm restart, RADIUS."""
+"""``show mirror_session``."""
 
 from sonic_sim.commands.click7 import Run, argument
 from sonic_sim.commands.show.root import VERBOSE, show

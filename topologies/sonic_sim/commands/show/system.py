@@ -1,4 +1,4 @@
-"""``show version``, ``platform``, ``feature`` and what else is about the host."""
+"""``show version``, ``uptime``, ``platform`` and ``feature``."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""``show vxlan``: the tunnel's end, what it carries, and the far ends that EVPN found (show/vxlan.py)."""
+"""``show vxlan``: the tunnel's end, its VLANs, and the far ends learned by EVPN (show/vxlan.py)."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
