@@ -1,4 +1,4 @@
-"""SONiC's daemons that carry changes out and forward packets: which of them are away, and the command that helps."""
+"""SONiC's daemons that apply changes and forward packets: which of them do not run, and the command that repairs it."""
 
 from __future__ import annotations
 
@@ -18,34 +18,37 @@ SERVICE_OF = {
     "fpmsyncd": "bgp",
     "zebra": "bgp",
 }
-"""Daemons without which a change takes no effect or nothing is forwarded, with the service that systemd restarts."""
+"""Daemons without which changes have no effect or no packets are forwarded, with their systemd service."""
 
 LOG = "/var/log/syslog"
-LOG_BYTES, LOG_LINES = 256 * 1024, 5
+LOG_BYTES = 256 * 1024
+LOG_LINES = 5
 
 
 def daemons_of(host: SwitchHost) -> list[str]:
-    """Return the daemons that run; none where nobody can tell."""
+    """Return the running daemons; none if that is unknown."""
     return sorted(host.daemons() & SERVICE_OF.keys())
 
 
 def away(host: SwitchHost, names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that do not run, but for the daemons of a disabled feature."""
+    """Return the daemons of ``names`` that do not run, except those of a disabled feature."""
     expected = SERVICE_OF.keys() & set(names)
-    gone = sorted(expected - host.daemons()) if expected else []
-    if not gone:
+    if not expected:
         return []
-    rows: Mapping[str, Hash] = {}
+    stopped = sorted(expected - host.daemons())
+    if not stopped:
+        return []
+    features: Mapping[str, Hash] = {}
     with contextlib.suppress(DatabaseError, OSError):
-        rows = host.rows("CONFIG_DB", "FEATURE|*")
-    return [name for name in gone if rows.get(f"FEATURE|{SERVICE_OF[name]}", {}).get("state") != "disabled"]
+        features = host.rows("CONFIG_DB", "FEATURE|*")
+    return [name for name in stopped if features.get(f"FEATURE|{SERVICE_OF[name]}", {}).get("state") != "disabled"]
 
 
 def describe_away(host: SwitchHost, names: list[str], waited_s: float, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a state and an answer say of daemons that are away: their last log lines, and the command.
+    """Return the entry of a state and an answer on daemons that do not run: their last log lines, and the command.
 
-    ``waited_s`` is how long they were waited for; ``earlier`` is the same of an earlier moment, empty where there is
-    none: its lines count where the log has none left.
+    ``waited_s`` is the time that they were waited for; ``earlier`` is an earlier entry, whose lines are used if the log
+    has none left.
     """
     services = dict.fromkeys(SERVICE_OF[name] for name in names)
     commands = [f"sudo systemctl reset-failed {service} && sudo systemctl restart {service}" for service in services]
@@ -54,7 +57,7 @@ def describe_away(host: SwitchHost, names: list[str], waited_s: float, earlier: 
 
 
 def _last_lines(host: SwitchHost, names: list[str]) -> list[str]:
-    """Return what the log says last of daemons."""
+    """Return the last lines of the log that name a daemon."""
     try:
         text = host.end_of_file(LOG, LOG_BYTES).decode("utf-8", "replace")
     except OSError:

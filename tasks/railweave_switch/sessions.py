@@ -1,6 +1,6 @@
-"""Opening BGP sessions again whose ends agreed on something that has changed since: one at a time.
+"""Clear BGP sessions whose timers or capabilities have changed, one at a time.
 
-FRR takes other timers and capabilities at the next OPEN only, so until a session is cleared it runs the earlier ones.
+FRR applies new timers and capabilities with the next OPEN message, so a session keeps the old ones until it is cleared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from railweave_switch.host import CommandError, SwitchHost
 
 READ_S = 60.0
 OPENS_S = 60.0
-"""FRR tries again after 10 s (``timers connect``) where the first attempts meet a neighbor that is not ready."""
+"""Time limit for a session to open; FRR retries after 10 s (``timers connect``) if its neighbor was not ready."""
 ROUTES_S = 10.0
 PAUSE_S = 0.2
 TIMERS = ("bgpTimerConfiguredHoldTimeMsecs", "bgpTimerConfiguredKeepAliveIntervalMsecs",
@@ -22,18 +22,21 @@ Peer = Mapping[str, Any]
 
 
 def open_again(host: SwitchHost, sessions: Sequence[Sequence[Any]]) -> None:
-    """Clear established sessions, each once the one before is open and has its routes; raises CommandError.
+    """Clear established sessions, each once the previous one is open and has its routes; raises CommandError.
 
-    A session is ``[VRF, PEER, TIMERS_ONLY]``: with the last, one that has its configured timers in force stays open.
-    Where one stays down, no further one is cleared, in a revert neither: the others carry the traffic meanwhile, and
-    each would take another ``OPENS_S`` of the time for which the switch is locked.
+    A session is ``[VRF, PEER, TIMERS_ONLY]``; with TIMERS_ONLY it is left alone if its configured timers are in force.
+    If one stays down, no further one is cleared, not even in a revert: the others carry the traffic meanwhile, and each
+    would take another ``OPENS_S`` of the time for which the switch is locked.
     """
     for vrf, peer, timers_only in sessions:
-        shown = _shown(host, vrf, peer)
-        if not is_open(shown) or (timers_only and has_its_timers(shown)):
+        before = _shown(host, vrf, peer)
+        if not is_open(before) or (timers_only and has_its_timers(before)):
             continue
-        _vtysh(host, f"clear bgp vrf {vrf} {peer}" if vrf != "default" else f"clear bgp {peer}")
-        _await(host, vrf, peer, shown)
+        if vrf == "default":
+            _vtysh(host, f"clear bgp {peer}")
+        else:
+            _vtysh(host, f"clear bgp vrf {vrf} {peer}")
+        _await(host, vrf, peer, before)
 
 
 def is_open(peer: Peer) -> bool:
@@ -42,15 +45,16 @@ def is_open(peer: Peer) -> bool:
 
 
 def has_its_timers(peer: Peer) -> bool:
-    """Tell whether the configured timers are in force; a keepalive interval is at most a third of the hold time.
+    """Tell whether the configured timers are in force; False if the neighbor's hold time is smaller, which then counts.
 
-    The hold time is the smaller one of both ends: where the other end has the smaller one, it says no.
+    A keepalive interval is at most a third of the hold time.
     """
     if any(not isinstance(peer.get(name), int) for name in TIMERS):
         return False
     configured_hold, configured_keepalive, hold, keepalive = (int(peer[name]) for name in TIMERS)
-    whole_seconds = hold // 3000 * 1000
-    return hold == configured_hold and keepalive == min(configured_keepalive, whole_seconds)
+    # FRR divides whole seconds, and shows milliseconds.
+    third_of_hold = hold // 3000 * 1000
+    return hold == configured_hold and keepalive == min(configured_keepalive, third_of_hold)
 
 
 def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
@@ -58,7 +62,8 @@ def _await(host: SwitchHost, vrf: str, peer: str, before: Peer) -> None:
     began_s = host.now_s()
     while True:
         host.sleep(PAUSE_S)
-        shown, waited_s = _shown(host, vrf, peer), host.now_s() - began_s
+        shown = _shown(host, vrf, peer)
+        waited_s = host.now_s() - began_s
         opened = is_open(shown) and shown.get("connectionsEstablished") != before.get("connectionsEstablished")
         if opened and (_routes(shown) >= _routes(before) or waited_s > ROUTES_S):
             return
@@ -73,16 +78,19 @@ def _routes(peer: Peer) -> int:
 
 
 def _shown(host: SwitchHost, vrf: str, peer: str) -> Peer:
-    """Return what FRR shows of a neighbor; nothing where it shows none."""
+    """Return FRR's values of a neighbor, empty if it shows none."""
     text = _vtysh(host, f"show bgp vrf {vrf} neighbors {peer} json")
     try:
-        found = json.loads(text[max(0, text.find("{")) :] or "{}")
+        answer = json.loads(text[max(0, text.find("{")) :] or "{}")
     except ValueError:
         return {}
+    if not isinstance(answer, dict):
+        return {}
     # FRR puts the neighbor of a named VRF under that name.
-    found = found.get(vrf, found) if isinstance(found, dict) else {}
-    shown = found.get(peer, {})
-    return shown if isinstance(shown, dict) else {}
+    neighbor = answer.get(vrf, answer).get(peer, {})
+    if isinstance(neighbor, dict):
+        return neighbor
+    return {}
 
 
 def _vtysh(host: SwitchHost, command: str) -> str:

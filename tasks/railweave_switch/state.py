@@ -1,12 +1,12 @@
-"""What the switch knows of its transactions: one small state file, and the rollback document of the pending one.
+"""The files of transactions on the switch: a small state file, and the rollback document of the pending transaction.
 
-transaction.json   who changed what, when, and how far it got; replaced atomically, under the lock
-pending.json       the rollback document of the pending transaction; there before anything is changed
-ID.rollback.json   that of a confirmed commit
-save.json          what the switch is to boot, until both startup files are replaced by it
-hold.json          who is about to lead traffic off the switch, until when
-digest.key         with which clients make the digests of what runs that they keep
-reserve            disk space for the state and the revert where the disk is full
+transaction.json   the last transaction: author, kind, time and status; replaced atomically, under the lock
+pending.json       the rollback document of the pending transaction, written before anything is changed
+ID.rollback.json   the rollback document of a confirmed commit
+save.json          the next startup configuration, until both startup files are replaced by it
+hold.json          the client that is about to drain the switch, with a time limit
+digest.key         the key of the digests of running configurations that clients keep
+reserve            disk space for the state and the revert if the disk is full
 """
 
 from __future__ import annotations
@@ -23,33 +23,42 @@ from railweave_switch.state_forms import VERSION, DamagedError, VersionError, de
 
 RESERVE_BYTES = 256 * 1024
 KEPT_COMMITS = 11
-"""The switch keeps the rollback documents of so many confirmed commits."""
+"""The number of confirmed commits whose rollback documents are kept."""
 
 
 class TransactionKind:
-    """What a transaction is about."""
+    """The kind of a transaction."""
 
-    COMMIT, DRAIN, ROLLBACK = "commit", "drain", "rollback"
+    COMMIT = "commit"
+    DRAIN = "drain"
+    ROLLBACK = "rollback"
 
 
 class Stage:
-    """How far a transaction got; the last three are reported and never written."""
+    """The status of a transaction."""
 
-    APPLYING, ARMED, CONFIRMED = "applying", "armed", "confirmed"
-    REVERTING, REVERTED, FAILED = "reverting", "reverted", "failed"
-    NONE, EXPIRED, DAMAGED = "none", "expired", "damaged"
+    APPLYING = "applying"
+    ARMED = "armed"
+    CONFIRMED = "confirmed"
+    REVERTING = "reverting"
+    REVERTED = "reverted"
+    FAILED = "failed"
+    # Reported only, never written to the state file.
+    NONE = "none"
+    EXPIRED = "expired"
+    DAMAGED = "damaged"
 
 
 ENDED = frozenset({Stage.CONFIRMED, Stage.REVERTED})
 OPEN = frozenset({Stage.APPLYING, Stage.ARMED, Stage.REVERTING, Stage.FAILED})
-"""States in which something may have to be reverted."""
+"""Statuses in which a change may have to be reverted."""
 
 REPAIRS = {
     Stage.EXPIRED: "railweave-switch revert",
     Stage.FAILED: "railweave-switch revert",
     Stage.DAMAGED: "railweave-switch recover",
 }
-"""The command that repairs a state."""
+"""The command that repairs a status."""
 
 Step = dict[str, Any]
 Generation = dict[str, Any]
@@ -58,91 +67,111 @@ Lines = list[tuple[str, ...]]
 
 @dataclass
 class State:
-    """The last transaction. ``ends_s`` is the deadline on the clock since the boot, None for one that is kept at once.
-
-    ``has_frr`` tells whether FRR answered when it began, ``frr_added`` and ``frr_removed`` what it changed there (None:
-    not known), ``kept`` are the confirmed commits that can be rolled back, ``unsaved`` tells that it ended and the
-    startup files do not yet say so. ``generation`` is that of the intent which the switch runs: what the client said of
-    it, and a ``number`` that every confirmed deployment and rollback raises. ``daemons`` are those that ran when it
-    began, ``broken`` tells of the ones that stayed away after its revert, or after that of an earlier one.
-    """
+    """The last transaction."""
 
     id: str
     kind: str
     status: str
+    # User, and the message of the commit, for other users.
     by: str = ""
     message: str = ""
+    # Boot in which it began.
     boot_id: str = ""
+    # Seconds since 1970, for display.
     began_at: float = 0.0
+    # Deadline in seconds since the boot, None for a change that is confirmed at once.
     ends_s: float | None = None
+    # The deadline in seconds since 1970, for display.
     deadline_at: float | None = None
+    # Process that carries it out.
     worker: Process | None = None
+    # Id of the drain that it supersedes.
     drain: str = ""
+    # Whether FRR answered when it began.
     has_frr: bool = True
+    # Lines that it added to FRR and removed there, None while unknown.
     frr_added: Lines | None = None
     frr_removed: Lines | None = None
+    # Ids of the confirmed commits that can be rolled back, oldest first.
     kept: list[str] = field(default_factory=list)
+    # Id of the commit that it rolls back.
     rolls_back: str = ""
+    # It has ended, but the startup files do not have its result yet.
     unsaved: bool = False
+    # Why it was reverted.
     reason: str = ""
     error: str = ""
+    # Rows and lines that a revert could not restore.
     missing: list[str] = field(default_factory=list)
+    # Errors of a revert's steps.
     notes: list[str] = field(default_factory=list)
+    # The client's description of the running intent, and a number that every confirmed deployment and rollback raises.
     generation: Generation = field(default_factory=dict)
+    # Daemons that ran when it began.
     daemons: list[str] = field(default_factory=list)
+    # Daemons that stayed away after its revert, or that of an earlier transaction (``services.describe_away``).
     broken: dict[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
     def write(self, host: SwitchHost, **changes: Any) -> None:
-        """Change it and write it."""
+        """Change fields and write the state file."""
         vars(self).update(changes)
         write(host, "transaction.json", vars(self))
 
     def over(self, host: SwitchHost) -> bool:
-        """Tell whether its time is over; a restart ends it at once."""
+        """Tell whether the deadline has passed; a restart counts as that."""
         return self.boot_id != host.boot_id() or (self.ends_s is not None and host.now_s() >= self.ends_s)
 
     def now(self, host: SwitchHost) -> str:
-        """Return the status as it really is: what nobody continues is ``expired``, or ``failed``."""
+        """Return the actual status: ``expired`` or ``failed`` if no process continues the transaction."""
         status = self.status
         if status not in (Stage.APPLYING, Stage.ARMED, Stage.REVERTING) or guarded(host, self.id):
             return status
         if status == Stage.ARMED and self.ends_s is not None:
-            return Stage.EXPIRED if self.over(host) else status
+            # Without a guard it can still be confirmed until its deadline.
+            if self.over(host):
+                return Stage.EXPIRED
+            return status
         if host.alive(self.worker):
             return status
-        return Stage.FAILED if status == Stage.REVERTING else Stage.EXPIRED
+        if status == Stage.REVERTING:
+            return Stage.FAILED
+        return Stage.EXPIRED
 
     @property
     def number(self) -> int:
-        """Return the number of the generation, 0 where none was ever confirmed."""
+        """Return the number of the generation, 0 before the first confirmed deployment."""
         return int(self.generation.get("number") or 0)
 
     def is_armed(self, host: SwitchHost) -> bool:
-        """Tell whether it waits for its confirmation, and in time."""
+        """Tell whether it can be confirmed."""
         return self.now(host) == Stage.ARMED and not self.over(host)
 
     def come_since(self, named: str) -> str:
-        """Return in words the transaction that came after ``named``, the last one that somebody knows of."""
+        """Return in words the transaction that came after ``named``, the last one that a client has read."""
         if not self.id:
             return f"the switch knows of no transaction, and this was planned on {named}"
-        said = f" ({self.message})" if self.message else ""
+        message = ""
+        if self.message:
+            message = f" ({self.message})"
         return (
-            f"{self.kind} {self.id} by {self.by or 'another session'}{said} came since this was planned, on "
+            f"{self.kind} {self.id} by {self.by or 'another session'}{message} came since this was planned, on "
             f"{named or 'a switch without any'}"
         )
 
     def describe(self, host: SwitchHost) -> str:
-        """Return in words what is pending."""
+        """Return in words the pending transaction."""
         status = self.now(host)
         if status in ENDED or not self.id:
             return "nothing is pending"
-        repair = f"; `{REPAIRS[status]}` repairs it" if status in REPAIRS else ""
-        return f"{self.kind} {self.id} by {self.by or 'another session'} is {status}{repair}"
+        text = f"{self.kind} {self.id} by {self.by or 'another session'} is {status}"
+        if status in REPAIRS:
+            text += f"; `{REPAIRS[status]}` repairs it"
+        return text
 
     @property
     def last(self) -> str:
-        """Return the id of the last commit if it was kept; a drain is no commit."""
+        """Return the id of the last commit if it was confirmed; drains do not count."""
         return (
             self.kept[-1]
             if self.kept and (self.status == Stage.CONFIRMED or self.kind == TransactionKind.DRAIN)
@@ -152,41 +181,50 @@ class State:
 
 @dataclass(frozen=True)
 class RollbackDocument:
-    """A rollback document: the steps back, and what must be true after them: ``rows`` and FRR's text ``frr``.
-
-    ``after`` are the rows as the transaction leaves them, ``startup`` the digests of the startup files when it began.
-    ``frr_lines`` replaces ``frr`` in the rollback of a confirmed commit: other lines have changed since. ``undo`` is
-    the client's own form of it. ``generation`` is that of the switch once the transaction is confirmed, empty where it
-    stays ``earlier``, the one before.
-    """
+    """A rollback document: the steps back, and the rows and FRR's lines that must be there after them."""
 
     id: str
     steps: list[Step]
+    # Rows to restore, as a part of CONFIG_DB.
     rows: dict[str, Any]
+    # Rows after the transaction.
     after: dict[str, Any]
+    # SHA-256 of the startup files when the transaction began, by path.
     startup: dict[str, str] = field(default_factory=dict)
+    # FRR's text to restore, None if FRR did not answer.
     frr: str | None = None
+    # Replaces frr in the rollback of a confirmed commit, since other lines have changed after that.
     frr_lines: Lines | None = None
+    # Regular expression of lines that are never compared.
     frr_ignored: str = ""
+    # Lines that a confirmed commit added to FRR and removed there.
     frr_added: Lines | None = None
     frr_removed: Lines | None = None
+    # The client's own form of the rollback.
     undo: Any = None
+    # Id, steps and lines of the superseded drain.
     drain: dict[str, Any] | None = None
+    # Id of the superseded drain.
     supersedes: str = ""
+    # Deadline of the transaction in seconds since the boot.
     ends_s: float | None = None
+    # Generation after the confirmation, empty if the transaction does not change it.
     generation: Generation = field(default_factory=dict)
+    # Generation before.
     earlier: Generation = field(default_factory=dict)
     version: int = VERSION
 
     def generation_back(self, state: State) -> Generation:
-        """Return the generation of a switch whose confirmed commit went back: the earlier one, under a new number."""
-        return {**self.earlier, "number": state.number + 1} if self.generation else state.generation
+        """Return the generation after a rollback of the confirmed commit: the earlier one, under a new number."""
+        if not self.generation:
+            return state.generation
+        return {**self.earlier, "number": state.number + 1}
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Who is about to drain these BGP ``peers``, until ``ends_s`` since the boot; ``["*"]`` are all, none means those
-    of another switch of its plane."""
+    """A client is about to drain these BGP ``peers``, until ``ends_s`` since the boot; ``["*"]`` means all peers, an
+    empty list those of another switch of the plane."""
 
     id: str
     peers: list[str]
@@ -197,33 +235,42 @@ class Hold:
     version: int = VERSION
 
     def over(self, host: SwitchHost) -> bool:
-        """Tell whether its time is over; a restart ends it at once."""
+        """Tell whether its time limit has passed; a restart counts as that."""
         return self.boot_id != host.boot_id() or host.now_s() >= (self.ends_s or 0.0)
 
     def words(self, host: SwitchHost) -> str:
-        """Return in words who holds the switch, for what and how long."""
-        what = f" ({self.message})" if self.message else ""
+        """Return in words who holds the switch, why and for how long."""
+        message = ""
+        if self.message:
+            message = f" ({self.message})"
         seconds = max(0.0, self.ends_s - host.now_s())
-        whom = "it" if self.peers else "another switch of its plane"
+        drained = "another switch of its plane"
+        if self.peers:
+            drained = "it"
         return (
-            f"{self.by or 'another session'}{what} is about to drain {whom}, for at most {seconds:.0f} s from now "
-            f"(`railweave-switch hold --id {self.id}` on this switch ends that)"
+            f"{self.by or 'another session'}{message} is about to drain {drained}, for at most {seconds:.0f} s from "
+            f"now (`railweave-switch hold --id {self.id}` on this switch ends that)"
         )
 
     def report(self, host: SwitchHost) -> dict[str, Any]:
-        """Return it as answers tell it."""
+        """Return the form of the hold in answers."""
         remaining_s = round(max(0.0, self.ends_s - host.now_s()), 1)
-        told = {"id": self.id, "peers": self.peers, "message": self.message, "words": self.words(host)}
-        return {**told, "remaining_s": remaining_s}
+        return {
+            "id": self.id,
+            "peers": self.peers,
+            "message": self.message,
+            "words": self.words(host),
+            "remaining_s": remaining_s,
+        }
 
 
 def path(host: SwitchHost, name: str) -> str:
-    """Return where a file of ours lies."""
+    """Return the path of a file of the state directory."""
     return f"{host.directory}/{name}"
 
 
 def read_state(host: SwitchHost) -> State | None:
-    """Return the state, None where there never was one; raises DamagedError, VersionError, OSError."""
+    """Return the state, None before the first transaction; raises DamagedError, VersionError, OSError."""
     where = path(host, "transaction.json")
     try:
         data = host.read_file(where)
@@ -238,7 +285,7 @@ def read_state(host: SwitchHost) -> State | None:
 
 
 def read_document(host: SwitchHost, name: str = "pending.json") -> RollbackDocument:
-    """Return a rollback document; raises DamagedError where it is gone or cannot be read."""
+    """Return a rollback document; raises DamagedError if it is missing or cannot be read."""
     where = path(host, name)
     try:
         return decoded(RollbackDocument, host.read_file(where), where)
@@ -249,17 +296,19 @@ def read_document(host: SwitchHost, name: str = "pending.json") -> RollbackDocum
 
 
 def held(host: SwitchHost) -> Hold | None:
-    """Return the hold that is in force; a file that cannot be read holds for nobody, not for its owner either."""
+    """Return the hold in force; a file that cannot be read counts as no hold, also for its owner."""
     where = path(host, "hold.json")
     try:
-        found = decoded(Hold, host.read_file(where), where)
+        hold = decoded(Hold, host.read_file(where), where)
     except (DamagedError, VersionError, OSError):
         return None
-    return None if found.over(host) else found
+    if hold.over(host):
+        return None
+    return hold
 
 
 def write(host: SwitchHost, name: str, value: Any) -> None:
-    """Write a file of ours as JSON; a full disk gives up the reserve for it."""
+    """Write a file of the state directory as JSON, on a full disk in place of the reserve."""
     data = (json.dumps(value, sort_keys=True) + "\n").encode()
     try:
         host.write_file(path(host, name), data)
@@ -271,85 +320,98 @@ def write(host: SwitchHost, name: str, value: Any) -> None:
 
 
 def remove(host: SwitchHost, name: str) -> None:
-    """Remove a file of ours."""
+    """Remove a file of the state directory."""
     host.remove_file(path(host, name))
 
 
 def prepare_disk(host: SwitchHost) -> None:
-    """Make the directory and reserve disk space; raises OSError where there is no room for that."""
+    """Make the directory and reserve disk space; raises OSError if there is not enough."""
     host.make_directory()
     where = path(host, "reserve")
     with contextlib.suppress(FileNotFoundError):
         if len(host.read_file(where)) == RESERVE_BYTES:
             return
+    # Not zeros: file systems may store those without any blocks.
     host.write_file(where, b"\1" * RESERVE_BYTES)
 
 
 def guarded(host: SwitchHost, name: str = "") -> bool:
-    """Tell whether the guard of a transaction runs, without a name that of any."""
+    """Tell whether the guard of the transaction ``name`` runs, or that of any transaction."""
     try:
-        found = json.loads(host.read_file(path(host, "guard.json")).decode())
+        guard = json.loads(host.read_file(path(host, "guard.json")).decode())
     except (OSError, ValueError, RecursionError):
         return False
-    known = isinstance(found, dict) and (not name or found.get("id") == name)
-    return bool(known and isinstance(found.get("process"), dict) and host.alive(found["process"]))
+    if not isinstance(guard, dict) or (name and guard.get("id") != name):
+        return False
+    return isinstance(guard.get("process"), dict) and host.alive(guard["process"])
 
 
 def report(host: SwitchHost) -> dict[str, Any]:
-    """Return the status, whatever the state file looks like.
-
-    The hold is read first: once it is gone, what it was for is there to be read.
-    """
+    """Return the status; a damaged state file is a status too."""
+    # The hold first: it is removed after its transaction is written, so one of the two is always read.
     hold = held(host)
-    state, status, error = None, Stage.NONE, ""
+    state = None
+    status = Stage.NONE
+    error = ""
     try:
         state = read_state(host)
-        status = state.now(host) if state is not None else status
+        if state is not None:
+            status = state.now(host)
     except (DamagedError, VersionError, NotADirectoryError) as fault:
-        status, error = Stage.DAMAGED, str(fault)
-    known = state or State("", "", status)
-    waits = known.ends_s is not None and status in (Stage.APPLYING, Stage.ARMED)
+        status = Stage.DAMAGED
+        error = str(fault)
+    if state is None:
+        state = State("", "", status)
+    remaining_s = None
+    if state.ends_s is not None and status in (Stage.APPLYING, Stage.ARMED):
+        remaining_s = round(max(0.0, state.ends_s - host.now_s()), 1)
     return {
-        **{name: getattr(known, name) for name in ("id", "kind", "by", "message", "deadline_at", "reason", "missing")},
+        "id": state.id,
+        "kind": state.kind,
+        "by": state.by,
+        "message": state.message,
+        "deadline_at": state.deadline_at,
+        "reason": state.reason,
+        "missing": state.missing,
         "status": status,
-        "remaining_s": round(max(0.0, (known.ends_s or 0.0) - host.now_s()), 1) if waits else None,
-        "error": error or known.error,
-        "drain": known.drain,
-        "unsaved": known.unsaved,
-        "last": known.last,
-        "generation": known.generation,
+        "remaining_s": remaining_s,
+        "error": error or state.error,
+        "drain": state.drain,
+        "unsaved": state.unsaved,
+        "last": state.last,
+        "generation": state.generation,
         "repair": REPAIRS.get(status, ""),
-        "broken": still_broken(host, known),
+        "broken": still_broken(host, state),
         "hold": {} if hold is None else hold.report(host),
     }
 
 
 def still_broken(host: SwitchHost, state: State) -> dict[str, Any]:
-    """Return what is to be said of daemons that a change ended and that do not run again, empty where all run.
+    """Return the entry on daemons that a change ended and that do not run again, empty if all run.
 
-    Those that ran when the last transaction began count since its end: they may have ended after it was confirmed. A
-    reboot stops and starts all of them.
+    Once the last transaction has ended, the daemons that ran at its begin count: a change may end them after its
+    confirmation. A reboot restarts all daemons.
     """
     expected = {*state.broken.get("daemons", ())}
     if state.status in ENDED and state.boot_id == host.boot_id():
         expected.update(state.daemons)
-    gone = away(host, expected)
-    if not gone:
+    stopped = away(host, expected)
+    if not stopped:
         return {}
     waited_s = state.broken.get("waited_s", 0.0)
-    return describe_away(host, gone, waited_s, state.broken)
+    return describe_away(host, stopped, waited_s, state.broken)
 
 
 def kept_on_disk(host: SwitchHost) -> list[str]:
-    """Return the commits whose rollback documents lie there, oldest first: their names sort by time."""
+    """Return the commits with a rollback document on the disk, oldest first: their names sort by time."""
     names = sorted(name for name in host.list_directory() if name.endswith(".rollback.json"))
     return [name[: -len(".rollback.json")] for name in names]
 
 
 def stand_in(host: SwitchHost, name: str, ends_s: float | None) -> State:
-    """Return a state in the place of one that cannot be read: of a transaction that is to be reverted.
+    """Return a state in place of one that cannot be read: a commit that is being reverted.
 
-    The last confirmed commit that can be read tells the generation.
+    Its generation is that of the last confirmed commit whose rollback document can be read.
     """
     kept = kept_on_disk(host)
     generation: Generation = {}

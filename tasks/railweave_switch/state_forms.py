@@ -1,4 +1,4 @@
-"""The form of the state files: what each field may hold, and the errors of a file that holds something else."""
+"""The form of the state files: the type of each field, and the errors of a file that does not fit."""
 
 from __future__ import annotations
 
@@ -20,46 +20,48 @@ class DamagedError(Exception):
 
 
 class VersionError(Exception):
-    """The state was written by another version of this program, which alone may change it."""
+    """The state was written by another version of this program; only that version may change it."""
 
 
 def decoded(kind: type[T], data: bytes, where: str) -> T:
     """Return the dataclass ``kind`` from the JSON of the file ``where``; raises DamagedError, VersionError."""
-    known = _known_fields(cast(Any, kind), data, where)
+    values = _field_values(cast(Any, kind), data, where)
     try:
-        return kind(**known)
+        return kind(**values)
     except TypeError as error:
         raise DamagedError(f"{where} is incomplete: {error}") from None
 
 
 @functools.lru_cache(maxsize=2)
-def _known_fields(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]:
-    """Return the fields of a file; the last files are kept, since a guard reads its state every second.
+def _field_values(kind: type[Any], data: bytes, where: str) -> Mapping[str, Any]:
+    """Return the values of a dataclass's fields in a file; cached, since a guard reads its state every second.
 
-    What a field holds is replaced as a whole and never changed, so several values may share it.
+    Values are replaced as a whole and never changed in place, so several objects may share them.
     """
     try:
-        found = json.loads(data.decode())
+        content = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{where} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not found:
+    if not isinstance(content, dict) or not content:
         raise DamagedError(f"{where} is empty")
-    version = found.get("version")
+    version = content.get("version")
     if version != VERSION:
         if isinstance(version, int):
             raise VersionError(f"{where} is of version {version}, this program reads version {VERSION}")
         raise DamagedError(f"{where} has no version")
     forms = _forms_of(cast(Any, kind))
-    known = {name: found[name] for name in forms if name in found}
-    if wrong := [name for name, value in known.items() if not forms[name](value)]:
+    # Fields that this version does not have are ignored, so a later one may add some.
+    values = {name: content[name] for name in forms if name in content}
+    wrong = [name for name, value in values.items() if not forms[name](value)]
+    if wrong:
         raise DamagedError(f"{where} is incomplete: {', '.join(wrong)}")
-    return known
+    return values
 
 
 @functools.cache
 def _forms_of(kind: type[Any]) -> Mapping[str, Callable[[Any], bool]]:
-    """Return what each field of a dataclass may hold, looked up once: a guard reads its state every second."""
-    return {one.name: _FORMS.get(one.name, _is_text) for one in fields(kind)}
+    """Return a function for each field of a dataclass that tells whether a value fits it."""
+    return {field.name: _FORMS.get(field.name, _is_text) for field in fields(kind)}
 
 
 def _is_text(value: Any) -> bool:
@@ -79,32 +81,38 @@ def _are_lines(value: Any) -> bool:
 
 
 def _are_steps(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) and _is_text(one.get("kind")) for one in value)
+    return isinstance(value, list) and all(isinstance(step, dict) and _is_text(step.get("kind")) for step in value)
 
 
 def _is_part(value: Any) -> bool:
     """Tell whether a value is a part of CONFIG_DB as ``rows`` describes it."""
-    return isinstance(value, dict) and all(
-        isinstance(rows, dict) and all(fields is None or _are_fields(fields) for fields in rows.values())
-        for rows in value.values()
-    )
+    return isinstance(value, dict) and all(map(_are_rows, value.values()))
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, dict) and all(row is None or _are_fields(row) for row in value.values())
 
 
 def _are_fields(value: Any) -> bool:
-    return isinstance(value, dict) and all(one is None or _is_text(one) or _are_texts(one) for one in value.values())
+    return isinstance(value, dict) and all(map(_is_field, value.values()))
+
+
+def _is_field(value: Any) -> bool:
+    return value is None or _is_text(value) or _are_texts(value)
 
 
 def _is_drain(value: Any) -> bool:
-    """Tell whether a value is the name of a drain, in a state, or what undoes one, in a document."""
+    """Tell whether a value is the id of a drain, in a state, or the steps that end one, in a rollback document."""
     return value is None or _is_text(value) or (isinstance(value, dict) and _are_steps(value.get("steps")))
 
 
 def _is_generation(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("number", 0), int)  # the rest is the client's
+    # The other fields are the client's own.
+    return isinstance(value, dict) and isinstance(value.get("number", 0), int)
 
 
 def _is_broken(value: Any) -> bool:
-    """Tell whether a value says which daemons stayed away; empty where none did."""
+    """Tell whether a value names daemons that stayed away; it is empty if none did."""
     if value == {}:
         return True
     return (
@@ -141,4 +149,4 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "undo": lambda value: True,
     "version": lambda value: isinstance(value, int),
 }
-"""What a field may hold where that is no text."""
+"""The fields that are not texts."""

@@ -27,33 +27,37 @@ from railweave_switch.state import path
 Step = Mapping[str, Any]
 
 FRR_IN_CONTAINER = "/etc/frr"
-"""Where the bgp container, in which vtysh runs, sees the host's FRR folder."""
+"""The host's FRR folder in the bgp container, in which vtysh runs."""
 NEEDED_BY_RELOAD = ("hwsku", "mac", "platform")
-MODE, OWN_FRR_FILE = "docker_routing_config_mode", "split-unified"
+MODE = "docker_routing_config_mode"
+OWN_FRR_FILE = "split-unified"
+"""The routing mode in which FRR boots a single file that SONiC does not render."""
 SHOW_FRR = ("vtysh", "-c", "show running-config")
 SHOW_BGPD = ("vtysh", "-c", "show running-config bgpd")
 SHOW_DAEMONS = ("vtysh", "-c", "show daemons")
 READ_S = 60.0
-TAKEN_S, TAKEN_PAUSE_S = 20.0, 0.05
-"""How long daemons may take for the removal of a row, and the pause between two looks: the row is missing meanwhile."""
+TAKEN_S = 20.0
+"""Time limit for daemons to apply the removal of a row."""
+TAKEN_PAUSE_S = 0.05
+"""Pause between two readings meanwhile; short, as the row is missing until it is set again."""
 SETTLES_S = 2.0
-"""How long is waited where no database tells that a removal was taken; orchagent tries again every second."""
+"""Wait after a removal that no database shows; orchagent retries every second."""
 _QUOTED_CHARACTERS = 4000
 _HEADLINE_CHARACTERS = 300
 _ERROR = re.compile(r"(?:^|\s)Error: |^(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |$)|missing yang models")
 _LAST_LINES = 4
 _STREAMS_APART = "-- standard error:"
-"""What stands between the two streams of a command where the cause is the end of the second."""
+"""The line between the two outputs of a command if the cause is the end of the second."""
 _ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "Aborted!")
 _DAEMONS_AWAY = ("is not running", "failed to connect")
-"""vtysh also says `Failure to communicate[13]`, of a line that a daemon refuses: that one is there."""
+"""vtysh prints `Failure to communicate[13]` too, but for a line that a running daemon refuses."""
 
 _OF_PROCESSES = re.compile(r"\[\d+\|\w+\] |Waiting for children ")
-"""What the processes of vtysh, one for each daemon from FRR 9.0 on, say of themselves; each repeats the error."""
+"""Lines about the processes of vtysh, one for each daemon since FRR 9.0; each repeats the error."""
 
 
 class StepError(Exception):
-    """A step failed; ``command`` is the switch's own, ``said`` what it printed."""
+    """A step failed; ``command`` is the switch's own command, ``said`` its output."""
 
     def __init__(self, command: str, said: str) -> None:
         super().__init__(f"{command}: {headline(said)[:_HEADLINE_CHARACTERS]}")
@@ -62,12 +66,13 @@ class StepError(Exception):
 
 
 def headline(said: str) -> str:
-    """Return the part of an output that tells a person what is wrong: from its first error on, else its end.
+    """Return the part of an output that names the error: from the first error on, or the last lines.
 
-    Of a Python traceback only the exception is kept, and nothing of what commands always print.
+    Of a Python traceback only the exception is kept; lines that commands always print are dropped.
     """
     lines: list[str] = []
-    inside, last_part = False, 0
+    inside = False
+    last_part = 0
     for line in said.partition("\nDuring handling of the above exception")[0].splitlines():
         inside = line.startswith("Traceback (most recent call last)") or (inside and line.startswith((" ", "\t")))
         if line == _STREAMS_APART:
@@ -80,10 +85,10 @@ def headline(said: str) -> str:
 
 
 def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.json", *, back: bool = False) -> None:
-    """Carry a step out; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
+    """Carry out a step; raises StepError, DatabaseError, OSError. ``name`` is the file that its command reads.
 
-    ``back``: in a revert the file that was written before the change is used, and FRR may complain about lines that
-    never came.
+    ``back``: a step of a revert uses the file that was written before the change, and FRR may report lines that the
+    change never added.
     """
     kind = step["kind"]
     if kind == "vtysh":
@@ -93,19 +98,27 @@ def run_step(host: SwitchHost, step: Step, timeout_s: float, name: str = "step.j
     elif kind == "recreate":
         recreate(host, step)
     elif kind == "hdel":
-        host.write_rows([("HDEL", step["key"], *step["fields"])])  # keys may be secrets, which no process list shows
+        # Not by sonic-db-cli: keys may be secrets, which a process list would show.
+        host.write_rows([("HDEL", step["key"], *step["fields"])])
     else:
         _with_file(host, step, timeout_s, name, back=back)
 
 
 def recreate(host: SwitchHost, step: Step) -> None:
-    """Delete rows and fields, wait until SONiC's daemons took that, and set rows; raises StepError."""
+    """Delete rows and fields, wait until SONiC's daemons applied that, and set rows; raises StepError."""
     removed = [(str(key), fields) for key, fields in step["removed"]]
-    host.write_rows([("HDEL", key, *fields) if fields else ("DEL", key) for key, fields in removed])
+    deleted_rows = [key for key, fields in removed if not fields]
+    commands: list[Sequence[str]] = []
+    for key, fields in removed:
+        if fields:
+            commands.append(("HDEL", key, *fields))
+        else:
+            commands.append(("DEL", key))
+    host.write_rows(commands)
     if not all(tells_of(key) for key, _ in removed):
         host.sleep(SETTLES_S)
     ends_s = host.now_s() + TAKEN_S
-    while left := still_there(host, [key for key, fields in removed if not fields]):
+    while left := still_there(host, deleted_rows):
         if host.now_s() >= ends_s:
             raise StepError("recreate", f"SONiC's daemons did not take the removal of {', '.join(left[:5])}")
         host.sleep(TAKEN_PAUSE_S)
@@ -113,12 +126,14 @@ def recreate(host: SwitchHost, step: Step) -> None:
 
 
 def _with_file(host: SwitchHost, step: Step, timeout_s: float, name: str, *, back: bool) -> None:
+    """Run the command of a step that reads a file."""
     words = COMMANDS[step["kind"]]
     if step["kind"] == "reload":
         refuse_hanging_reload(step)
         if back and step["config_db"]["DEVICE_METADATA"]["localhost"].get(MODE) == OWN_FRR_FILE:
             host.write_file(frr_file(host), (step.get("frr") or "").encode())
     where = path(host, name)
+    # The file of a revert exists already; written again only if it is damaged, since the disk may be full by now.
     if not back or not _holds(host, where, content_of(step)):
         host.write_file(where, content_of(step))
     try:
@@ -137,7 +152,7 @@ COMMANDS = {
 
 KINDS = frozenset({*COMMANDS, "clear", "hdel", "recreate", "vtysh"})
 OF_FRR = frozenset({"clear", "vtysh"})
-"""Kinds of which no row tells afterwards whether they were carried out."""
+"""Kinds of steps without a row that would show whether they were carried out."""
 
 
 def content_of(step: Step) -> bytes:
@@ -154,14 +169,15 @@ def _holds(host: SwitchHost, where: str, content: bytes) -> bool:
 
 
 def frr_file(host: SwitchHost, name: str = "frr.conf") -> str:
-    """Return where a file of FRR's lies on the host."""
+    """Return the path of a file of FRR on the host."""
     return f"{host.sonic_directory}/frr/{name}"
 
 
 def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -> None:
-    """Apply lines of FRR's configuration; where no file can be written, through vtysh's input.
+    """Apply lines of FRR's configuration from a file.
 
-    ``lenient``: removing a line that never arrived is an error to vtysh and none to us.
+    ``lenient``: ignore the error of vtysh about removing a line that is not there, and if no file can be written pass
+    the lines to vtysh's input.
     """
     name = "railweave.conf"
     where = frr_file(host, name)
@@ -184,7 +200,7 @@ def apply_frr(host: SwitchHost, text: str, timeout_s: float, *, lenient: bool) -
 
 
 def frr_text(host: SwitchHost) -> str | None:
-    """Return FRR's running configuration; None where FRR does not answer."""
+    """Return FRR's running configuration; None if FRR does not answer."""
     return _shown(host, SHOW_FRR)
 
 
@@ -193,23 +209,26 @@ def _shown(host: SwitchHost, words: Sequence[str]) -> str | None:
         done = host.run(words, READ_S)
     except CommandError:
         return None
-    return done.out if done.exit_status == 0 and done.out.strip() else None
+    if done.exit_status == 0 and done.out.strip():
+        return done.out
+    return None
 
 
 def frr_lines(host: SwitchHost, ignored: str, wanted: Iterable[Line]) -> dict[Line, None]:
-    """Return the lines that FRR runs, as ``frr.lines_of``; raises StepError where it, or a daemon whose lines are
-    wanted, does not answer."""
+    """Return FRR's running lines, as ``frr.lines_of``; raises StepError if FRR, or a daemon of ``wanted`` lines, does
+    not answer."""
     text = frr_text(host)
-    if away := frr_away(host, wanted, text):
+    away = frr_away(host, wanted, text)
+    if away:
         raise StepError("FRR", ", ".join(away))
     return frr.lines_of(text or "", ignored)
 
 
 def frr_away(host: SwitchHost, wanted: Iterable[Line], text: str | None) -> list[str]:
-    """Return the daemons of FRR whose lines are wanted but that do not run, in words; empty where all do.
+    """Return in words the daemons of ``wanted`` lines that do not run; ``text`` is the running configuration.
 
-    vtysh drops the lines of a daemon that is not there, with exit status 0, and shows the lines of the others. Only
-    where ``text``, what it shows, has no line of such a daemon it is asked which of them run.
+    vtysh drops the lines of a daemon that does not run, with exit status 0, and shows the lines of the others. It is
+    asked for the running daemons only if ``text`` has no line of a daemon.
     """
     if text is None:
         return ["it does not answer"]
@@ -225,36 +244,35 @@ def frr_away(host: SwitchHost, wanted: Iterable[Line], text: str | None) -> list
 
 
 def frr_lost(host: SwitchHost, text: str) -> list[str]:
-    """Return the daemons of FRR that do not run although the startup file has lines of them, in words.
-
-    A text without any router is looked at alone: bgpd's lines are what a switch boots FRR for.
-    """
+    """Return in words the daemons of FRR that do not run although the startup file has lines of them."""
+    # A router block shows that bgpd runs, for whose lines a switch boots FRR.
     if "\nrouter " in text:
         return []
     try:
-        boots = host.read_file(frr_file(host)).decode(errors="replace")
+        startup = host.read_file(frr_file(host)).decode(errors="replace")
     except OSError:
         return []
-    return frr_away(host, frr.lines_of(boots, ""), text)
+    return frr_away(host, frr.lines_of(startup, ""), text)
 
 
 def equip_bgpd(host: SwitchHost) -> None:
     """Give bgpd the lists and route-maps that other daemons have and it lacks; raises StepError.
 
-    A daemon that starts while the boot configuration is loaded misses its lines. What several daemons keep vtysh then
-    shows all the same, from the others.
+    A daemon that starts while the boot configuration is loaded misses its lines. vtysh shows lines that several daemons
+    keep all the same, from the others.
     """
-    text, own = frr_text(host), _shown(host, SHOW_BGPD)
-    if text is None or own is None:
+    text = frr_text(host)
+    bgpd_text = _shown(host, SHOW_BGPD)
+    if text is None or bgpd_text is None:
         return
-    has = frr.shared_lines(own)
-    lacks = [line for line in frr.shared_lines(text) if line not in has]
-    if lacks:
-        apply_frr(host, frr.text_of(lacks), READ_S, lenient=True)
+    bgpd_lines = frr.shared_lines(bgpd_text)
+    missing = [line for line in frr.shared_lines(text) if line not in bgpd_lines]
+    if missing:
+        apply_frr(host, frr.text_of(missing), READ_S, lenient=True)
 
 
 def refuse_hanging_reload(step: Step) -> None:
-    """Refuse a reload that would empty the database and then wait for ever; raises StepError."""
+    """Refuse a reload that would empty the database and then wait forever; raises StepError."""
     metadata = step["config_db"].get("DEVICE_METADATA", {}).get("localhost", {})
     missing = [name for name in NEEDED_BY_RELOAD if not metadata.get(name)]
     if missing:
@@ -262,9 +280,9 @@ def refuse_hanging_reload(step: Step) -> None:
 
 
 def refuse_losing_mode(host: SwitchHost, steps: Sequence[Step]) -> str:
-    """Return why a reload would lose the routing mode, empty where it would not.
+    """Return why a reload would lose the routing mode, empty if it would not.
 
-    ``db_migrator.py`` copies the mode from these files over ours where they exist.
+    ``db_migrator.py`` copies the mode from these files, if they exist, over the one in CONFIG_DB.
     """
     reload = next((step for step in steps if step["kind"] == "reload"), None)
     mode = reload and reload["config_db"].get("DEVICE_METADATA", {}).get("localhost", {}).get(MODE)
@@ -296,7 +314,7 @@ def _minigraph_states(text: str, mode: str) -> bool:
 
 
 def run_command(host: SwitchHost, words: Sequence[str], timeout_s: float) -> Done:
-    """Run a command of the switch; raises StepError where it fails."""
+    """Run a command of the switch; raises StepError if it fails."""
     done = _attempt(host, words, timeout_s)
     if done.exit_status != 0:
         raise StepError(_command(words), _printed(done))
@@ -304,8 +322,8 @@ def run_command(host: SwitchHost, words: Sequence[str], timeout_s: float) -> Don
 
 
 def _printed(done: Done) -> str:
-    """Return what a failed command printed, its cause where ``headline`` looks for it: at the first line of an error,
-    and without one at the end of standard error."""
+    """Return the output of a failed command in the order that ``headline`` expects: the cause is the first line with an
+    error, or without one the end of standard error."""
     printed = f"{done.err}\n{done.out}".strip()
     if done.err.strip() and not any(_ERROR.search(line.strip()) for line in printed.splitlines()):
         printed = f"{done.out.strip()}\n{_STREAMS_APART}\n{done.err.strip()}"

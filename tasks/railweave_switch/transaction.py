@@ -1,10 +1,10 @@
-"""Applying a transaction under its revert timer.
+"""Apply a transaction under its revert timer.
 
     lock → nothing pending → no other transaction since the one that it names → what is to change is as expected
          → rollback document on disk and in the guard's memory → armed → step by step → read back
          → the guard waits for the confirmation
 
-Whatever fails, or nobody confirms in time, is reverted by ``restoring.restore``.
+A transaction that fails, or is not confirmed in time, is reverted by ``restoring.restore``.
 """
 
 from __future__ import annotations
@@ -67,17 +67,19 @@ from railweave_switch.steps import (
 from railweave_switch.validating import refuse_invalid
 
 GUARD_STARTS_S = 60.0
-"""A guard that starts slowly costs time only, a refusal the whole change."""
-READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
-RELOAD_SETTLES_S, FRR_LOADS_S = 180.0, 2.0
-"""How long services may take after a reload, and the pause between two looks at FRR, which must show the same: its
-boot configuration is loaded once its daemons run."""
+"""Time limit for the start of the guard; long, as a slow start costs only time but a refusal the whole change."""
+READ_BACK_S = 1.5
+READ_BACK_PAUSE_S = 0.5
+RELOAD_SETTLES_S = 180.0
+"""Time limit for services after a reload."""
+FRR_LOADS_S = 2.0
+"""Pause between two readings of FRR, which must be equal: its daemons load their boot configuration after the start."""
 Rows = Mapping[str, Hash]
 TOO_LATE = "the time until the revert passed while the change was applied"
 
 
 def loaded(text: str) -> dict[str, Any]:
-    """Return the transaction of a text; raises RequestRefusedError where it is none of this version."""
+    """Return the transaction of a text; raises RequestRefusedError if it is not a transaction of this version."""
     try:
         asked = json.loads(text)
     except ValueError as error:
@@ -91,8 +93,8 @@ def loaded(text: str) -> dict[str, Any]:
     shape = {"id": str, "last": str, "kind": str, "steps": list, "before": dict, "after": dict, "rollback": dict}
     wrong = [name for name, kind in shape.items() if not isinstance(asked.get(name), kind)]
     if not wrong:
-        unknown = {str(one.get("kind")) for one in (*asked["steps"], *_back(asked))} - KINDS
-        wrong = [f"unknown step {one}" for one in sorted(unknown)]
+        unknown = {str(step.get("kind")) for step in (*asked["steps"], *_back(asked))} - KINDS
+        wrong = [f"unknown step {kind}" for kind in sorted(unknown)]
     generation = asked.get("generation") or {"was": 0, "now": {}}
     if not isinstance(generation, dict) or not isinstance(generation.get("now"), dict) or "was" not in generation:
         wrong.append("generation")
@@ -102,11 +104,12 @@ def loaded(text: str) -> dict[str, Any]:
 
 
 def _back(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of the rollback."""
     return list(asked["rollback"].get("steps") or ())
 
 
 def apply(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Carry a transaction out and leave it under its guard; a failure reverts it at once."""
+    """Carry out a transaction and leave it under its guard; a failure reverts it at once."""
     with locked(host, asked):
         earlier = _earlier(host, asked)
         rows = host.rows("CONFIG_DB")
@@ -120,7 +123,7 @@ def apply(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def amend(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Carry further steps out under an armed transaction; its rollback document undoes them too."""
+    """Carry out further steps under an armed transaction; its rollback document undoes them too."""
     with locked(host, asked):
         state = last_state(host)
         refuse_unless_last(state, asked["last"])
@@ -134,14 +137,19 @@ def amend(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def _await_daemons(host: SwitchHost, asked: Mapping[str, Any], state: State) -> None:
-    """Wait until the daemons run that the lines are for: vtysh drops the lines of the others, and says nothing."""
-    lines = [line for step in asked["steps"] if step["kind"] == "vtysh" for line in frr.lines_of(step["text"], "")]
+    """Wait until the daemons of the lines run: vtysh silently drops the lines of a daemon that does not."""
+    lines: list[frr.Line] = []
+    for step in asked["steps"]:
+        if step["kind"] == "vtysh":
+            lines += frr.lines_of(step["text"], "")
     settled(host, lambda: frr_away(host, lines, frr_text(host)), _time_left_s(host, state), FRR_LOADS_S)
 
 
 def _time_left_s(host: SwitchHost, state: State) -> float:
-    """Return for how long services are waited for, at most: never beyond the revert."""
-    return RELOAD_SETTLES_S if state.ends_s is None else min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
+    """Return how long to wait for services, at most until the revert."""
+    if state.ends_s is None:
+        return RELOAD_SETTLES_S
+    return min(RELOAD_SETTLES_S, state.ends_s - host.now_s())
 
 
 def _earlier(host: SwitchHost, asked: Mapping[str, Any]) -> State:
@@ -159,11 +167,14 @@ def _earlier(host: SwitchHost, asked: Mapping[str, Any]) -> State:
 
 
 def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: Rows) -> RollbackDocument:
-    """Return the rollback document; raises RequestRefusedError where the switch is not as the transaction expects."""
+    """Return the rollback document; raises RequestRefusedError if the switch is not as the transaction expects."""
     moved = unmet(asked["before"], rows)
     text = frr_text(host)
-    if asked.get("frr_before") and (text is None or sha256(text) != asked["frr_before"]):
-        moved.append("FRR" if text is not None else "FRR (it does not answer)")
+    if asked.get("frr_before"):
+        if text is None:
+            moved.append("FRR (it does not answer)")
+        elif sha256(text) != asked["frr_before"]:
+            moved.append("FRR")
     if moved:
         raise RequestRefusedError(f"changed by somebody else since the comparison: {listed(moved)}", "moved")
     generation = _generation(host, asked, earlier)
@@ -195,6 +206,7 @@ def _checked(host: SwitchHost, asked: Mapping[str, Any], earlier: State, rows: R
         "added": earlier.frr_added or [],
         "removed": earlier.frr_removed or [],
     }
+    # A revert of this transaction ends the drain as well: back to the rows and lines before the drain.
     return replace(document, supersedes=pending.id, steps=[*back, *pending.steps], frr=pending.frr, drain=drain)
 
 
@@ -215,7 +227,7 @@ def _generation(host: SwitchHost, asked: Mapping[str, Any], earlier: State) -> G
 
 
 def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document: RollbackDocument) -> State:
-    """Put on the disk all that a revert needs, and start the guard; raises RequestRefusedError, nothing changed."""
+    """Write everything that a revert needs to the disk, and start the guard; raises RequestRefusedError."""
     deadline_s = None if asked.get("deadline_s") is None else float(asked["deadline_s"])
     state = State(
         asked["id"],
@@ -235,8 +247,11 @@ def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document:
         daemons=daemons_of(host),
         broken=still_broken(host, earlier),
     )
-    replaced = read_document(host) if document.supersedes else None
+    replaced = None
+    if document.supersedes:
+        replaced = read_document(host)
     try:
+        # The document before the state, and the guard last: whatever is cut off, a revert has all that it needs.
         prepare_disk(host)
         write(host, "pending.json", vars(replace(document, ends_s=state.ends_s)))
         for number, step in enumerate(document.steps):
@@ -244,7 +259,7 @@ def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document:
                 host.write_file(path(host, f"revert-{number}.json"), content_of(step))
         state.write(host)
         host.start_guard(state.id)
-        if settled(host, lambda: [] if guarded(host, state.id) else ["guard"], GUARD_STARTS_S, 0.02):
+        if settled(host, lambda: _missing_guard(host, state), GUARD_STARTS_S, 0.02):
             raise StepError("railweave-switch", "the guard that would revert the change does not start")
     except (*DEVICE_ERRORS, DamagedError) as error:
         _disarm(host, state, earlier, replaced)
@@ -252,8 +267,14 @@ def _armed(host: SwitchHost, asked: Mapping[str, Any], earlier: State, document:
     return state
 
 
+def _missing_guard(host: SwitchHost, state: State) -> list[str]:
+    if guarded(host, state.id):
+        return []
+    return ["guard"]
+
+
 def _disarm(host: SwitchHost, state: State, earlier: State, replaced: RollbackDocument | None) -> None:
-    """Leave everything as it was before a transaction that never began."""
+    """Restore the files of the state before a transaction that never began."""
     with contextlib.suppress(OSError):
         if replaced is not None:
             write(host, "pending.json", vars(replaced))
@@ -274,8 +295,10 @@ def _carry_out(
     failure, complaint = _failure_of_steps(host, asked, state)
     if not failure and state.over(host):
         failure = {"error": TOO_LATE}
-    if not failure and (gone := ended_by(host, asked, state)):
-        failure = {"error": f"{listed(gone)} ended after the change was written"}
+    if not failure:
+        ended_daemons = ended_by(host, asked, state)
+        if ended_daemons:
+            failure = {"error": f"{listed(ended_daemons)} ended after the change was written"}
     if not failure:
         try:
             return {**_held(host, state, document, rows), **complaint}
@@ -285,23 +308,24 @@ def _carry_out(
 
 
 def ended_by(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
-    """Return the daemons that ended on what was written; a reload starts all of them anew.
-
-    Who keeps the change at once has no later look, so it is waited until they would have ended.
-    """
+    """Return the daemons that the change ended; none after a reload, which restarts all of them."""
     if any(step["kind"] == "reload" for step in asked["steps"]):
         return []
-    return ends_soon(host, state) if asked.get("lasting") else ended(host, state)
+    if asked.get("lasting"):
+        # A change that is confirmed at once is not checked again later, so wait until they would have ended.
+        return ends_soon(host, state)
+    return ended(host, state)
 
 
 def _failure_of_steps(host: SwitchHost, asked: Mapping[str, Any], state: State) -> tuple[Answer, Answer]:
-    """Run the steps and read back; return the failure and the complaint of the last step, empty where there is none.
+    """Run the steps and read back; return the failure, and the error of the last step if the rows are there anyway.
 
-    A step that is refused and whose effect is there after all has not failed, where rows can tell; a reload may have
-    left services stopped all the same, so what it said goes with the answer.
+    A command may report an error although its rows were written; then the transaction has not failed. A reload may
+    have left services stopped in that case, so its error goes with the answer.
     """
     failure: Answer = {}
-    steps, limit_s = asked["steps"], float(asked.get("step_timeout_s") or 1800.0)
+    steps = asked["steps"]
+    limit_s = float(asked.get("step_timeout_s") or 1800.0)
     for number, step in enumerate(steps):
         if state.over(host):
             return {"error": TOO_LATE}, {}
@@ -320,10 +344,12 @@ def _failure_of_steps(host: SwitchHost, asked: Mapping[str, Any], state: State) 
         left = _settled_after_reload(host, asked, state)
     else:
         left = settled(host, lambda: _unmet(host, asked), READ_BACK_S, READ_BACK_PAUSE_S)
-    if not left:
-        return {}, {"refused": failure["refused"]} if reloads and "refused" in failure else {}
-    why = failure.get("error") or f"not as intended when read back: {listed(left)}"
-    return {**failure, "error": why, "unmet": left}, {}
+    if left:
+        why = failure.get("error") or f"not as intended when read back: {listed(left)}"
+        return {**failure, "error": why, "unmet": left}, {}
+    if reloads and "refused" in failure:
+        return {}, {"refused": failure["refused"]}
+    return {}, {}
 
 
 def _unmet(host: SwitchHost, asked: Mapping[str, Any]) -> list[str]:
@@ -334,27 +360,30 @@ def _unmet(host: SwitchHost, asked: Mapping[str, Any]) -> list[str]:
 
 
 def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: State) -> list[str]:
-    """Wait until the rows are there, and FRR's daemons are up and have loaded what they boot; return what is not so.
+    """Wait until the rows are there, and daemons run and have loaded their boot configuration; return what is missing.
 
-    Of FRR's daemons those matter whose lines the reload is to leave; the client sends the missing lines then. Of the
-    others all that ran before: a reload starts them anew, and from then on one that is away has ended.
+    Of FRR's daemons only those matter that the intended lines belong to; the client sends missing lines afterwards. Of
+    SONiC's daemons all matter that ran before the reload, which restarts them.
     """
     text = next(step.get("frr") or "" for step in asked["steps"] if step["kind"] == "reload")
-    wanted = frr.lines_of(text, asked.get("frr_ignored") or "")
-    last: list[str | None] = [None]
+    intended = frr.lines_of(text, asked.get("frr_ignored") or "")
+    last_text: str | None = None
 
-    def holds() -> list[str]:
+    def missing() -> list[str]:
+        nonlocal last_text
         left = _unmet(host, asked) or [f"{name} (it does not run)" for name in ended(host, state)]
         if left:
             return left
-        before, now = last[0], frr_text(host)
-        last[0] = now
-        away = frr_away(host, wanted, now)
-        if not away and before != now and any(line not in frr.lines_of(now or "", "") for line in wanted):
-            away = ["it still loads its configuration"]
-        return [f"FRR ({one})" for one in away]
+        before = last_text
+        last_text = frr_text(host)
+        faults = frr_away(host, intended, last_text)
+        if not faults and before != last_text:
+            lines = frr.lines_of(last_text or "", "")
+            if any(line not in lines for line in intended):
+                faults = ["it still loads its configuration"]
+        return [f"FRR ({fault})" for fault in faults]
 
-    left = settled(host, holds, _time_left_s(host, state), FRR_LOADS_S)
+    left = settled(host, missing, _time_left_s(host, state), FRR_LOADS_S)
     try:
         if not left:
             equip_bgpd(host)
@@ -364,15 +393,15 @@ def _settled_after_reload(host: SwitchHost, asked: Mapping[str, Any], state: Sta
 
 
 def _held(host: SwitchHost, state: State, document: RollbackDocument, rows: Rows) -> Answer:
-    """Note that all is applied, and keep it at once where it has no deadline."""
+    """Record that the change is applied; confirm it at once if it has no deadline."""
     added, removed = frr_lines_changed(host, document)
     if not guarded(host, state.id):
         host.start_guard(state.id)
-    lasting = state.ends_s is None
-    worker = state.worker if lasting else None
-    state.write(host, status=Stage.ARMED, worker=worker, frr_added=added, frr_removed=removed)
-    if lasting:
+    if state.ends_s is None:
+        state.write(host, status=Stage.ARMED, frr_added=added, frr_removed=removed)
         return confirm_commit(host, state, document)
+    # From here on the guard alone stands for the transaction: this process ends with its answer.
+    state.write(host, status=Stage.ARMED, worker=None, frr_added=added, frr_removed=removed)
     answer = answer_of(host, "applied", rows)
     answer["frr"].update(added=added, removed=removed)
     return answer

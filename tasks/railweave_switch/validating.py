@@ -1,8 +1,8 @@
-"""Asking the switch's YANG models before anything is written: the same answer for a plan and for a transaction.
+"""Check a change against the switch's YANG models before anything is written, for a plan and for a transaction alike.
 
-What they refuse, ``config apply-patch`` and ``config reload`` refuse from then on, whatever else they are to do; and
-orchagent ends on some of it (a WRED profile's ``ecn`` outside its words: sonic-swss orchagent/qosorch.cpp). Where they
-cannot be asked nothing is written: what is refused then is not known, and SONiC's own commands fail as well.
+With an invalid row in CONFIG_DB, ``config apply-patch`` and ``config reload`` refuse every later change too, and
+orchagent crashes on some (a WRED profile's ``ecn`` outside its words: sonic-swss orchagent/qosorch.cpp). If the models
+cannot be loaded nothing is written: SONiC's own commands would fail as well.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from railweave_switch.host import Hash, ModelsError, SwitchHost
 from railweave_switch.rows import Part, tables_of, with_part
 
 CHECK_S = 120.0
-"""How long the check may take: loading the models took 1.5 s, a whole configuration 1 s more (run)."""
+"""Time limit of the check: loading the models took 1.5 s, a whole configuration 1 s more (run)."""
 
 Rejected = list[Sequence[str]]
 
 
 def verdict(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> tuple[Rejected, str]:
-    """Return what the models refuse, and why they cannot be asked, empty where they can.
+    """Return the rejected rows, and why the check failed, empty if it did not.
 
-    ``asked`` has ``config_db``, the tables of a reload, or ``changes`` of ``rows``, which run: what the models refuse
-    of these already does not count. Without SONiC's management code there is nobody to refuse anything.
+    ``asked`` has ``config_db``, the tables of a reload, or ``changes`` of the running ``rows``; rows that the models
+    reject already before the changes do not count. Without SONiC's management code nothing is rejected.
     """
     try:
         if "config_db" in asked:
@@ -37,9 +37,9 @@ def verdict(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]
 
 
 def refuse_invalid(host: SwitchHost, asked: Mapping[str, Any], rows: Mapping[str, Hash]) -> None:
-    """Raise RequestRefusedError where the models refuse what a transaction would leave, or cannot be asked.
+    """Raise RequestRefusedError if the models reject the rows after a transaction, or cannot be loaded.
 
-    ``rows`` are those that run. A transaction without ``check`` restores what was there before and is not asked about.
+    ``rows`` are the running ones. A transaction without ``check`` restores earlier rows and is not checked.
     """
     if not asked.get("check"):
         return
