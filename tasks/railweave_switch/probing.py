@@ -1,7 +1,7 @@
-"""What ASIC, ports, daemons and counters show: what a self-test compares before and after a change.
+"""The state of ASIC, ports, daemons and counters, which a self-test compares before and after a change.
 
-Objects of the ASIC are told by digests of their attributes without the ids of other objects, which change whenever an
-object is made anew. orchagent writes ASIC_DB through sairedis (sonic-sairedis, ``ASIC_STATE``).
+ASIC objects are compared by digests of their attributes without the ids of other objects, which change whenever an
+object is created again. orchagent writes ASIC_DB through sairedis (sonic-sairedis, ``ASIC_STATE``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIGEST_LENGTH = 12
 
 
 def probe(host: SwitchHost) -> dict[str, Any]:
-    """Return what is compared; a database that cannot be read is None, as is a process that is not known."""
+    """Return the values to compare; None for a database that cannot be read."""
     return {
         "at_s": host.now_s(),
         "asic": _objects(host),
@@ -43,7 +43,7 @@ def _read(host: SwitchHost, database: str, pattern: str) -> dict[str, Hash] | No
 
 
 def _objects(host: SwitchHost) -> dict[str, list[str]] | None:
-    """Return the digests of the ASIC's objects by type, and of what the watchdog watches, sorted."""
+    """Return the digests of the ASIC's objects by type, and of the queues that the watchdog watches, sorted."""
     objects = {}
     for name in OBJECT_TYPES:
         rows = _read(host, "ASIC_DB", f"ASIC_STATE:SAI_OBJECT_TYPE_{name}:*")
@@ -54,14 +54,15 @@ def _objects(host: SwitchHost) -> dict[str, list[str]] | None:
 
 
 def _watched(host: SwitchHost) -> Iterator[str]:
-    """Yield the digests of the watchdog's settings of each queue that it watches; none where that is not known."""
+    """Yield the digests of the watchdog's settings for each queue that it watches; none if they cannot be read."""
     try:
         ports = watched_queues(host)
     except (DatabaseError, OSError):
         return
     for port, queues in ports.items():
         for queue, row in queues.items():
-            yield _digest({"queue": f"{port}:{queue}", **{name: row[name] for name in _WATCHDOG_FIELDS if name in row}})
+            settings = {name: row[name] for name in _WATCHDOG_FIELDS if name in row}
+            yield _digest({"queue": f"{port}:{queue}", **settings})
 
 
 def _digest(attributes: Mapping[str, str]) -> str:
@@ -70,7 +71,7 @@ def _digest(attributes: Mapping[str, str]) -> str:
 
 
 def _ports(host: SwitchHost) -> dict[str, dict[str, str]] | None:
-    """Return the state of each port, and how often it changed (``flap_count``, 202411 and later)."""
+    """Return the state of each port and the number of its changes (``flap_count``, 202411 and later)."""
     rows = _read(host, "APPL_DB", "PORT_TABLE:Ethernet*")
     if rows is None:
         return None
@@ -81,12 +82,14 @@ def _ports(host: SwitchHost) -> dict[str, dict[str, str]] | None:
 
 
 def _counters(host: SwitchHost) -> dict[str, Any]:
-    """Return how many ports, queues and groups are counted, and the names of one's counters."""
-    found: dict[str, Any] = {}
+    """Return the numbers of ports, queues and groups with counters, and the counters' names, which all have alike."""
+    counters: dict[str, Any] = {}
     for name, key in NAME_MAPS.items():
         row = (_read(host, "COUNTERS_DB", key) or {}).get(key, {})
+        names: list[str] = []
         first = next(iter(row.values()), "")
-        counters = (_read(host, "COUNTERS_DB", f"COUNTERS:{first}") or {}) if first else {}
-        names = sorted(counters.get(f"COUNTERS:{first}", {}))
-        found[name] = {"count": len(row), "names": names}
-    return found
+        if first:
+            object_key = f"COUNTERS:{first}"
+            names = sorted((_read(host, "COUNTERS_DB", object_key) or {}).get(object_key, {}))
+        counters[name] = {"count": len(row), "names": names}
+    return counters

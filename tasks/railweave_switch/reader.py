@@ -1,8 +1,8 @@
-"""The reader: a login by SSH that can look at a switch and do nothing else.
+"""The reader: an SSH login that can only read a switch.
 
-Its key stands in ``authorized_keys`` with ``restrict,command="/usr/local/bin/railweave-switch reader"``. So whatever a
-client asks for arrives here, as text, and only the verbs that change nothing go on to sudo, which allows the
-reader no other command (docs/how-to/rights.md).
+Its key is in ``authorized_keys`` with ``restrict,command="/usr/local/bin/railweave-switch reader"``. So every command
+of the client arrives here as text, and only verbs that change nothing are passed on to sudo, which allows the reader no
+other command (docs/how-to/rights.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ READ_ONLY = ("read", "observe", "probe", "check", "status")
 
 
 class DeniedError(Exception):
-    """The command is none of the reader's."""
+    """The reader may not run the command."""
 
 
 def allowed_command(asked: str, program: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Recovering: what was found, what is restored and what is missing, whatever the state files look like."""
+"""Recover a switch whose transaction was interrupted or whose state files are damaged."""
 
 from __future__ import annotations
 
@@ -18,43 +18,49 @@ HEALTHY = frozenset({Stage.NONE, Stage.CONFIRMED, Stage.REVERTED})
 
 
 def recover(host: SwitchHost, asked: Mapping[str, object]) -> Answer:
-    """Repair a state that is damaged, and end what nobody continues: restore, or with ``accept`` keep what runs.
+    """Repair a damaged state, and end an interrupted transaction: revert it, or with ``accept`` keep what runs.
 
-    ``found`` is the status before, ``restored`` and ``missing`` are rows and lines of FRR.
+    In the answer ``found`` is the status before, ``restored`` and ``missing`` are rows and lines of FRR.
     """
     with locked(host, asked):
-        found = report(host)
-        nothing: Answer = {"found": found, "restored": [], "missing": [], "error": ""}
+        before = report(host)
+        nothing: Answer = {"found": before, "restored": [], "missing": [], "error": ""}
         state, damage = _readable(host, accept=bool(asked.get("accept")))
         with contextlib.suppress(*DEVICE_ERRORS):
             settle(host, state)
-        failure = save(host, state) if state.unsaved and state.status == Stage.CONFIRMED else {"error": state.error}
+        failure: Answer = {"error": state.error}
+        if state.unsaved and state.status == Stage.CONFIRMED:
+            failure = save(host, state)
         with contextlib.suppress(*DEVICE_ERRORS):
             finish(host, state)
         status = state.now(host)
-        booting = status == Stage.REVERTED and state.unsaved  # what was reverted would boot
-        if not damage and not booting and status not in (Stage.EXPIRED, Stage.FAILED):
-            return answer_of(host, "healthy" if status in HEALTHY else status, **{**nothing, **failure})
+        # If a reverted change is in the startup files, the next boot would apply it again.
+        would_boot = status == Stage.REVERTED and state.unsaved
+        if not damage and not would_boot and status not in (Stage.EXPIRED, Stage.FAILED):
+            outcome = "healthy" if status in HEALTHY else status
+            return answer_of(host, outcome, **{**nothing, **failure})
         with contextlib.suppress(DamagedError):
             document = read_document(host)
             if not asked.get("accept"):
-                known = stand_in(host, document.id, host.now_s()) if damage else state
-                return {**revert_to(host, known, document, "recover"), "found": found}
+                if damage:
+                    state = stand_in(host, document.id, host.now_s())
+                return {**revert_to(host, state, document, "recover"), "found": before}
         if not asked.get("accept"):
             raise RequestRefusedError(
                 f"{damage or state.describe(host)}; without a rollback document nothing can be restored: compare what "
                 f"runs with what is intended, then keep it by `recover` with --accept-running",
                 "damaged",
             )
-        known = stand_in(host, "unknown", host.now_s()) if damage else state
+        if damage:
+            state = stand_in(host, "unknown", host.now_s())
         accepted: dict[str, Any] = {"reason": "what runs was accepted", "missing": [], "error": "", "worker": None}
-        known.write(host, status=Stage.REVERTED, **accepted)
+        state.write(host, status=Stage.REVERTED, **accepted)
         remove(host, "pending.json")
         return answer_of(host, "accepted", **nothing)
 
 
 def _readable(host: SwitchHost, *, accept: bool) -> tuple[State, str]:
-    """Return the state, and what is wrong with its file; raises RequestRefusedError for one of another version."""
+    """Return the state, and the fault of its file; raises RequestRefusedError for a file of another version."""
     none = State("", "", Stage.NONE)
     try:
         return read_state(host) or none, ""

@@ -1,4 +1,4 @@
-"""The switch's Redis, in as much of its protocol (RESP 2) as rows need."""
+"""A client of the switch's Redis, with the part of its protocol (RESP 2) that rows need."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RedisConnection:
         return self.pipeline([words])[0]
 
     def pipeline(self, commands: Sequence[Sequence[str]]) -> list[Any]:
-        """Send commands in one go and return their answers; raises DatabaseError for the first that is refused."""
+        """Send commands together and return their answers; raises DatabaseError for the first refused one."""
         try:
             self._socket.sendall(b"".join(_encoded(words) for words in commands))
             answers = [self._read() for _ in commands]
@@ -65,34 +65,43 @@ class RedisConnection:
     def rows(self, pattern: str) -> dict[str, Hash]:
         """Return all hashes whose key matches."""
         keys = sorted(_texts(self.call("KEYS", pattern)))
-        kinds = self.pipeline([("TYPE", key) for key in keys]) if keys else []
-        keys = [key for number, key in enumerate(keys) if kinds[number] == "hash"]
-        found = self.pipeline([("HGETALL", key) for key in keys]) if keys else []
-        return {key: _paired(found[number]) for number, key in enumerate(keys)}
+        # Two pipelines for all keys: thousands of single calls would take seconds.
+        types = self.pipeline([("TYPE", key) for key in keys])
+        keys = [key for index, key in enumerate(keys) if types[index] == "hash"]
+        rows = self.pipeline([("HGETALL", key) for key in keys])
+        return {key: _paired(rows[index]) for index, key in enumerate(keys)}
 
     def _read(self) -> Any:
         head = self._answers.readline()
         if not head:
             raise DatabaseError("Redis closed the connection")
-        kind, rest = head[:1], head[1:].rstrip(b"\r\n").decode("utf-8", "replace")
+        kind = head[:1]
+        rest = head[1:].rstrip(b"\r\n").decode("utf-8", "replace")
         if kind == b"-":
+            # Returned, not raised: the answers to the other commands of a pipeline have to be read, too.
             return DatabaseError(f"Redis: {rest}")
+        if kind in (b"$", b"*") and rest == "-1":
+            return None
         if kind == b"$":
-            return None if rest == "-1" else self._answers.read(int(rest) + 2)[:-2].decode("utf-8", "replace")
+            # The length does not count the line end after the text.
+            return self._answers.read(int(rest) + 2)[:-2].decode("utf-8", "replace")
         if kind == b"*":
-            return None if rest == "-1" else [self._read() for _ in range(int(rest))]
-        return int(rest) if kind == b":" else rest
+            return [self._read() for _ in range(int(rest))]
+        if kind == b":":
+            return int(rest)
+        return rest
 
 
 def _texts(answer: Any) -> list[str]:
-    if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
+    if not isinstance(answer, list) or not all(isinstance(member, str) for member in answer):
         raise DatabaseError("Redis answered no list of texts")
     return answer
 
 
 def _paired(answer: Any) -> dict[str, str]:
+    """Return the fields of a hash, which RESP 2 lists as name, value, name, value."""
     words = _texts(answer)
-    return {words[at]: words[at + 1] for at in range(0, len(words) - 1, 2)}
+    return {words[index]: words[index + 1] for index in range(0, len(words) - 1, 2)}
 
 
 def _encoded(words: Sequence[str]) -> bytes:

@@ -1,7 +1,7 @@
-"""What a restart of the switch ends: it boots its startup configuration, so a change that was never saved is gone.
+"""Close transactions that a restart of the switch has ended: it boots without changes that were never saved.
 
-A transaction that was open then is closed, and neither blocks the next one nor is reverted a second time. It stays
-open where something of it runs all the same: a warm restart keeps CONFIG_DB, and somebody may have saved before it.
+A closed transaction neither blocks the next one nor is reverted a second time. It stays open if a part of it still
+runs: a warm restart keeps CONFIG_DB, and somebody may have saved before the restart.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from railweave_switch.steps import StepError, frr_away, frr_text
 
 _NONE = State("", "", Stage.NONE)
 _MIDWAY = frozenset({Stage.APPLYING, Stage.REVERTING, Stage.FAILED})
-"""Steps were under way, or some of them failed."""
+"""Statuses in which some of the steps may not have been carried out."""
 RESTARTED = "the switch restarted and booted its startup configuration"
 
 
 def settle(host: SwitchHost, state: State) -> None:
-    """Finish what the last transaction left to be done, under the lock; changes nothing while its guard is at work.
+    """Finish what the last transaction left open, under the lock; changes nothing while its guard is running.
 
-    Raises DatabaseError, StepError, OSError, for instance while the switch still starts.
+    Raises DatabaseError, StepError, OSError, for instance while the switch is starting.
     """
     journal = journal_of(host, state)
     if journal is not None and journal.get("alone") and not _saved_alone(host, state, journal):
@@ -49,24 +49,34 @@ def settle(host: SwitchHost, state: State) -> None:
         return
     journal = journal_of(host, state)
     if journal is not None and replaced(host, journal):
-        document = next(iter(_documents(host, state)), None)
-        ignored = document.frr_ignored if document else ""
-        if journal["frr"] is None or _runs_saved_frr(host, state, journal["frr"], ignored):
-            install(host, state)
-            if state.status in OPEN:  # it was restored before it was saved
-                rolled_back = document if state.kind == TransactionKind.ROLLBACK else None
-                generation = rolled_back.generation_back(state) if rolled_back else state.generation
-                changes = {"status": Stage.REVERTED, "kept": _without(state), "generation": generation}
-                state.write(host, **changes, worker=None, drain="", reason=RESTARTED)
-            finish(host, state)
+        _finish_save(host, state, journal)
     elif state.status in OPEN or state.unsaved:
         _close(host, state)
     else:
         finish(host, state)
 
 
+def _finish_save(host: SwitchHost, state: State, journal: dict[str, Any]) -> None:
+    """Finish a save whose first file was replaced before the restart, once FRR runs what was saved."""
+    document = next(iter(_documents(host, state)), None)
+    ignored = ""
+    if document is not None:
+        ignored = document.frr_ignored
+    if journal["frr"] is not None and not _runs_saved_frr(host, state, journal["frr"], ignored):
+        return
+    install(host, state)
+    if state.status in OPEN:
+        # An open transaction is saved only after its rows and lines were restored.
+        generation = state.generation
+        if document is not None and state.kind == TransactionKind.ROLLBACK:
+            generation = document.generation_back(state)
+        changes = {"status": Stage.REVERTED, "kept": _without(state), "generation": generation}
+        state.write(host, **changes, worker=None, drain="", reason=RESTARTED)
+    finish(host, state)
+
+
 def settle_if_free(host: SwitchHost) -> None:
-    """Do the same where no other process holds the lock and the switch answers; else leave it to the next call."""
+    """Call ``settle`` if no other process holds the lock and the switch answers; otherwise the next call does."""
     with contextlib.suppress(
         BusyError, CommandError, DamagedError, DatabaseError, OSError, StepError, ValueError, VersionError
     ):
@@ -76,7 +86,7 @@ def settle_if_free(host: SwitchHost) -> None:
 
 
 def _is_due(host: SwitchHost, state: State) -> bool:
-    """Tell whether a restart, or a save that was cut off, left something to be done."""
+    """Tell whether a restart, or an interrupted save, left something to finish."""
     if state.boot_id != host.boot_id() and (state.status in OPEN or state.unsaved):
         return True
     journal = journal_of(host, state)
@@ -84,10 +94,10 @@ def _is_due(host: SwitchHost, state: State) -> bool:
 
 
 def _saved_alone(host: SwitchHost, state: State, journal: dict[str, Any]) -> bool:
-    """Finish a save that was cut off, or after a restart give it up where nothing of it was in place; tell whether
-    that is done."""
+    """Finish an interrupted save; return False if FRR does not run what was saved yet."""
     if journal["boot_id"] != host.boot_id():
         if not replaced(host, journal):
+            # The switch booted the files of before, so its running configuration is no longer that of the journal.
             remove(host, JOURNAL)
             return True
         if journal["frr"] is not None and not _runs_saved_frr(host, state, journal["frr"], journal["frr_ignored"]):
@@ -97,9 +107,10 @@ def _saved_alone(host: SwitchHost, state: State, journal: dict[str, Any]) -> boo
 
 
 def _runs_saved_frr(host: SwitchHost, state: State, text: str, ignored: str) -> bool:
-    """Bring FRR to what its startup file is to be: it booted the one before. Raises StepError while FRR is silent."""
-    if away := frr_away(host, frr.lines_of(text, ignored), frr_text(host)):
-        raise StepError("FRR", ", ".join(away))
+    """Bring FRR to its new startup file, as it booted the old one; raises StepError while FRR does not answer."""
+    faults = frr_away(host, frr.lines_of(text, ignored), frr_text(host))
+    if faults:
+        raise StepError("FRR", ", ".join(faults))
     missing = restore(host, RollbackDocument(state.id, [], {}, {}, frr=text, frr_ignored=ignored), None).missing
     if missing and state.id:
         state.write(host, error=f"FRR does not run its startup configuration: {', '.join(missing[:5])}")
@@ -107,23 +118,29 @@ def _runs_saved_frr(host: SwitchHost, state: State, text: str, ignored: str) -> 
 
 
 def _documents(host: SwitchHost, state: State) -> list[RollbackDocument]:
-    found = []
+    """Return the rollback documents of the last transaction: the pending one, and that of its commit."""
+    documents = []
     for name in ("pending.json", f"{state.id}.rollback.json"):
         with contextlib.suppress(DamagedError):
-            found.append(read_document(host, name))
-    return [one for one in found if one.id == state.id]
+            documents.append(read_document(host, name))
+    return [document for document in documents if document.id == state.id]
 
 
 def _close(host: SwitchHost, state: State) -> None:
+    """Close a transaction after a restart, by what of it still runs."""
     documents = _documents(host, state)
     if not documents:
-        return  # nobody knows what it changed: ``recover`` says what to do
-    document, rolls_back = documents[0], state.kind == TransactionKind.ROLLBACK
-    runs, whole = _still_runs(host, state, document), _runs_whole(host, state, document)
+        # Its changes are unknown; the status names `recover`.
+        return
+    document = documents[0]
+    rolls_back = state.kind == TransactionKind.ROLLBACK
+    runs = _still_runs(host, state, document)
+    whole = _runs_whole(host, state, document)
     changes: dict[str, Any] = {"unsaved": False, "worker": None, "error": "", "missing": [], "reason": RESTARTED}
     if rolls_back and not whole and not runs:
-        # What the commit was is so again: saved, and then it is what booted, or not.
-        unsaved, kept = state.unsaved and state.status in OPEN, sorted({*state.kept, state.rolls_back})
+        # The commit runs again, as if it had not been rolled back.
+        unsaved = state.unsaved and state.status in OPEN
+        kept = sorted({*state.kept, state.rolls_back})
         changes.update(
             id=state.rolls_back, kind=TransactionKind.COMMIT, status=Stage.CONFIRMED, kept=kept, unsaved=unsaved
         )
@@ -146,12 +163,12 @@ def _close(host: SwitchHost, state: State) -> None:
 
 
 def _without(state: State) -> list[str]:
-    """Return the commits that can be rolled back when this transaction is not kept, or has rolled one back."""
-    return [one for one in state.kept if one not in (state.id, state.rolls_back)]
+    """Return the commits that can be rolled back without this transaction and the one that it rolled back."""
+    return [commit for commit in state.kept if commit not in (state.id, state.rolls_back)]
 
 
 def _runs_whole(host: SwitchHost, state: State, document: RollbackDocument) -> bool:
-    """Tell whether all that a transaction is to leave is there."""
+    """Tell whether the whole result of a transaction runs."""
     if state.kind == TransactionKind.ROLLBACK:
         return not missing_of(host, document, state.frr_added)
     if frr_undone(host, document.frr_ignored, state.frr_added, state.frr_removed):
@@ -160,15 +177,18 @@ def _runs_whole(host: SwitchHost, state: State, document: RollbackDocument) -> b
 
 
 def _still_runs(host: SwitchHost, state: State, document: RollbackDocument) -> bool:
-    """Tell whether something of a transaction is there that the startup files of its beginning do not explain."""
-    back, there = document.rows, document.after
+    """Tell whether a part of a transaction runs that the startup files from its begin do not have."""
+    before = document.rows
+    after = document.after
     if state.kind == TransactionKind.ROLLBACK:
-        back, there = there, back
+        # A rollback goes from the commit's rows back to those before it.
+        before, after = after, before
     now = startup_digests(host)
     config_db, frr_file = startup_files(host)
     if now[config_db] == document.startup.get(config_db):
-        back = json.loads(host.read_file(config_db).decode())
-    if remains(there, back, host.rows("CONFIG_DB"), midway=state.status in _MIDWAY):
+        # Nobody has saved, so the switch booted this file.
+        before = json.loads(host.read_file(config_db).decode())
+    if remains(after, before, host.rows("CONFIG_DB"), midway=state.status in _MIDWAY):
         return True
     if now[frr_file] == document.startup.get(frr_file):
         return False

@@ -1,7 +1,7 @@
-"""Restoring: bring a switch to what a rollback document says, check what is there, and try again.
+"""Restore a rollback document: run its steps, read the switch, and try again.
 
-A command's success says nothing. What counts is what is read afterwards: every row that the change named, and every
-line of FRR against the text that was captured before the change.
+The success of a command proves nothing. Only what is read afterwards counts: every row that the change named, and every
+line of FRR compared with the text from before the change.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from railweave_switch.rows import repairs, unmet
 from railweave_switch.state import RollbackDocument, Step
 from railweave_switch.steps import StepError, apply_frr, equip_bgpd, frr_away, frr_lines, frr_text, run_step
 
-ATTEMPTS, STEP_ATTEMPTS = 6, 2
+ATTEMPTS = 6
+STEP_ATTEMPTS = 2
+"""The steps are run in the first attempts; later ones write missing rows and lines directly."""
 PAUSE_S = 2.0
 PATIENCE_S = 300.0
-"""How long a database or FRR that does not answer is waited for, in all."""
+"""Time limit for databases and FRR to answer, in all attempts together."""
 STEP_LIMIT_S = 3600.0
 FRR_STARTS_S = 180.0
-"""How long FRR's daemons may take to answer after a reload; they start one after the other."""
+"""Time limit for FRR's daemons after a reload; they start one after the other."""
 
 FAULTS = (StepError, CommandError, DatabaseError, OSError, AttributeError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restoration left: rows and lines that are back, those that are not, and what went wrong on the way."""
+    """The result of a restoration: rows and lines that are back, those that are still missing, and errors."""
 
     restored: list[str]
     missing: list[str]
@@ -39,16 +41,17 @@ Added = Sequence[Sequence[str]]
 
 
 def restore(host: SwitchHost, document: RollbackDocument, added: Added | None) -> Restored:
-    """Bring back what ``document`` says.
+    """Restore the rows and lines of ``document``.
 
-    ``added`` are the lines of FRR that the change had added, None where that is not known: then every line that was not
-    there before counts as left over.
+    ``added`` are the lines that the change had added to FRR; None if they are unknown, then every line that was not
+    there before is removed.
     """
     notes: list[str] = []
     waited_until = host.now_s() + PATIENCE_S
     first = missing_of(host, document, added)
     if not first:
-        return Restored([], [], notes)  # nothing was written: a reload would cost minutes
+        # Nothing was written, and the steps may have a reload, which takes minutes.
+        return Restored([], [], notes)
     steps = dict(enumerate(document.steps))
     missing: list[str] = []
     for attempt in range(ATTEMPTS):
@@ -65,12 +68,13 @@ def restore(host: SwitchHost, document: RollbackDocument, added: Added | None) -
         if not missing and not reloads:
             break
     else:
+        # All rows are there, but a reload still fails: its error stands for what it would have restored.
         missing = missing or notes[-1:]
-    return Restored([one for one in first if one not in missing], missing, notes)
+    return Restored([place for place in first if place not in missing], missing, notes)
 
 
 def _run(host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step], notes: list[str]) -> dict[int, Step]:
-    """Run the steps, all of them whatever fails, and return those that failed."""
+    """Run all steps, also after a failed one, and return those that failed."""
     failed: dict[int, Step] = {}
     for number, step in steps.items():
         try:
@@ -84,14 +88,14 @@ def _run(host: SwitchHost, document: RollbackDocument, steps: Mapping[int, Step]
 
 
 def _await_frr(host: SwitchHost, document: RollbackDocument) -> None:
-    """Wait until the daemons run whose lines are to be there: vtysh drops those of a daemon that still starts."""
-    wanted = _wanted_of_frr(document)
-    settled(host, lambda: frr_away(host, wanted, frr_text(host)), FRR_STARTS_S, PAUSE_S)
+    """Wait until the daemons of the restored lines run: vtysh drops the lines of a daemon that is still starting."""
+    lines = _lines_to_restore(document)
+    settled(host, lambda: frr_away(host, lines, frr_text(host)), FRR_STARTS_S, PAUSE_S)
     equip_bgpd(host)
 
 
 def _write_missing(host: SwitchHost, document: RollbackDocument, added: Added | None, notes: list[str]) -> None:
-    """Write what is missing itself: rows without any file, lines of FRR one by one."""
+    """Write missing rows to Redis and missing lines to FRR, without the steps."""
     try:
         commands = repairs(document.rows, host.rows("CONFIG_DB"))
         if commands:
@@ -106,7 +110,7 @@ def _write_missing(host: SwitchHost, document: RollbackDocument, added: Added | 
 
 
 def missing_of(host: SwitchHost, document: RollbackDocument, added: Added | None) -> list[str]:
-    """Return what is not as before the change: ``TABLE|KEY`` of rows, and lines of FRR."""
+    """Return the rows and lines that differ from before the change: ``TABLE|KEY``, and lines in words."""
     try:
         missing = unmet(document.rows, host.rows("CONFIG_DB"))
     except (DatabaseError, OSError) as error:
@@ -121,38 +125,45 @@ def missing_of(host: SwitchHost, document: RollbackDocument, added: Added | None
 def frr_difference(
     host: SwitchHost, document: RollbackDocument, added: Added | None
 ) -> tuple[list[frr.Line], list[frr.Line]]:
-    """Return the lines of FRR that are missing and those that are left over; raises StepError where FRR is silent."""
+    """Return the missing and the surplus lines of FRR; raises StepError if FRR does not answer."""
     if document.frr is None and document.frr_lines is None:
         return [], []
-    had = _wanted_of_frr(document)
-    has = frr_lines(host, document.frr_ignored, had)
-    ours = None if added is None else {tuple(line) for line in added}
-    surplus = [line for line in has if line not in had and (ours is None or line in ours)]
-    return [line for line in had if line not in has], surplus
+    intended = _lines_to_restore(document)
+    running = frr_lines(host, document.frr_ignored, intended)
+    missing = [line for line in intended if line not in running]
+    surplus = [line for line in running if line not in intended]
+    if added is not None:
+        # Lines that somebody else added meanwhile stay.
+        own = {tuple(line) for line in added}
+        surplus = [line for line in surplus if line in own]
+    return missing, surplus
 
 
 def frr_undone(host: SwitchHost, ignored: str, added: Added | None, removed: Added | None) -> list[frr.Line]:
-    """Return the lines that a change had added and that are gone, and those that it had removed and that are back;
-    raises StepError where FRR, or a daemon whose lines these are, is silent."""
-    came, went = ([tuple(line) for line in lines or ()] for lines in (added, removed))
-    if not came and not went:
+    """Return the added lines of a change that are missing again, and the removed ones that are back; raises StepError
+    if FRR, or a daemon of these lines, does not answer."""
+    # JSON has lists in place of tuples.
+    added_lines = [tuple(line) for line in added or ()]
+    removed_lines = [tuple(line) for line in removed or ()]
+    if not added_lines and not removed_lines:
         return []
-    lines = frr_lines(host, ignored, (*came, *went))
-    return [*(line for line in came if line not in lines), *(line for line in went if line in lines)]
+    running = frr_lines(host, ignored, (*added_lines, *removed_lines))
+    missing = [line for line in added_lines if line not in running]
+    return missing + [line for line in removed_lines if line in running]
 
 
-def _wanted_of_frr(document: RollbackDocument) -> dict[frr.Line, None]:
+def _lines_to_restore(document: RollbackDocument) -> dict[frr.Line, None]:
     if document.frr_lines is None:
         return frr.lines_of(str(document.frr or ""), document.frr_ignored)
     return dict.fromkeys(tuple(line) for line in document.frr_lines)
 
 
 def _missing_after_wait(host: SwitchHost, document: RollbackDocument, added: Added | None, until_s: float) -> list[str]:
-    """Look until the databases and FRR answer, then return what is missing."""
+    """Wait until the databases and FRR answer, then return what is missing."""
     while True:
         missing = missing_of(host, document, added)
-        silent = any(word in one for one in missing for word in ("CONFIG_DB (", "does not answer"))
-        if not silent or host.now_s() >= until_s:
+        answers = not any("CONFIG_DB (" in place or "does not answer" in place for place in missing)
+        if answers or host.now_s() >= until_s:
             return missing
         host.sleep(PAUSE_S)
 
@@ -166,11 +177,11 @@ def _await_databases(host: SwitchHost, until_s: float) -> None:
             host.sleep(PAUSE_S)
 
 
-def settled(host: SwitchHost, holds: Callable[[], list[str]], within_s: float, pause_s: float) -> list[str]:
-    """Return what does not hold, looking again until all does or the time is up: daemons get a moment to follow."""
+def settled(host: SwitchHost, missing: Callable[[], list[str]], within_s: float, pause_s: float) -> list[str]:
+    """Call ``missing`` until it returns nothing or the time is up, and return its last result."""
     ends_s = host.now_s() + within_s
     while True:
-        left = holds()
+        left = missing()
         if not left or host.now_s() >= ends_s:
             return left
         host.sleep(pause_s)

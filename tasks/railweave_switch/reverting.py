@@ -1,4 +1,4 @@
-"""Reverting: what is pending, and a confirmed commit. Both end in one ``restore``."""
+"""Revert the pending transaction, or roll back a confirmed commit; both use ``restore``."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from railweave_switch.steps import StepError, frr_lines
 
 GUARD_REVERTS_S = 1800.0
 ATTEMPTS = 3
-"""So often it is restored and prepared for saving, where what is restored goes away meanwhile."""
+"""Attempts to restore and save, since restored rows or lines may be lost while they are saved."""
 
 
 def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Revert the pending transaction, or with ``commit`` a confirmed one, which is saved afterwards.
+    """Revert the pending transaction, or roll back the confirmed ``commit`` and save the result.
 
-    ``id`` names the pending one, ``last`` the last transaction by which a confirmed one was chosen: where another came
-    since, nothing is done. Somebody on the switch may leave both out.
+    ``id`` names the pending transaction, ``last`` the last transaction that the client knew when it chose the commit;
+    if another one came since, nothing is done. A call on the switch itself may omit both.
     """
     with locked(host, asked):
         state = last_state(host)
@@ -71,74 +71,88 @@ def revert(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def revert_to(host: SwitchHost, state: State, document: RollbackDocument, why: str) -> Answer:
-    """Bring back what a rollback document says; the outcome is ``reverted``, or ``failed`` with what is missing.
+    """Restore a rollback document; the outcome is ``reverted``, or ``failed`` with the missing rows and lines.
 
-    A daemon that the change ended is waited for, and named in the state where it stays away.
-
-    It is saved where the startup files hold the change: after the rollback of a confirmed commit, and where somebody
-    saved a change that was never confirmed.
+    The result is saved if the startup files have the change: after the rollback of a confirmed commit, and if somebody
+    saved a change that was never confirmed. Daemons that the change ended get time to return; the state names those
+    that stay away.
     """
     with contextlib.suppress(OSError):
         state.write(host, status=Stage.REVERTING, worker=host.me(), reason=why, error="")
     failure: Answer = {}
     for _ in range(ATTEMPTS):
-        found = restore(host, document, state.frr_added)
-        missing, failure = found.missing, {}
+        restored = restore(host, document, state.frr_added)
+        missing = restored.missing
+        failure = {}
         if missing or not (state.kind == TransactionKind.ROLLBACK or _was_saved(host, document)):
             break
-        failure, missing = save(host, state), missing_of(host, document, state.frr_added)
+        failure = save(host, state)
+        missing = missing_of(host, document, state.frr_added)
         if not missing:
             break
-    state.notes, state.drain, state.missing = [note[-500:] for note in found.notes[-10:]], "", missing
+    # Errors may quote whole outputs of commands; the state file stays small.
+    state.notes = [note[-500:] for note in restored.notes[-10:]]
+    state.drain = ""
+    state.missing = missing
+    status = Stage.REVERTED
     if missing:
+        status = Stage.FAILED
         state.error = f"not restored: {listed(missing)}; `{REPAIRS[Stage.FAILED]}` tries again"
     elif state.kind == TransactionKind.ROLLBACK:
-        state.kept = [one for one in state.kept if one != state.rolls_back]
+        state.kept = [commit for commit in state.kept if commit != state.rolls_back]
         state.generation = document.generation_back(state)
     try:
-        conclude(host, state, Stage.FAILED if missing else Stage.REVERTED, unsaved=bool(failure))
+        conclude(host, state, status, unsaved=bool(failure))
     except OSError as error:
         failure = {"error": f"its end could not be recorded: {error}"}
     if not missing:
         with contextlib.suppress(OSError):
             state.write(host, broken=broken_after(host, state))
-    answer = {"missing": state.missing, "restored": found.restored, "error": state.error, **failure}
+    answer = {"missing": state.missing, "restored": restored.restored, "error": state.error, **failure}
     return answer_of(host, state.status, **answer)
 
 
 def _was_saved(host: SwitchHost, document: RollbackDocument) -> bool:
-    """Tell whether somebody has saved since the transaction began; a reload back writes FRR's file itself."""
+    """Tell whether somebody has saved since the transaction began."""
     now = startup_digests(host)
-    reloads = any(step["kind"] == "reload" for step in document.steps)
-    files = startup_files(host)[: 1 if reloads else 2]
-    return any(now[where] != document.startup.get(where) for where in files)
+    config_db_file, frr_conf = startup_files(host)
+    if now[config_db_file] != document.startup.get(config_db_file):
+        return True
+    if any(step["kind"] == "reload" for step in document.steps):
+        # The step of the revert has written FRR's file itself.
+        return False
+    return now[frr_conf] != document.startup.get(frr_conf)
 
 
 def _document_of(host: SwitchHost, state: State) -> RollbackDocument | None:
-    """Return the rollback document, None where it is damaged and the guard still has it in memory."""
+    """Return the rollback document, None if it is damaged but the guard still has it in memory."""
     try:
         return read_document(host)
     except DamagedError as error:
         if not guarded(host, state.id):
             raise RequestRefusedError(f"{error}: `railweave-switch recover --accept-running` ends this") from error
+        # A deadline of now makes the guard revert.
         state.write(host, status=Stage.ARMED, ends_s=host.now_s())
         return None
 
 
 def _reverted_by_guard(host: SwitchHost, state: State) -> Answer:
-    """Wait until the guard has reverted out of its memory."""
-    seen = [state]
+    """Wait until the guard has reverted with the document in its memory."""
+    last = state
 
-    def goes_on() -> list[str]:
-        seen.append(read_state(host) or state)
-        return [] if seen[-1].status in (Stage.REVERTED, Stage.FAILED) else ["revert"]
+    def missing() -> list[str]:
+        nonlocal last
+        last = read_state(host) or state
+        if last.status in (Stage.REVERTED, Stage.FAILED):
+            return []
+        return ["revert"]
 
-    settled(host, goes_on, GUARD_REVERTS_S, 1.0)
-    return answer_of(host, seen[-1].status, missing=seen[-1].missing, error=seen[-1].error)
+    settled(host, missing, GUARD_REVERTS_S, 1.0)
+    return answer_of(host, last.status, missing=last.missing, error=last.error)
 
 
 def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, Any]) -> Answer:
-    """Roll a confirmed commit back: its document becomes pending, so that even a cut ends in what it says."""
+    """Roll back a confirmed commit: its document becomes the pending one, so an interrupted rollback is finished."""
     if commit not in state.kept:
         raise RequestRefusedError(f"the rollback document of commit {commit} is not on the switch")
     document = read_document(host, f"{commit}.rollback.json")
@@ -158,8 +172,9 @@ def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, 
     )
     try:
         prepare_disk(host)
-        goal, startup = _frr_goal(host, document), startup_digests(host)
-        document = replace(document, id=new.id, ends_s=new.ends_s, startup=startup, frr_lines=goal)
+        lines = _frr_goal(host, document)
+        startup = startup_digests(host)
+        document = replace(document, id=new.id, ends_s=new.ends_s, startup=startup, frr_lines=lines)
         write(host, "pending.json", vars(document))
         new.write(host, worker=host.me())
     except (OSError, StepError) as error:
@@ -168,9 +183,11 @@ def _roll_back(host: SwitchHost, state: State, commit: str, asked: Mapping[str, 
 
 
 def _frr_goal(host: SwitchHost, document: RollbackDocument) -> list[frr.Line] | None:
-    """Return FRR's lines as they are to be: today's, without those that the commit added, with those it removed."""
-    added, removed = ([tuple(line) for line in lines or ()] for lines in (document.frr_added, document.frr_removed))
+    """Return the running lines of FRR without those that the commit added and with those it removed."""
+    # JSON has lists in place of tuples.
+    added = [tuple(line) for line in document.frr_added or ()]
+    removed = [tuple(line) for line in document.frr_removed or ()]
     if not added and not removed:
         return None
-    runs = frr_lines(host, document.frr_ignored, (*added, *removed))
-    return [*(line for line in runs if line not in added), *removed]
+    running = frr_lines(host, document.frr_ignored, (*added, *removed))
+    return [*(line for line in running if line not in added), *removed]

@@ -1,7 +1,7 @@
-"""Rows of CONFIG_DB: their JSON form, and how they differ from an intended part.
+"""Rows of CONFIG_DB: their JSON form, and their differences from an intended part.
 
-A part is ``{TABLE: {KEY: {FIELD: text | list | null} | null}}``: null says that a row or a field is not there, and what
-is not named does not matter.
+A part is ``{TABLE: {KEY: {FIELD: text | list | null} | null}}``: null means that a row or field does not exist; rows
+and fields that a part does not name may have any value.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from railweave_switch.host import Hash
 Part = Mapping[str, Mapping[str, Any]]
 
 PLACEHOLDER = "NULL"
-"""Redis keeps no empty hash: a row without fields is this field with this value."""
+"""Redis has no empty hashes: a row without fields has this field with this value."""
 
 NEVER_DELETED = frozenset({("PFC_WD", "GLOBAL")})
-"""Rows whose deletion crashes orchagent, so that all ports go down; a part that wants one gone says nothing of it."""
+"""Rows whose deletion crashes orchagent, so that all ports go down; their removal is never part of an intended part."""
 
 
 def decoded(row: Hash) -> dict[str, Any]:
     """Return the JSON form of a row."""
-    return {
-        (name[:-1] if name.endswith("@") else name): (value.split(",") if name.endswith("@") else value)
-        for name, value in row.items()
-        if name != PLACEHOLDER
-    }
+    fields: dict[str, Any] = {}
+    for name, value in row.items():
+        if name.endswith("@"):
+            fields[name[:-1]] = value.split(",")
+        elif name != PLACEHOLDER:
+            fields[name] = value
+    return fields
 
 
 def tables_of(rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
-    """Return the JSON form of a whole CONFIG_DB; keys that are no rows are left out."""
+    """Return the JSON form of a whole CONFIG_DB; keys that are not rows are left out."""
     tables: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
         table, bar, key = name.partition("|")
@@ -42,7 +44,7 @@ def tables_of(rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
 
 
 def with_part(part: Part, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return whole tables as they are once ``part`` holds; a table that loses its last row is gone."""
+    """Return whole tables with ``part`` applied; a table without rows is left out."""
     after = {table: dict(rows) for table, rows in tables.items()}
     for table, key, fields in named(part):
         rows = after.setdefault(table, {})
@@ -55,7 +57,7 @@ def with_part(part: Part, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def changed(earlier: Mapping[str, Hash], rows: Mapping[str, Hash]) -> dict[str, dict[str, Any]]:
-    """Return the rows that are other than ``earlier``, in the form of a part."""
+    """Return the rows that differ from ``earlier``, in the form of a part."""
     part: dict[str, dict[str, Any]] = tables_of({name: row for name, row in rows.items() if earlier.get(name) != row})
     for name in earlier.keys() - rows.keys():
         table, bar, key = name.partition("|")
@@ -65,7 +67,7 @@ def changed(earlier: Mapping[str, Hash], rows: Mapping[str, Hash]) -> dict[str, 
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256 of a value's JSON; equal values have equal digests, whatever their order."""
+    """Return the SHA-256 of a value's JSON, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -75,30 +77,41 @@ def unmet(part: Part, rows: Mapping[str, Hash]) -> list[str]:
 
 
 def remains(part: Part, expected: Part, rows: Mapping[str, Hash], *, midway: bool = False) -> list[str]:
-    """Return ``TABLE|KEY`` of the rows that hold something of ``part`` which is not in ``expected``.
+    """Return ``TABLE|KEY`` of the rows that have a value of ``part`` that ``expected`` does not have.
 
-    ``midway``: steps from one to the other were under way, so rows and fields count too that both have and that are
-    not there: they are deleted and set again.
+    ``midway``: steps from one to the other may have been interrupted, so rows and fields count too that both have but
+    ``rows`` lacks: steps delete some and set them again.
     """
-    found = []
+    keys = []
     for table, key, fields in named(part):
-        other, row = expected.get(table, {}).get(key), rows.get(f"{table}|{key}")
-        if fields is None or row is None or other is None:
-            there = (row is None) == (fields is None) != (other is None)
-            gone = row is None and not _holds(fields, row) and not _holds(other, row)
+        expected_fields = expected.get(table, {}).get(key)
+        row = rows.get(f"{table}|{key}")
+        if fields is None or row is None or expected_fields is None:
+            is_left = (row is None) == (fields is None) != (expected_fields is None)
+            is_lost = row is None and not _holds(fields, row) and not _holds(expected_fields, row)
         else:
-            now = decoded(row)
-            there = any(_same(v, now.get(one)) and not _same(v, other.get(one)) for one, v in fields.items())
-            gone = any(v is not None and one not in now and other.get(one) is not None for one, v in fields.items())
-        if there or (midway and gone):
-            found.append(f"{table}|{key}")
-    return found
+            is_left, is_lost = _compared(fields, expected_fields, decoded(row))
+        if is_left or (midway and is_lost):
+            keys.append(f"{table}|{key}")
+    return keys
+
+
+def _compared(fields: Mapping[str, Any], expected: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return whether a row has a value of ``fields`` that is not expected, and whether it lacks a field of both."""
+    is_left = False
+    is_lost = False
+    for name, value in fields.items():
+        if _same(value, row.get(name)) and not _same(value, expected.get(name)):
+            is_left = True
+        if value is not None and name not in row and expected.get(name) is not None:
+            is_lost = True
+    return is_left, is_lost
 
 
 def named(part: Part) -> Iterator[tuple[str, str, Any]]:
-    """Yield table, key and fields (None: not there) of every row of a part."""
-    for table, wanted in part.items():
-        for key, fields in wanted.items():
+    """Yield table, key and fields (None for a deleted row) of every row of a part."""
+    for table, rows in part.items():
+        for key, fields in rows.items():
             if fields is not None or (table, key) not in NEVER_DELETED:
                 yield table, key, fields
 
@@ -120,31 +133,44 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:
-    """Return the commands of Redis that make the rows as ``part`` wants them."""
+    """Return the commands of Redis that bring rows to ``part``."""
     commands: list[Sequence[str]] = []
-    for table, key, wanted in named(part):
+    for table, key, fields in named(part):
         name = f"{table}|{key}"
         row = rows.get(name)
-        if _holds(wanted, row):
+        if _holds(fields, row):
             continue
-        if wanted is None:
+        if fields is None:
             commands.append(("DEL", name))
         else:
-            commands.extend(_repaired(name, wanted, row or {}))
+            commands.extend(_repaired(name, fields, row or {}))
     return commands
 
 
-def _repaired(name: str, wanted: Mapping[str, Any], row: Hash) -> Iterator[Sequence[str]]:
-    put: list[str] = []
-    for field, value in wanted.items():
-        if isinstance(value, list):
-            put += [f"{field}@", ",".join(value)]
-        elif value is not None:
-            put += [field, str(value)]
-    if not put and all(one.rstrip("@") in wanted for one in row):
-        put = [PLACEHOLDER, PLACEHOLDER]
+def _repaired(name: str, fields: Mapping[str, Any], row: Hash) -> Iterator[Sequence[str]]:
+    """Yield the commands that bring one row to ``fields``."""
+    put = _hash_of(fields)
+    if not put and all(field.rstrip("@") in fields for field in row):
+        # The row loses its last field, and Redis would delete it.
+        put[PLACEHOLDER] = PLACEHOLDER
     if put:
-        yield ("HSET", name, *put)
-    gone = [one for one in row if one not in put[::2] and (one.rstrip("@") in wanted or (put and one == PLACEHOLDER))]
-    if gone:
-        yield ("HDEL", name, *gone)
+        words: list[str] = []
+        for field, text in put.items():
+            words += [field, text]
+        yield ("HSET", name, *words)
+    removed = [field for field in row if field not in put and field.rstrip("@") in fields]
+    if put and PLACEHOLDER in row and PLACEHOLDER not in put:
+        removed.append(PLACEHOLDER)
+    if removed:
+        yield ("HDEL", name, *removed)
+
+
+def _hash_of(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields of a row in the form of Redis, without removed ones."""
+    row: dict[str, str] = {}
+    for field, value in fields.items():
+        if isinstance(value, list):
+            row[f"{field}@"] = ",".join(value)
+        elif value is not None:
+            row[field] = str(value)
+    return row

@@ -1,8 +1,8 @@
-"""Saving: what runs becomes what boots, and a power loss at any moment leaves both startup files old or both new.
+"""Save the running configuration; a power loss at any moment leaves both startup files old or both new.
 
 SONiC's ``config save`` truncates ``config_db.json`` before it writes it, FRR's ``write memory`` moves ``frr.conf``
 away, and neither is on the disk when the command ends (sonic-buildimage, issue 25640). So both texts are first written
-into one file of ours, then they replace SONiC's files one by one. Who finds that file later goes on with it.
+to one file, the save journal, and then replace SONiC's files one by one. The next call finishes an interrupted save.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from railweave_switch.steps import MODE, OWN_FRR_FILE, StepError, frr_file, frr_
 
 SAVE_S = 600.0
 RECORD_S = 30.0
-"""How long the end of a transaction is tried to be written where the disk refuses."""
-FRR_BACK_S, FRR_BACK_PAUSE_S = 60.0, 2.0
-"""How long a daemon of FRR that went away is waited for: SONiC then starts its container anew."""
+"""Time limit to write the end of a transaction while the disk refuses."""
+FRR_BACK_S = 60.0
+"""Time limit for a stopped daemon of FRR to return: SONiC restarts its container."""
+FRR_BACK_PAUSE_S = 2.0
 METADATA = "DEVICE_METADATA|localhost"
 JOURNAL = "save.json"
 FRR_FILES = ("frr", "zebra", "bgpd", "staticd", "mgmtd", "bfdd")
-"""What FRR's daemons save, one file each, where SONiC does not let them share ours."""
+"""The files that ``write memory`` writes, one for each daemon, in routing modes other than split-unified."""
 _FRAME = ("Building configuration...", "Current configuration:", "end")
-"""Lines of ``show running-config`` that are no configuration."""
+"""Lines of ``show running-config`` that are not configuration."""
 
 
 def startup_files(host: SwitchHost) -> tuple[str, str]:
-    """Return what the switch boots: the file of CONFIG_DB and that of FRR."""
+    """Return the paths of the startup files, of CONFIG_DB and of FRR."""
     return f"{host.sonic_directory}/config_db.json", frr_file(host)
 
 
 def startup_digests(host: SwitchHost) -> dict[str, str]:
-    """Return the SHA-256 of each startup file, empty for one that is not there."""
+    """Return the SHA-256 of each startup file; a missing file counts as empty."""
     return {where: hashlib.sha256(_content(host, where)).hexdigest() for where in startup_files(host)}
 
 
@@ -50,9 +51,9 @@ def _content(host: SwitchHost, where: str) -> bytes:
 
 
 def prepare(host: SwitchHost, state: State) -> dict[str, Any]:
-    """Write down what is to boot when a transaction has ended; return why that failed, empty if it did not.
+    """Write the save journal for the end of a transaction; return the failure, empty for success.
 
-    Where it fails, what was written down for this transaction earlier is gone as well, unless it is being put in place.
+    A failure removes an earlier journal of this transaction, unless it is being installed.
     """
     failure = _failure(lambda: _prepare(host, state))
     if failure and not state.unsaved:
@@ -62,17 +63,20 @@ def prepare(host: SwitchHost, state: State) -> dict[str, Any]:
 
 
 def conclude(host: SwitchHost, state: State, stage: str, *, unsaved: bool, **changes: Any) -> dict[str, Any]:
-    """End a transaction, and let the switch boot what was prepared; return why that failed, empty if it did not.
+    """End a transaction and install the prepared startup files; return the failure, empty for success.
 
-    Raises OSError where the state cannot be written.
+    Raises OSError if the state cannot be written.
     """
-    vars(state).update(changes, status=stage, unsaved=unsaved, worker=host.me() if unsaved else None)
+    worker = None
+    if unsaved:
+        worker = host.me()
+    vars(state).update(changes, status=stage, unsaved=unsaved, worker=worker)
     _record(host, state)
     return _failure(lambda: finish(host, state))
 
 
 def save(host: SwitchHost, state: State) -> dict[str, Any]:
-    """Save what runs, before or after the end of the transaction; return why that failed, empty if it did not."""
+    """Save the running configuration for a transaction, open or ended; return the failure, empty for success."""
     failure = prepare(host, state)
     if not failure:
         failure = _failure(lambda: state.write(host, unsaved=True)) or _failure(lambda: install(host, state))
@@ -80,7 +84,7 @@ def save(host: SwitchHost, state: State) -> dict[str, Any]:
 
 
 def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, Any]:
-    """Save what runs where no transaction is open; return why that failed, empty if it did not.
+    """Save the running configuration outside a transaction; return the failure, empty for success.
 
     ``frr_ignored`` is the pattern of FRR's lines that are never compared (``frr.lines_of``).
     """
@@ -89,6 +93,7 @@ def save_alone(host: SwitchHost, state: State, frr_ignored: str) -> dict[str, An
 
 
 def _failure(act: Callable[[], None]) -> dict[str, Any]:
+    """Return the failure of an action as fields of an answer."""
     try:
         act()
     except StepError as error:
@@ -100,7 +105,7 @@ def _failure(act: Callable[[], None]) -> dict[str, Any]:
 
 
 def _record(host: SwitchHost, state: State) -> None:
-    """Write the end of a transaction, trying for a while where the disk refuses: until then the state says the old."""
+    """Write the end of a transaction, with retries: until it is written, the state file has the earlier status."""
     ends_s = host.now_s() + RECORD_S
     while True:
         try:
@@ -113,7 +118,8 @@ def _record(host: SwitchHost, state: State) -> None:
 
 
 def _prepare(host: SwitchHost, state: State, **more: Any) -> None:
-    # CONFIG_DB's part unless only FRR was drained, FRR's part unless there is no FRR at all.
+    """Write the save journal."""
+    # A drain changes FRR alone, so its journal has no CONFIG_DB.
     config_db = None
     if more or state.kind != TransactionKind.DRAIN:
         where = path(host, "startup.json")
@@ -127,43 +133,47 @@ def _prepare(host: SwitchHost, state: State, **more: Any) -> None:
     text = _settled_frr(host)
     if text is None and (config_db is None or state.has_frr):
         raise StepError("vtysh", "FRR does not answer")
-    own_file = host.rows("CONFIG_DB", METADATA).get(METADATA, {}).get(MODE) == OWN_FRR_FILE
-    journal = {
-        "id": state.id,
-        "config_db": config_db,
-        "frr": None if text is None else _file_of(text),
-        "write_memory": not own_file and text is not None,
-        **more,
-    }
+    has_own_file = host.rows("CONFIG_DB", METADATA).get(METADATA, {}).get(MODE) == OWN_FRR_FILE
+    journal: dict[str, Any] = {"id": state.id, "config_db": config_db, "frr": None, "write_memory": False, **more}
+    if text is not None:
+        journal["frr"] = _file_of(text)
+        journal["write_memory"] = not has_own_file
     host.write_file(path(host, JOURNAL), json.dumps(journal).encode())
 
 
 def _settled_frr(host: SwitchHost) -> str | None:
-    """Return FRR's text with the lines of every daemon that the startup file has lines of, None while FRR is silent;
-    raises StepError where such a daemon stays away: a file without them would boot a switch without routing."""
+    """Return FRR's text once all daemons run that the startup file has lines of; None if FRR does not answer.
+
+    Raises StepError if such a daemon stays away: a file without its lines would boot a switch without routing.
+    """
     ends_s = host.now_s() + FRR_BACK_S
     while (text := frr_text(host)) is not None:
-        away = frr_lost(host, text)
-        if not away:
+        stopped = frr_lost(host, text)
+        if not stopped:
             return text
         if host.now_s() >= ends_s:
-            raise StepError("FRR", ", ".join(away))
+            raise StepError("FRR", ", ".join(stopped))
         host.sleep(FRR_BACK_PAUSE_S)
     return None
 
 
 def _file_of(text: str) -> str:
-    return without_tsa("\n".join(line for line in text.splitlines() if line not in _FRAME).strip("\n") + "\n")
+    """Return the startup file of a running configuration."""
+    lines = [line for line in text.splitlines() if line not in _FRAME]
+    return without_tsa("\n".join(lines).strip("\n") + "\n")
 
 
 def journal_of(host: SwitchHost, state: State) -> dict[str, Any] | None:
-    """Return what was prepared for a transaction, or alone after it; None where nothing was or all is in place."""
+    """Return the save journal of a transaction, or of a save after it; None without one or once it is installed."""
     try:
-        found = json.loads(host.read_file(path(host, JOURNAL)).decode())
+        journal = json.loads(host.read_file(path(host, JOURNAL)).decode())
     except (OSError, ValueError, RecursionError):
         return None
-    valid = isinstance(found, dict) and all(known(found.get(name)) for name, known in _FORMS.items())
-    return found if valid and found["id"] == state.id and (state.unsaved or found.get("alone")) else None
+    if not isinstance(journal, dict) or not all(fits(journal.get(name)) for name, fits in _FORMS.items()):
+        return None
+    if journal["id"] == state.id and (state.unsaved or journal.get("alone")):
+        return journal
+    return None
 
 
 _FORMS: dict[str, Callable[[Any], bool]] = {
@@ -172,67 +182,78 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "id": lambda value: isinstance(value, str),
     "write_memory": lambda value: isinstance(value, bool),
 }
+"""The fields of the save journal, each with a function that tells whether a value fits."""
 
 
 def replaced(host: SwitchHost, journal: dict[str, Any]) -> bool:
-    """Tell whether the first of the startup files, CONFIG_DB's, is the prepared one already."""
+    """Tell whether CONFIG_DB's startup file, the first to be replaced, is that of the journal."""
     return journal["config_db"] is None or _content(host, startup_files(host)[0]) == journal["config_db"].encode()
 
 
 def finish(host: SwitchHost, state: State) -> None:
-    """Put the rollback document of an ended transaction in its place, and what was prepared into the startup files.
+    """Move the rollback document of an ended transaction to its place, install the save journal, and clean up.
 
     It may be repeated. Raises StepError, OSError.
     """
     if state.status not in ENDED:
         return
-    lasts = state.status == Stage.CONFIRMED and state.kind != TransactionKind.DRAIN
-    if lasts:
+    is_commit = state.status == Stage.CONFIRMED and state.kind != TransactionKind.DRAIN
+    if is_commit:
         with contextlib.suppress(DamagedError):
             if read_document(host).id == state.id:
                 host.rename_file(path(host, "pending.json"), path(host, f"{state.id}.rollback.json"))
     install(host, state)
     if state.unsaved:
         return
-    unneeded = [JOURNAL, *([] if lasts else ["pending.json"])]
-    wanted = {f"{one}.rollback.json" for one in state.kept}
+    unneeded = {JOURNAL}
+    if not is_commit:
+        unneeded.add("pending.json")
+    kept_documents = {f"{commit}.rollback.json" for commit in state.kept}
     for name in host.list_directory():
-        if name in unneeded or name.startswith("revert-") or (name.endswith(".rollback.json") and name not in wanted):
+        is_old_document = name.endswith(".rollback.json") and name not in kept_documents
+        if name in unneeded or name.startswith("revert-") or is_old_document:
             remove(host, name)
 
 
 def install(host: SwitchHost, state: State) -> None:
-    """Replace the startup files by what was prepared, if it was; raises StepError, OSError."""
+    """Replace the startup files by those of the save journal, if there is one; raises StepError, OSError."""
     journal = journal_of(host, state)
     if journal is None:
         return
-    config_db, frr = startup_files(host)
-    own_text = None if journal["write_memory"] else journal["frr"]
-    for where, text in ((config_db, journal["config_db"]), (frr, own_text)):
-        if text is not None and _content(host, where) != text.encode():
-            host.write_file(where, text.encode())
+    config_db_file, frr_conf = startup_files(host)
+    _replace(host, config_db_file, journal["config_db"])
     if journal["write_memory"]:
         _write_memory(host)
+    else:
+        _replace(host, frr_conf, journal["frr"])
     if state.unsaved:
-        state.write(host, unsaved=False, worker=None if state.status in ENDED else state.worker)
+        worker = state.worker
+        if state.status in ENDED:
+            worker = None
+        state.write(host, unsaved=False, worker=worker)
     if journal.get("alone"):
         remove(host, JOURNAL)
 
 
-def _write_memory(host: SwitchHost) -> None:
-    """Let FRR's daemons write their files: where one of them cannot, those of before stand again.
+def _replace(host: SwitchHost, where: str, text: str | None) -> None:
+    """Replace a startup file unless it has this text already; None leaves it."""
+    if text is not None and _content(host, where) != text.encode():
+        host.write_file(where, text.encode())
 
-    After a power loss in the midst of it FRR is brought to what ran (``restart``), and this is done again.
+
+def _write_memory(host: SwitchHost) -> None:
+    """Let FRR's daemons write their files; if one of them fails, restore the earlier files.
+
+    After a power loss meanwhile, ``restart`` restores FRR's running configuration, and this is repeated.
     """
     places = [frr_file(host, f"{name}.conf") for name in FRR_FILES]
     before = {where: _content(host, where) for where in places}
     try:
         done = run_command(host, ["vtysh", "-c", "write memory"], SAVE_S)
-        refused = [
-            line for line in f"{done.err}\n{done.out}".splitlines() if line.startswith(("Can't ", "% ", "Error"))
-        ]
-        if refused:
-            raise StepError("vtysh -c write memory", refused[0])
+        # vtysh ends with status 0 also if a daemon could not write.
+        for line in f"{done.err}\n{done.out}".splitlines():
+            if line.startswith(("Can't ", "% ", "Error")):
+                raise StepError("vtysh -c write memory", line)
     except StepError:
         for where, content in before.items():
             if content and _content(host, where) != content:
