@@ -35,29 +35,27 @@ class PartKind(StrEnum):
 
 
 class BillLine(NamedTuple):
-    """One part to order.
+    """One part to order."""
 
-    ``kind``: the kind of part, by which lines are sorted and spares ruled.
-    ``part``: its name, by which a file of prices names it.
-    ``description``: what to order it with, such as the HWSKU of a switch or the reach of a module.
-    ``quantity``: pieces in use; negative in a bill against an earlier one for pieces no longer needed.
-    ``length_m``: the length of a cable in meters, None for other parts.
-    ``where``: tiers, kinds of nodes or kinds of links that use it.
-    ``spares``: pieces beyond ``quantity``.
-    ``unit_price``: the price of one piece, None if no file of prices has it.
-    ``rack_units``: of one piece, None if no source states it.
-    ``max_power_w``: of one piece in watts, None if no source states it.
-    """
-
+    # Lines are in the order of the kinds, and rules of spares are by kind.
     kind: PartKind
+    # The name by which a file of prices has it.
     part: str
+    # Order details, such as the HWSKU of a switch or the reach of a module.
     description: str
+    # Pieces in use; in a bill against an earlier one negative for pieces no longer needed.
     quantity: int
+    # The length of a cable, None for other parts.
     length_m: int | None
+    # The tiers, kinds of nodes or kinds of links that use it.
     where: tuple[str, ...]
+    # Pieces to order beyond ``quantity``.
     spares: int = 0
+    # The price of one piece, None if no file of prices has it.
     unit_price: Decimal | None = None
+    # Of one piece, None if no source states it.
     rack_units: int | None = None
+    # Of one piece, None if no source states it.
     max_power_w: int | None = None
 
     @property
@@ -69,31 +67,33 @@ class BillLine(NamedTuple):
 
 
 class Space(NamedTuple):
-    """The rack units and the maximum power in watts of the switches of a bill, without spares.
+    """The rack units and the maximum power of the switches of a bill, without spares."""
 
-    ``no_units`` and ``no_power`` are the parts of which no source states it; a sum is None if none is stated.
-    """
-
+    # The sum over the parts that a source states it for, None if there is none.
     rack_units: int | None
+    # Likewise, in watts.
     max_power_w: int | None
+    # Parts of which no source states the rack units.
     no_units: tuple[str, ...]
+    # Parts of which no source states the power.
     no_power: tuple[str, ...]
 
 
 class Bill(NamedTuple):
-    """All parts of the fabric of that name; ``remarks`` say in sentences what cannot be bought as designed.
+    """All parts of a fabric, or the difference from the bill of an earlier intent."""
 
-    ``against`` is the revision or file of an earlier intent; quantities are then the difference from it, negative for
-    parts no longer needed. ``currency`` is empty without prices. ``shares_cages`` is set if ports of a NIC share a
-    cage. ``racks`` has the totals of racks and the cables between them, None if the intent has no racks.
-    """
-
+    # The name of the fabric.
     fabric: str
     lines: tuple[BillLine, ...]
+    # Sentences about parts that cannot be bought as designed.
     remarks: tuple[str, ...]
+    # The revision or file of the earlier intent, empty for the whole bill.
     against: str = ""
+    # An ISO 4217 code, empty without prices.
     currency: str = ""
+    # Whether ports of a NIC share a cage; otherwise each counts as a cage of its own.
     shares_cages: bool = False
+    # None if the intent has no racks.
     racks: RackSummary | None = None
 
     @property
@@ -231,6 +231,7 @@ def change(before: Bill, after: Bill, against: str) -> Bill:
     quantities: Counter[BillLine] = Counter()
     spares: Counter[BillLine] = Counter()
     places: dict[BillLine, Counter[str]] = {}
+    # The later bill comes first: a part's tiers and kinds of links are listed in its order.
     for bought, sign in ((after, 1), (before, -1)):
         for line in bought.lines:
             # The rest of the line identifies the part, its price included.
@@ -247,6 +248,7 @@ def change(before: Bill, after: Bill, against: str) -> Bill:
 
 def _ordered(lines: Iterable[BillLine]) -> tuple[BillLine, ...]:
     order = list(PartKind)
+    # The line itself comes last: two descriptions of one part keep their order from run to run.
     return tuple(
         sorted(lines, key=lambda line: (order.index(line.kind), natural_key(line.part), line.length_m or 0, line))
     )
@@ -285,6 +287,7 @@ def _modules(cables: Iterable[CabledLink]) -> Iterator[_CountedPart]:
             if kind not in parts:
                 parts[kind] = _module(cable.medium, end)
             part = parts[kind]
+            # A cage is equipped once for all links that end in it (breakout).
             if (end.cage, part) not in equipped:
                 equipped.add((end.cage, part))
                 yield part, cable.link.kind, 1
@@ -335,6 +338,7 @@ def _mixed_cages(cables: Iterable[CabledLink]) -> Iterator[str]:
 
 
 def _unbuildable(bought: Iterable[Assembly]) -> Iterator[str]:
+    # Copper and active optical cables have fixed ends; only loose fibers can be shuffled.
     meshed = [assembly for assembly in bought if assembly.shape is AssemblyShape.SHUFFLE and not assembly.medium.fiber]
     if not meshed:
         return

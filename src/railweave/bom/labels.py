@@ -15,15 +15,16 @@ from railweave.wording import natural_key
 
 
 class LabelEnd(NamedTuple):
-    """The ports of one device that a plug serves: the system's names, and the labels on the front panel.
-
-    ``rack`` is empty and ``unit`` None if the intent has no racks.
-    """
+    """The ports of one device that a plug serves, with their place."""
 
     device: str
+    # The names of the operating system.
     ports: tuple[str, ...]
+    # The labels on the front panel; none for a GPU node.
     aliases: tuple[str, ...]
+    # Empty if the intent has no racks.
     rack: str
+    # The lowest rack unit of the device, None without racks.
     unit: int | None
 
 

@@ -38,7 +38,7 @@ def read_prices(path: Path) -> Prices:
     listed = document.value["prices"]
     assert isinstance(listed, dict)  # noqa: S101  no fault
     places = {part: document.keys[child("prices", part)] for part in listed}
-    # By way of text: Decimal of a float would carry its binary remainder into every sum.
+    # The reader leaves numbers with a point as text, so no price is ever rounded to a binary fraction.
     prices = {part: Decimal(str(price)) for part, price in listed.items()}
     return Prices(str(document.value["currency"]), prices, places)
 
@@ -72,6 +72,7 @@ def priced(bill: Bill, prices: Prices, lines: Iterable[BillLine]) -> Bill:
 
     ``lines`` may be more than those of ``bill``, for example those of all phases.
     """
+    # A dictionary without values keeps the order of the bill, in which a near name is looked for.
     names: dict[str, None] = {}
     for line in lines:
         names.update(dict.fromkeys(_names(line)))

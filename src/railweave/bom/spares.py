@@ -39,6 +39,7 @@ def read_spares(rules: Iterable[str]) -> Spares:
     for_kind: dict[PartKind, SpareRule] = {}
     kinds = [kind.value for kind in PartKind]
     for text in rules:
+        # The pattern allows three digits before the point, so 999 % has to be refused apart.
         match = _RULE.fullmatch(text)
         if match is None or Decimal(match["percent"] or 0) > _MOST_PERCENT:
             raise UsageError(f"`{text}` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1")

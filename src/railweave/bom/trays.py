@@ -33,17 +33,17 @@ class RackPair(NamedTuple):
 
 
 class RackSummary(NamedTuple):
-    """The racks in use, their rack units and how many of these are taken.
-
-    ``power_w`` is None unless every entry states its power. ``trays`` and ``bundles`` (pairs of racks that cables join)
-    are in the order of the racks.
-    """
+    """The totals of the racks in use."""
 
     racks: int
+    # Rack units of these racks, taken or free.
     units: int
     taken_units: int
+    # In watts, None unless every entry states its power.
     power_w: int | None
+    # In the order of the racks in the intent.
     trays: tuple[TraySection, ...]
+    # Pairs of racks that cables join, in the same order.
     bundles: tuple[RackPair, ...]
 
     @property
@@ -114,6 +114,7 @@ def _trays(racks: RackLayout, pairs: Iterable[RackPair]) -> tuple[TraySection, .
         rows.setdefault(rack.row, []).append(rack)
     sections: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
+        # The first rack of a pair is the one nearer to the GPUs, whose row a cable follows.
         for section in _route(rows, racks.racks[pair.rack], racks.racks[pair.far_rack]):
             sections[section] += pair.cables
     return tuple(TraySection(*section, sections[section]) for section in _in_rack_order(racks, sections))

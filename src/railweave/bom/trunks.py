@@ -18,12 +18,14 @@ PAIRS_OF_A_CONNECTOR = 6
 
 
 class TrunkPart(NamedTuple):
-    """A part of structured cabling for the kind of links ``where``; ``length_m`` is None for a cassette."""
+    """A part of structured cabling."""
 
     part: str
     description: str
+    # None for a cassette.
     length_m: int | None
     quantity: int
+    # The kind of links that it is for, one of LINK_KINDS.
     where: str
 
 
@@ -37,10 +39,12 @@ class TrunkRun(NamedTuple):
 
 
 class Trunked(NamedTuple):
-    """Cables split for trunks: ``single`` stay cables, ``parts`` replace the others, ``runs`` lie in the trays."""
+    """Cables, split into those that stay and those that trunks replace."""
 
     single: list[Assembly]
+    # What is bought instead of the other cables.
     parts: list[TrunkPart]
+    # The trunks as they lie in the trays.
     runs: list[TrunkRun]
 
 
@@ -74,6 +78,7 @@ def trunked(racks: RackLayout | None, bought: Iterable[Assembly]) -> Trunked:
     parts: list[TrunkPart] = []
     runs = []
     for route, fibers in routes.items():
+        # Parallel fibers fill a connector each, pairs share it by way of a cassette.
         connectors = len(fibers)
         if route.is_duplex:
             connectors = ceil(len(fibers) / PAIRS_OF_A_CONNECTOR)
@@ -107,6 +112,7 @@ def _parts(trunks: Trunks, route: _Route, run: TrunkRun, connectors: int, links:
         return
     trunk = f"{route.fiber} trunk {trunks.connectors} × MPO-12"
     yield TrunkPart(trunk, "type B (TIA-568.3), panel to panel", run.length_m, run.trunks, where)
+    # A cord at each end of every link, and a cassette at each end of every connector.
     yield TrunkPart(cord, "duplex, A to B", trunks.cord_m, 2 * links, where)
     cassette = f"cassette MPO-12 to {PAIRS_OF_A_CONNECTOR} × {route.plug}"
     yield TrunkPart(cassette, "one at each end", None, 2 * connectors, where)

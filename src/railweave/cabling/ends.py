@@ -21,15 +21,16 @@ class DeviceCage(NamedTuple):
 
 
 class PluggedEnd(NamedTuple):
-    """One end of a link: port ``place`` (from 0) of the ``ports`` of a cage.
-
-    The cage has one of ``form_factors``; ``pmd`` gives the speed and the lanes.
-    """
+    """One end of a link with its cage."""
 
     cage: DeviceCage
+    # The port among those of the cage, from 0.
     place: int
+    # The number of ports that the cage is broken out into.
     ports: int
+    # The form factors that the cage may have; several for a NIC that is sold with a choice.
     form_factors: tuple[str, ...]
+    # The module or cable end, with its speed and lanes.
     pmd: Pmd
 
 

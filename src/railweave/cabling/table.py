@@ -12,33 +12,30 @@ from railweave.wording import natural_key
 
 
 class CableRow(NamedTuple):
-    """A row of ``cables.csv``; the field names are its columns.
+    """A row of ``cables.csv``; the field names are its columns."""
 
-    ``a_device``: a GPU node, leaf or spine.
-    ``a_port``: its port, as the system names it.
-    ``a_alias``: the label on the front panel, empty for a GPU node.
-    ``b_device``: a switch of the tier above.
-    ``b_port``: its port, as SONiC names it.
-    ``b_alias``: the label on the front panel.
-    ``speed_gbps``: the speed of the link.
-    ``kind``: the tiers it joins, one of LINK_KINDS.
-    ``plane``: the plane of the fabric, from 0.
-    ``rail``: the rail of a GPU node's port, None between switches.
-    ``length_m``: the length to buy.
-    ``media``: the catalog's id of the medium.
-    """
-
+    # A GPU node, leaf or spine.
     a_device: str
+    # Its port, as its operating system names it.
     a_port: str
+    # The label on the front panel of a switch, empty for a GPU node.
     a_alias: str
+    # A switch of the tier above.
     b_device: str
+    # Its port, as SONiC names it.
     b_port: str
+    # The label on the front panel.
     b_alias: str
     speed_gbps: int
+    # The tiers that it joins, one of LINK_KINDS.
     kind: str
+    # Counted from 0.
     plane: int
+    # Counted from 0; None between switches.
     rail: int | None
+    # The length of the cable to buy.
     length_m: int
+    # The catalog's id of the medium.
     media: str
 
 
@@ -101,7 +98,7 @@ def _by_port(fabric: Fabric, value_of: Callable[[SwitchPort | HostPort], Value])
     """Return the value of every port by device and index; devices that share their ports share a list."""
     values: dict[int, list[Value]] = {}
     for ports in fabric.ports_of.values():
-        # By identity: switches with one panel hold the same tuple of ports, and comparing it would cost as much again.
+        # By identity: switches with one panel hold the same tuple of ports.
         if id(ports) not in values:
             values[id(ports)] = [value_of(port) for port in ports]
     return {name: values[id(ports)] for name, ports in fabric.ports_of.items()}

@@ -78,12 +78,14 @@ class Frame(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A scene with its layout: ``bands`` are titles at the left, ``remarks`` describe the cables between two bands."""
+    """A scene with its layout, in pixels."""
 
     scene: Scene
     width: float
     height: float
+    # The titles of the bands, at the left.
     bands: tuple[Label, ...]
+    # Descriptions of the cables between two bands that are all alike.
     remarks: tuple[Label, ...]
     frames: tuple[Frame, ...]
     boxes: tuple[Box, ...]
@@ -129,6 +131,7 @@ def _size(block: DeviceBlock) -> _Size:
     height: float = PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT
     if len(block.units) > 1:
         in_row = _cells_in_row(len(block.units))
+        # A last row that is not full leaves the block as wide as the rows above it.
         width = max(width, in_row * CELL_STEP + 2 * PADDING)
         height += ceil(len(block.units) / in_row) * CELL_STEP + PADDING / 2
     return _Size(width, height)
@@ -163,6 +166,7 @@ def _lefts(scene: Scene, sizes: _Sizes) -> tuple[dict[str, float], float]:
     rows: defaultdict[tuple[int | None, int], list[DeviceBlock]] = defaultdict(list)
     for block in scene.blocks:
         rows[block.column, block.band].append(block)
+    # A column is as wide as its widest row or its title, and blocks across all columns are centered above them.
     row_widths = {place: _row_width(row, sizes) for place, row in rows.items()}
     column_widths = [_title_width(title) for title in scene.columns]
     across_width = 0.0
@@ -226,6 +230,7 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
         for bundle in scene.bundles:
             if band_of[bundle.upper] == upper and band_of[bundle.lower] == lower:
                 between.append(bundle)  # noqa: PERF401
+        # Cables that a plan removes have no speed and would hide the description of the others.
         titles = {bundle.title for bundle in between if bundle.speeds_gbps}
         if len(titles) != 1:
             continue

@@ -42,6 +42,7 @@ class Marks(NamedTuple):
 
     def of_cables(self, uppers: Iterable[str], lowers: Iterable[str]) -> tuple[Mark, ...]:
         """Return the marks of the cables between two sets of devices."""
+        # Most pictures have no marks on cables, and a large one has thousands of bundles.
         if not self.cables:
             return ()
         upper_names = frozenset(uppers)
@@ -63,6 +64,7 @@ def worst(marks: Iterable[Mark]) -> MarkKind | None:
 
 def summary(marks: Iterable[Mark], most: int = 3) -> str:
     """Return the texts of marks, each once; beyond the first ``most`` only their number."""
+    # Devices of a block often have the same mark.
     texts = list(dict.fromkeys(mark.text for mark in marks))
     text = "; ".join(texts[:most])
     if len(texts) > most:

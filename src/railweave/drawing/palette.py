@@ -10,7 +10,7 @@ from typing import Final
 from railweave.drawing.marks import Mark, MarkKind, worst
 
 RAILS: Final = 8
-"""Colors of rails; with more rails they repeat."""
+"""Colors of rails, one for each of the eight NICs of the usual GPU node; with more rails they repeat."""
 
 LIGHT: Final[Mapping[str, str]] = MappingProxyType(
     {

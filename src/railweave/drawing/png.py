@@ -28,6 +28,7 @@ def png(picture: Picture, marks: Marks = NO_MARKS) -> bytes:
         raise RailweaveError(
             "PNG needs Pillow: install railweave[png], or write SVG, which every browser shows"
         ) from None
+    # Memory grows with the square of the side.
     scale = min(_SCALE, _MOST_PIXELS / max(picture.width, picture.height))
     image = Image.new("RGB", (round(picture.width * scale), round(picture.height * scale)), LIGHT["paper"])
     _Painter(ImageDraw.Draw(image), scale).paint(picture, marks)

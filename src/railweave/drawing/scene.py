@@ -23,29 +23,27 @@ class Unit(NamedTuple):
 
 
 class DeviceBlock(NamedTuple):
-    """Devices that are drawn as one.
+    """Devices that are drawn as one."""
 
-    ``key``: the name of its first device.
-    ``title``: the name, or the number of devices.
-    ``subtitle``: the model, the rail or the place.
-    ``level``: of its tier, None for nodes.
-    ``band``: the row that it is in, counted from the top.
-    ``column``: of its stripe or pod, None if it belongs to all.
-    ``units``: its parts; a single device is one unit.
-    ``opens``: the key of the picture or device that shows more of it, empty for none.
-    ``rails``: the only rail that its devices serve, empty if they serve several.
-    ``planes``: the planes of its switches.
-    """
-
+    # The name of its first device, which is in no other block.
     key: str
+    # The name of a single device, otherwise a count.
     title: str
+    # The model, the rail or the place.
     subtitle: str
+    # The level of its tier, from 0 for leaves; None for nodes.
     level: int | None
+    # The row of the picture, from 0 at the top.
     band: int
+    # The column of its stripe or pod, None if it belongs to all.
     column: int | None
+    # A single device is one unit.
     units: tuple[Unit, ...]
+    # The key of the picture or device that shows more of it, empty for none.
     opens: str
+    # The one rail that all its devices serve; empty if they serve several.
     rails: frozenset[int] = frozenset()
+    # The planes of its switches; empty for nodes, which serve all.
     planes: frozenset[int] = frozenset()
 
     @property
@@ -55,15 +53,16 @@ class DeviceBlock(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """The cables between two blocks, which are given by their keys.
+    """The cables between two blocks."""
 
-    ``rails`` is empty between switches that carry every rail, ``speeds_gbps`` for cables that the fabric no longer has.
-    """
-
+    # The keys of the blocks.
     upper: str
     lower: str
+    # The number of cables.
     cables: int
+    # The fastest first; empty for cables that the fabric no longer has.
     speeds_gbps: tuple[int, ...]
+    # Empty between switches that carry every rail.
     rails: frozenset[int]
     planes: frozenset[int]
 
@@ -79,17 +78,16 @@ class Bundle(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """One picture before it is laid out.
+    """One picture before it is laid out."""
 
-    ``key`` names it among the pictures of a fabric (``fabric``, ``pod-1``, ``stripe-3``, ``device-NAME``), ``about``
-    describes its content in a sentence. ``bands`` are the titles from the top, ``columns`` those of the stripes or pods
-    beside each other.
-    """
-
+    # The name among the pictures of a fabric: ``fabric``, ``pod-1``, ``stripe-3``, ``device-NAME``.
     key: str
     title: str
+    # A sentence about its content, which screen readers read.
     about: str
+    # The titles of the bands from the top.
     bands: tuple[str, ...]
+    # The titles of the columns: stripes or pods.
     columns: tuple[str, ...]
     blocks: tuple[DeviceBlock, ...]
     bundles: tuple[Bundle, ...]
@@ -101,6 +99,7 @@ def bundles(fabric: Fabric, blocks: Iterable[DeviceBlock]) -> tuple[Bundle, ...]
     for block in blocks:
         block_of.update(dict.fromkeys(block.devices, block.key))
     links: defaultdict[tuple[str, str], list[Link]] = defaultdict(list)
+    # Every cable is an uplink of one device, so each is counted once.
     for name, lower in block_of.items():
         for link in fabric.uplinks_of[name]:
             upper = block_of.get(link.upper)

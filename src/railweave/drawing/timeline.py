@@ -10,6 +10,7 @@ from railweave.drawing.scene import short
 from railweave.fabric.model import Fabric, Tier
 from railweave.wording import counted, percent_text
 
+# Pixels; the waves share _WIDTH, each between the narrowest and the widest.
 _LEFT = 130
 _WIDTH = 1080
 _WIDEST = 110
@@ -23,14 +24,12 @@ _LETTER = 7
 
 
 class WaveSlot(NamedTuple):
-    """One wave: its devices, the uplinks in service and its duration.
-
-    ``uplink_percent`` is that of the worst switch in service during the wave, ``seconds`` the time that the wave took
-    in a rehearsal, None without one.
-    """
+    """One wave of a rollout."""
 
     devices: tuple[str, ...]
+    # The share of its uplinks that the worst switch in service has during the wave.
     uplink_percent: float
+    # The duration in a rehearsal, None without one.
     seconds: float | None = None
 
 
@@ -142,6 +141,7 @@ def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str]
         title += f", {kind.value}"
     width = max(column.width - 2, _NARROWEST - 2)
     label = ""
+    # The number of devices fits where their name does not.
     for words in (content, str(len(names))):
         if _text_width(words) <= width:
             label = _text("detail", column.x + column.width / 2, y + _LANE / 2 + 4, words)
@@ -156,6 +156,7 @@ def _block(fabric: Fabric, column: _WaveColumn, tier: Tier, names: Sequence[str]
 
 def _uplink_chart(columns: Sequence[_WaveColumn], chart: float) -> Iterator[str]:
     """Yield the uplinks in service as an area with a step for each wave, and the percentage below 100 where it fits."""
+    # SVG's commands V and H draw a step each without a repetition of the other coordinate.
     floor = _level(chart, 0)
     path = f"M{_LEFT} {floor:g}"
     for column in columns:

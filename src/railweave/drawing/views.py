@@ -66,6 +66,7 @@ class _Views:
         blocks: list[DeviceBlock] = []
         for row in rows:
             blocks += self._row(row, columns, kind)
+        # A picture of a part may lack a tier; its bands are counted without it.
         bands = sorted({block.band for block in blocks})
         blocks = [block._replace(band=bands.index(block.band)) for block in blocks]
         band_titles = tuple(self.bands[band] for band in bands)
@@ -78,6 +79,7 @@ class _Views:
             number = self._part(device, kind)
             if number is not None:
                 parts.setdefault(number, []).append(device)
+        # Above that number stripes or pods of the same devices are one column: a large fabric has a few kinds.
         if len(parts) <= MOST_COLUMNS:
             return [_PartColumn((number,), kind, {number: tuple(parts[number])}) for number in sorted(parts)]
         built_alike: dict[Hashable, dict[int, tuple[Device, ...]]] = {}
@@ -88,6 +90,7 @@ class _Views:
         return [_PartColumn(tuple(alike), kind, alike) for alike in built_alike.values()]
 
     def _row(self, row: Sequence[Device], columns: Sequence[_PartColumn], kind: str) -> Iterator[DeviceBlock]:
+        # Spines of all stripes, or super-spines of all pods.
         across = [device for device in row if self._part(device, kind) is None]
         if across:
             for group in self._groups(across):

@@ -45,7 +45,8 @@ def deploy_json(result: DeployResult) -> dict[str, Any]:
 
 def next_steps(result: DeployResult) -> list[str]:
     """Return the next steps for the operator, a sentence each; none if all is as intended."""
-    intent, target = result.intent, result.target
+    intent = result.intent
+    target = result.target
     steps = [
         f"`{command_line('undrain', name, intent=intent, target=target)}`: "
         "the rollout drained it and could not undrain it"

@@ -101,8 +101,10 @@ def _timeline(fabric: Fabric, plan: Plan, marks: Marks, rehearsals: Sequence[Map
         caption = "Waves, as long as each took on simulated switches"
     slots = []
     for number, wave in enumerate(plan.waves):
+        percent: float = 100
         left = _capacity_left(fabric, plan, wave)
-        percent = 100 if left is None else left.least_uplink_percent
+        if left is not None:
+            percent = left.least_uplink_percent
         slots.append(WaveSlot(wave, percent, seconds[number] if seconds else None))
     yield Drawing(caption, timeline(fabric, slots, marks))
 
@@ -146,10 +148,14 @@ def _waves(fabric: Fabric, plan: Plan) -> Grid:
 
 
 def _wave_row(fabric: Fabric, plan: Plan, number: int, wave: Sequence[str]) -> tuple[Cell, ...]:
-    devices: Cell = linked(wave[0]) if len(wave) == 1 else compact(wave)
+    devices: Cell = compact(wave)
+    if len(wave) == 1:
+        devices = linked(wave[0])
     changes = sum(len(plan.deltas[name]) for name in wave if name in plan.deltas)
     drained = [name for name in wave if plan.devices[name].drain == WHOLE]
-    drained_text = counted(len(drained), "switch") if drained else ""
+    drained_text = ""
+    if drained:
+        drained_text = counted(len(drained), "switch")
     out = _out_of_service(fabric, plan, wave)
     left = _capacity_left(fabric, plan, wave)
     if left is None:
@@ -364,7 +370,9 @@ def rollout_section(rollout: Rollout) -> MarkedSection:
     state = rollout.state
     if rollout.stopped_by:
         state = f"{rollout.state}: {rollout.stopped_by}"
-    tone = Tone.GOOD if rollout.finished else Tone.BAD
+    tone = Tone.BAD
+    if rollout.finished:
+        tone = Tone.GOOD
     outcomes: list[tuple[Cell, ...]] = []
     for name, record in rollout.devices.items():
         # A device whose last line of the journal is not an outcome has an empty one.
@@ -372,7 +380,7 @@ def rollout_section(rollout: Rollout) -> MarkedSection:
         outcomes.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
     steps: list[tuple[Cell, ...]] = []
     for entry in rollout.entries:
-        # The journal has ISO 8601 with fractions of a second.
+        # The journal has ISO 8601 with milliseconds and a zone, which is UTC.
         time = entry.at.replace("T", " ")[: len("2000-01-01 00:00:00")]
         device: Cell = linked(entry.device) if entry.device else ""
         steps.append((time, entry.step, device, entry.text))

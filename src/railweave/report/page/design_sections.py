@@ -64,8 +64,13 @@ def qos_section(fabric: Fabric, buffers: tuple[SwitchBuffers, ...]) -> Section:
 
 
 def _class_row(traffic_class: TrafficClass) -> tuple[Cell, ...]:
-    dscp = "all others" if traffic_class.is_default else _dscp_text(traffic_class)
-    bandwidth = "strict" if traffic_class.strict else f"{traffic_class.share_percent} %"
+    dscp = _dscp_text(traffic_class)
+    if traffic_class.is_default:
+        dscp = "all others"
+    bandwidth = f"{traffic_class.share_percent} %"
+    # A strict queue takes what it needs before the others share the rest.
+    if traffic_class.strict:
+        bandwidth = "strict"
     lossless_by = "PFC and ECN" if traffic_class.lossless else ""
     priority = str(traffic_class.priority)
     return traffic_class.name, traffic_class.role.value, dscp, priority, bandwidth, lossless_by
@@ -117,8 +122,9 @@ def _hop_lines(traffic_class: TrafficClass, hop: Hop) -> Iterator[str]:
         yield f"PFC pauses at {hop.pause_bytes:,} B at the least"
     queue = hop.queue
     share = "strict priority" if queue.strict else f"{queue.weight} % by weight"
-    limit = f", at most {queue.limit_percent} % of the port" if queue.limit_percent else ""
-    yield f"out: queue {queue.queue}, {share}{limit}"
+    if queue.limit_percent:
+        share += f", at most {queue.limit_percent} % of the port"
+    yield f"out: queue {queue.queue}, {share}"
     if hop.marking is not None:
         marking = hop.marking
         yield (

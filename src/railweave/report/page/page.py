@@ -51,7 +51,7 @@ def page_html(page: Page) -> bytes:
     if fabric.racks is not None:
         choices.append(_PictureChoice(RACKS, counted(len(fabric.racks.racks), "rack")))
     script = _asset("page.js")
-    # The hash is of the text between the script tags, as the browser computes it (CSP level 2, section 4.2.4).
+    # The page's policy allows this script by the hash of the text between its tags, as a browser computes it.
     script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     html = _template().render(
         fabric=fabric,
