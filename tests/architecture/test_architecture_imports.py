@@ -36,7 +36,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
             "masking",
             "secrets",
             "csv_text",
-            "jsonable",
+            "codec",
             "wording",
             "__init__",
         },

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from railweave.catalog.model import Medium, NicModel, PcieSlot
+from railweave.codec import Place, place_text
 from railweave.errors import RailweaveError
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 _Entry = TypeVar("_Entry", NicModel, Medium)
-Place = tuple[str | int, ...]
 _ADAPTERS: "dict[object, TypeAdapter[Any]]" = {}
 _WORDS = {
     "missing": "the field is missing",
@@ -74,18 +74,10 @@ def decode(kind: type[_Value], text: str) -> _Value:
         for fault in wrong.errors(include_url=False, include_input=False, include_context=False):
             place = fault["loc"]
             message = _WORDS.get(fault["type"], fault["msg"])
-            faults.append((place, f"{path_text(place) or 'the file'}: {message}"))
+            faults.append((place, f"{place_text(place) or 'the file'}: {message}"))
         raise FormError(faults) from wrong
 
 
 def with_ids(entries: Mapping[str, _Entry]) -> dict[str, _Entry]:
     """Return the entries of a file, each with its name as its id."""
     return {name: entry._replace(id=name) for name, entry in entries.items()}
-
-
-def path_text(place: Place) -> str:
-    """Return a place as text: ``cages[0]``."""
-    text = ""
-    for step in place:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Never, TypeVar
+from typing import Never, TypeVar
 
-import yaml
-
-from railweave.catalog.decode import FormError, NicsFile, Place, decode, path_text, with_ids
+from railweave.catalog.decode import FormError, NicsFile, decode, with_ids
 from railweave.catalog.model import BreakoutMode, Hwsku, NicModel, SwitchModel
 from railweave.catalog.panel import cage_use, cages_with, lane_rates, speeds
+from railweave.codec import Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.files import shown_path
@@ -197,20 +196,4 @@ class _File:
 
     def _diagnostic(self, place: Place, message: str) -> Diagnostic:
         line, column = position(self._text, place)
-        return error(CODE, message, Where(shown_path(self.path), line, column, path_text(place)), fix=_FIX)
-
-
-def position(text: str, place: Place) -> tuple[int, int]:
-    """Return line and column, from 1, of a value in a JSON text, or of the nearest value around it."""
-    # JSON is YAML, and PyYAML's nodes have their places, which the json module does not keep.
-    node: Any = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    for step in place:
-        child = None
-        if isinstance(node, yaml.MappingNode):
-            child = next((value for key, value in node.value if key.value == step), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            child = node.value[step]
-        if child is None:
-            break
-        node = child
-    return node.start_mark.line + 1, node.start_mark.column + 1
+        return error(CODE, message, Where(shown_path(self.path), line, column, place_text(place)), fix=_FIX)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from railweave.codec import as_json, members
 from railweave.fabric.model import LINK_KINDS, Fabric, Host, Switch
 from railweave.fabric.sizing import Sizing
-from railweave.jsonable import as_json, members
 from railweave.units import ipv4_text, ipv6_text
 
 

@@ -7,11 +7,12 @@ open: its other end waits on the host, under a name that any process can compute
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from railweave.codec import as_json, load_text, read_value
 
 LINK_MTU_BYTES = 9500
 """Above the fabric's MTU, so that the ports' own MTU decides."""
@@ -59,17 +60,15 @@ class LabTopology:
                 yield cable.far, cable.near
 
 
-_RECORD = TypeAdapter(LabTopology)
-
-
 def record(topology: LabTopology) -> bytes:
     """Return a topology as JSON."""
-    return _RECORD.dump_json(topology, indent=1)
+    return json.dumps(as_json(topology), indent=1, ensure_ascii=False).encode()
 
 
 def read_record(text: bytes) -> LabTopology:
     """Return the topology that `record` wrote; raises ValueError."""
-    return _RECORD.validate_json(text)
+    topology: LabTopology = read_value(LabTopology, load_text(text.decode()))
+    return topology
 
 
 def container_name(lab: str, node: str, definition: Node) -> str:

@@ -7,13 +7,21 @@ is refused, as is one of another version.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from railweave.codec import (
+    InvalidTextError,
+    InvalidValueError,
+    Place,
+    as_json,
+    load_text,
+    position,
+    read_value,
+)
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
-from railweave.jsonable import as_json
 from railweave.plan.headline import UNKNOWN, headline
 from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
 from railweave.plan.moves import MovedCable, moved_cables
@@ -196,6 +204,9 @@ def parse_plan(text: str, file: str) -> Plan:
     try:
         plan = _plan(document)
         whole = plan_digest(plan) == document["digest"]
+    except InvalidValueError as exc:
+        line, column = position(text, exc.place)
+        raise _refused(f"this plan is incomplete: {exc}", file, line, column) from None
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as exc:
         raise _refused(f"this plan is incomplete: {type(exc).__name__} {exc}", file) from None
     # A digest can be made for any document: one with further keys would show a reviewer what nothing carries out.
@@ -206,14 +217,11 @@ def parse_plan(text: str, file: str) -> Plan:
 
 def _json_of(text: str, file: str) -> Any:
     try:
-        return json.loads(text)
+        return load_text(text)
     except RecursionError:
         raise _refused("this is not a plan: its values lie too deep", file) from None
-    except json.JSONDecodeError as exc:
-        raise _refused(f"this is not JSON: {exc}", file, exc.lineno, exc.colno) from None
-    except ValueError as exc:
-        # An integer of more digits than Python converts (sys.set_int_max_str_digits) has no place.
-        raise _refused(f"this is not JSON: {exc}", file) from None
+    except InvalidTextError as exc:
+        raise _refused(f"this is not JSON: {exc}", file, exc.line, exc.column) from None
 
 
 def _other_version(version: object) -> str:
@@ -228,47 +236,64 @@ def _refused(message: str, file: str, line: int = 1, column: int = 1) -> Refused
     return RefusedError([error("RW501", message, Where(file, line, column), fix=fix)])
 
 
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    spines: int | str
+    leaves: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class _Floors:
+    # None: ``max_unavailable`` decides alone.
+    uplinks: float | None
+    paths: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PolicyDocument:
+    """The policy as the inventory states it."""
+
+    max_unavailable: _Shares
+    floor: _Floors
+    wave_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanDocument:
+    """The parts of a plan's document that become parts of the plan, except for the changes."""
+
+    fabric: str
+    target: str
+    intent_sha256: str
+    devices: dict[str, DevicePlan]
+    waves: tuple[tuple[str, ...], ...]
+    policy: _PolicyDocument
+    violations: tuple[PolicyViolation, ...]
+    gone: tuple[str, ...]
+
+
 def _plan(document: Mapping[str, Any]) -> Plan:
+    parts: _PlanDocument = read_value(_PlanDocument, document)
+    for number, wave in enumerate(parts.waves):
+        if not wave:
+            raise InvalidValueError(("waves", number), "a wave without devices")
     return Plan(
-        fabric=_read(str, document["fabric"]),
-        target=_read(str, document["target"]),
-        intent_sha256=_read(str, document["intent_sha256"]),
-        devices={name: _read(DevicePlan, device) for name, device in document["devices"].items()},
+        fabric=parts.fabric,
+        target=parts.target,
+        intent_sha256=parts.intent_sha256,
+        devices=parts.devices,
         deltas=_deltas(document["changes"]),
-        waves=_waves(document["waves"]),
-        gone=_read(tuple[str, ...], document["gone"]),
-        policy=_policy(document["policy"]),
-        violations=_read(tuple[PolicyViolation, ...], document["violations"]),
+        waves=parts.waves,
+        gone=parts.gone,
+        policy=RolloutPolicy(
+            spines=_share(parts.policy.max_unavailable.spines),
+            leaves=_share(parts.policy.max_unavailable.leaves),
+            wave_size=parts.policy.wave_size,
+            uplink_floor_percent=parts.policy.floor.uplinks,
+            path_floor=parts.policy.floor.paths,
+        ),
+        violations=parts.violations,
     )
-
-
-def _waves(value: Any) -> tuple[tuple[str, ...], ...]:
-    waves: tuple[tuple[str, ...], ...] = _read(tuple[tuple[str, ...], ...], value)
-    if not all(waves):
-        raise ValueError("a wave without devices")
-    return waves
-
-
-def _read(kind: Any, value: Any) -> Any:
-    """Return the value of a type that a part of a document holds: dataclasses, tuples and enumerations of it.
-
-    Raises ValueError where a part is missing or of another type.
-    """
-    return _reader(kind).validate_python(value)
-
-
-@cache
-def _reader(kind: Any) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
-
-
-def _policy(document: Mapping[str, Any]) -> RolloutPolicy:
-    shares = {name: _share(document["max_unavailable"][name]) for name in ("spines", "leaves")}
-    floors = {"uplink_floor_percent": document["floor"]["uplinks"], "path_floor": document["floor"]["paths"]}
-    policy: RolloutPolicy = _read(RolloutPolicy, {**shares, **floors, "wave_size": document["wave_size"]})
-    return policy
 
 
 def _share(value: int | str) -> Share:
@@ -279,15 +304,15 @@ def _share(value: int | str) -> Share:
 
 def _deltas(changes: Iterable[Mapping[str, Any]]) -> dict[str, Delta]:
     changes_of: dict[str, list[Change]] = {}
-    for document in changes:
-        changes_of.setdefault(document["device"], []).append(change_of(document))
+    for number, document in enumerate(changes):
+        changes_of.setdefault(document["device"], []).append(change_of(document, ("changes", number)))
     return {name: Delta(tuple(of_device)) for name, of_device in changes_of.items()}
 
 
-def change_of(document: Mapping[str, Any]) -> Change:
+def change_of(document: Mapping[str, Any], at: Place = ()) -> Change:
     """Return the change that `change_json` made a document of; raises ValueError, LookupError for anything else."""
     values = {"before": _value(document["before"]), "after": _value(document["after"])}
-    change: Change = _read(Change, {**document, **values})
+    change: Change = read_value(Change, {**document, **values}, at)
     return change
 
 

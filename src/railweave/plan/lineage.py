@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from railweave.codec import Record
 from railweave.diagnostics import Diagnostic, error
 from railweave.plan.model import Generation, Plan
 from railweave.wording import compact, first_few
@@ -76,27 +77,20 @@ UNKNOWN_HISTORY = History()
 
 def generation_of(document: Mapping[str, Any]) -> Generation:
     """Return the generation that a switch reports; values of a wrong type are left out."""
-    number = document.get("number")
+    record = Record(document)
     return Generation(
-        number=number if isinstance(number, int) else 0,
-        revision=_text(document, "revision"),
-        digest=_text(document, "digest"),
-        dirty=document.get("dirty") is True,
-        by=_text(document, "by"),
+        number=record.number("number"),
+        # The texts are shown to people, and whoever can write to a switch can write them.
+        revision=record.text("revision")[:_LONGEST],
+        digest=record.text("digest")[:_LONGEST],
+        dirty=record.flag("dirty"),
+        by=record.text("by")[:_LONGEST],
     )
 
 
 def generation_document(generation: Generation) -> dict[str, Any]:
     """Return what a switch keeps of a generation; it adds the number, and who confirmed it when."""
     return {"revision": generation.revision, "digest": generation.digest, "dirty": generation.dirty}
-
-
-def _text(document: Mapping[str, Any], name: str) -> str:
-    value = document.get(name)
-    if not isinstance(value, str):
-        return ""
-    # The text is shown to people, and whoever can write to a switch can write it.
-    return value[:_LONGEST]
 
 
 def discarded(plan: Plan, history: History) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from railweave.jsonable import object_of
+from railweave.codec import Record, texts
 from railweave.plan.rollout_step import Step
 from railweave.plan.signed import Signed, parse_signed
 
@@ -190,15 +190,15 @@ def parse_rollout(path: Path, data: bytes, *, alive: bool = False) -> Rollout:
 
 
 def _journal_line(line: bytes) -> JournalLine | None:
-    record = object_of(line)
-    if not isinstance(record.get("step"), str):
+    record = Record.of_line(line)
+    if not isinstance(record.values.get("step"), str):
         return None
     return JournalLine(
-        _text(record, "at"),
-        _text(record, "step"),
-        _text(record, "device"),
-        _text(record, "text"),
-        {name: value for name, value in record.items() if name not in _HEAD},
+        record.text("at"),
+        record.text("step"),
+        record.text("device"),
+        record.text("text"),
+        {name: value for name, value in record.values.items() if name not in _HEAD},
     )
 
 
@@ -216,7 +216,7 @@ def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
     if not entries:
         return rollout
     rollout = replace(rollout, begun_at=entries[0].at, last_at=entries[-1].at)
-    openings = [entry.details for entry in entries if entry.step in _OPENINGS]
+    openings = [Record(entry.details) for entry in entries if entry.step in _OPENINGS]
     if openings:
         rollout = _opened(rollout, openings)
     closing = _closing(entries)
@@ -227,7 +227,7 @@ def _rollout(path: Path, entries: tuple[JournalLine, ...]) -> Rollout:
 
 def _closed(rollout: Rollout, closing: JournalLine) -> Rollout:
     """Return ``rollout`` with its end."""
-    result = _text(closing.details, "result")
+    result = Record(closing.details).text("result")
     if closing.step == Step.STOPPED:
         return replace(rollout, result=result, stopped_by=closing.text, stopped=True)
     is_stopped = result == "stopped"
@@ -242,28 +242,28 @@ def _fabric_of(name: str) -> str:
     return match["fabric"]
 
 
-def _opened(rollout: Rollout, openings: Sequence[Mapping[str, Any]]) -> Rollout:
+def _opened(rollout: Rollout, openings: Sequence[Record]) -> Rollout:
     """Return ``rollout`` with the values of its opening lines, the first of which says what was planned."""
     opening = openings[0]
-    versions = [_number(details, "version") for details in openings]
-    is_rollback = _text(opening, "kind") == RolloutKind.ROLLBACK
+    versions = [record.number("version") for record in openings]
+    is_rollback = opening.text("kind") == RolloutKind.ROLLBACK
     return replace(
         rollout,
-        fabric=_text(opening, "fabric") or rollout.fabric,
-        target=_text(opening, "target"),
-        intent=_text(opening, "intent"),
-        intent_sha256=_text(opening, "intent_sha256"),
-        sources_sha256=_text(opening, "sources_sha256"),
-        plan_digest=_text(opening, "plan_digest"),
+        fabric=opening.text("fabric") or rollout.fabric,
+        target=opening.text("target"),
+        intent=opening.text("intent"),
+        intent_sha256=opening.text("intent_sha256"),
+        sources_sha256=opening.text("sources_sha256"),
+        plan_digest=opening.text("plan_digest"),
         kind=RolloutKind.ROLLBACK if is_rollback else RolloutKind.DEPLOY,
-        of=_text(opening, "of"),
-        remove_conflicting=opening.get("remove_conflicting") is True,
-        base=_text(opening, "base"),
-        phase=_number(opening, "phase"),
-        signed=parse_signed(opening.get("signed")),
+        of=opening.text("of"),
+        remove_conflicting=opening.flag("remove_conflicting"),
+        base=opening.text("base"),
+        phase=opening.number("phase"),
+        signed=parse_signed(opening.values.get("signed")),
         # Another process may have resumed it.
-        by=_text(openings[-1], "by"),
-        waves=tuple(_texts(wave) for wave in _list(opening.get("waves"))),
+        by=openings[-1].text("by"),
+        waves=tuple(map(texts, opening.items("waves"))),
         # One line of another version is enough: this railweave must not act upon the journal.
         version=next((version for version in versions if version != FORMAT_VERSION), FORMAT_VERSION),
     )
@@ -299,9 +299,9 @@ def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
             _open(drafts, entry.details)
         elif entry.step == Step.CONFIRMING:
             # One line for a wave: its devices are confirmed together.
-            for name, details in _mapping(entry.details.get("devices")).items():
+            for name, details in Record(entry.details).records("devices"):
                 if name in drafts:
-                    _advance(drafts[name], replace(entry, device=name, details=_mapping(details)))
+                    _advance(drafts[name], replace(entry, device=name, details=details.values))
         elif entry.step in (Step.SOAKING, Step.SOAKED):
             _soak(drafts, entry)
         elif entry.device in drafts:
@@ -312,24 +312,21 @@ def _devices(entries: Iterable[JournalLine]) -> dict[str, DeviceRecord]:
 
 def _open(drafts: dict[str, dict[str, Any]], details: Mapping[str, Any]) -> None:
     """Add the devices of an opening line; an earlier opening has precedence, since it planned the whole rollout."""
-    for name, document in _mapping(details.get("devices")).items():
-        part = _mapping(document)
-        drafts.setdefault(
-            name,
-            {
-                "wave": _number(part, "wave"),
-                "before_sha256": _text(part, "before_sha256"),
-                "changes_sha256": _text(part, "changes_sha256"),
-                "drain": _texts(part.get("drain")),
-            },
-        )
+    for name, device in Record(details).records("devices"):
+        draft = {
+            "wave": device.number("wave"),
+            "before_sha256": device.text("before_sha256"),
+            "changes_sha256": device.text("changes_sha256"),
+            "drain": device.texts("drain"),
+        }
+        drafts.setdefault(name, draft)
 
 
 def _soak(drafts: dict[str, dict[str, Any]], entry: JournalLine) -> None:
     """Take the outcome of devices back while they soak, and restore it afterwards."""
     # A fault during the soak rolls the wave back, and a journal that fails meanwhile does not record that.
     outcome, next_outcome = ("new", "") if entry.step == Step.SOAKING else ("", "new")
-    for name in _texts(entry.details.get("devices")):
+    for name in Record(entry.details).texts("devices"):
         if name in drafts and drafts[name].get("outcome") == outcome:
             drafts[name]["outcome"] = next_outcome
 
@@ -342,8 +339,9 @@ _WORKING = frozenset(
 
 def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
     """Add what one more line records of a device."""
-    _note_outcome(draft, entry)
-    commit = _text(entry.details, "commit_id")
+    details = Record(entry.details)
+    _note_outcome(draft, entry, details)
+    commit = details.text("commit_id")
     if commit and commit not in draft.get("commit_ids", ()):
         draft["commit_ids"] = (*draft.get("commit_ids", ()), commit)
     match entry.step:
@@ -352,16 +350,16 @@ def _advance(draft: dict[str, Any], entry: JournalLine) -> None:
         case Step.UNDRAINED | Step.ROLLED_BACK:
             draft["drained"] = False
         case Step.APPLYING:
-            draft["held"] = _held(entry.details.get("held"))
+            draft["held"] = _held(details.items("held"))
         case Step.CONFIRMING:
-            draft["after_sha256"] = _text(entry.details, "after_sha256")
+            draft["after_sha256"] = details.text("after_sha256")
         case Step.CONFIRMED:
-            draft["after_sha256"] = _text(entry.details, "after_sha256")
+            draft["after_sha256"] = details.text("after_sha256")
             if commit:
                 draft["commit_id"] = commit
 
 
-def _note_outcome(draft: dict[str, Any], entry: JournalLine) -> None:
+def _note_outcome(draft: dict[str, Any], entry: JournalLine, details: Record) -> None:
     """Add the last step and the outcome after one more line."""
     if entry.step in _WORKING:
         draft["step"] = entry.step
@@ -371,41 +369,10 @@ def _note_outcome(draft: dict[str, Any], entry: JournalLine) -> None:
         # Once a device has an outcome, only the verification of the whole fabric reports on it.
         draft["step"] = entry.step
     if entry.step == Step.OUTCOME:
-        draft["outcome"] = _text(entry.details, "outcome")
-        draft["error"] = _text(entry.details, "error") or entry.text
+        draft["outcome"] = details.text("outcome")
+        draft["error"] = details.text("error") or entry.text
 
 
-def _held(value: Any) -> frozenset[tuple[str, str]]:
-    pairs = (_texts(pair) for pair in _list(value))
-    return frozenset((pair[0], pair[1]) for pair in pairs if len(pair) == 2)
-
-
-def _text(record: Mapping[str, Any], name: str) -> str:
-    value = record.get(name)
-    if isinstance(value, str):
-        return value
-    return ""
-
-
-def _number(record: Mapping[str, Any], name: str) -> int:
-    value = record.get(name)
-    # True is an integer to Python.
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    return 0
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    return {}
-
-
-def _list(value: Any) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    return []
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(member for member in _list(value) if isinstance(member, str))
+def _held(pairs: Iterable[Any]) -> frozenset[tuple[str, str]]:
+    held = (texts(pair) for pair in pairs)
+    return frozenset((pair[0], pair[1]) for pair in held if len(pair) == 2)

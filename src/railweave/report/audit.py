@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.jsonable import object_of
+from railweave.codec import Record
 from railweave.plan.outcome import outcome_text
 from railweave.report.layout import table
 
@@ -93,7 +93,7 @@ def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:
 
 def _named(line: bytes) -> str | None:
     """Return the digest of the line before that a line names, None if it names none."""
-    digest = object_of(line).get("previous")
+    digest = Record.of_line(line).values.get("previous")
     if isinstance(digest, str):
         return digest
     return None
@@ -136,7 +136,7 @@ def read_audit(data: bytes, head: str = "") -> AuditLog:
 
 def _record(line: str) -> dict[str, Any] | None:
     """Return the record in a line, None if it is not one."""
-    record = object_of(line)
+    record = Record.of_line(line).values
     if not (isinstance(record.get("id"), str) and isinstance(record.get("event"), str)):
         return None
     if not _are_outcomes(record.get("devices", {})):

@@ -11,10 +11,10 @@ from rich.text import Text
 from railweave.bom.bill import Bill, BillLine
 from railweave.bom.phases import BomPhase
 from railweave.bom.trays import RackSummary
+from railweave.codec import members
 from railweave.csv_text import csv_text
 from railweave.errors import RailweaveError
 from railweave.files import write_private
-from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
 from railweave.wording import counted, first_few
 

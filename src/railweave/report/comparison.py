@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import RenderableType
 
 from railweave.bom.bill import Bill, PartKind
+from railweave.codec import members
 from railweave.comparison.alternative import Alternative, Comparison, figures, pieces
 from railweave.failures.analysis import FailureClass
-from railweave.jsonable import members
 from railweave.report.bom import amount
 from railweave.report.layout import cell, markdown_table, table
 from railweave.report.tables import Narrow

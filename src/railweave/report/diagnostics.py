@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from railweave.codec import as_json
 from railweave.diagnostics import Diagnostic, Severity, Where, has_errors, in_order
-from railweave.jsonable import as_json
 from railweave.report.layout import verdict
 from railweave.secrets import shown_text
 from railweave.wording import compact, counted

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.jsonable import as_json, members
+from railweave.codec import as_json, members
 from railweave.plan.manual_drain import WHOLE, DrainResult, DrainTarget
 from railweave.plan.outcome import VerifyResult
 from railweave.wording import command_line, counted, first_few

@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
+from railweave.codec import as_json, members
 from railweave.drawing.scene import DeviceBlock, Scene
 from railweave.drawing.text import MOST_WIDTH, text
-from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.jsonable import as_json, members
+from railweave.codec import as_json, members
 from railweave.plan.document import plan_json
 from railweave.plan.drift import Drift, IgnoreRule, remarks
 from railweave.plan.grouping import first_provisioning, group_changes

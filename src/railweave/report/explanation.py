@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from railweave.checks.registry import Rule
-from railweave.jsonable import members
+from railweave.codec import members
 from railweave.report.changes import value_text
 from railweave.report.layout import table
 from railweave.sonic.render.explain import Explanation

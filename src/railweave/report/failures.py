@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.codec import members
 from railweave.design.ratios import ratio_text
 from railweave.failures.analysis import FailureClass, Failures
 from railweave.failures.availability import Availability
 from railweave.failures.cost import Cost
-from railweave.jsonable import members
 from railweave.report.layout import paragraphs, table
 from railweave.report.tables import Narrow
 from railweave.wording import counted, listed, percent_text

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.codec import as_json, members
 from railweave.hosts.outcome import HostResult, HostsRun, HostState
-from railweave.jsonable import as_json, members
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.tables import FittingTable
 from railweave.wording import compact, counted

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from railweave.catalog.model import Asic, Housing, NicModel
 from railweave.checks.capability import CatalogCapability, SpeedUse, SwitchCapability
-from railweave.jsonable import members
+from railweave.codec import members
 from railweave.report.layout import cell, code, markdown_table, paragraphs, table
 from railweave.units import format_speed
 from railweave.wording import counted

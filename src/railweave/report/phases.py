@@ -6,9 +6,9 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.codec import as_json, members
 from railweave.hosts.outcome import HostsRun
 from railweave.hosts.values import marking
-from railweave.jsonable import as_json, members
 from railweave.plan.class_change import lossless_dscp
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phase_progress import OutOfUse, PhasedResult, Waiting, in_use

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from railweave.codec import as_json, members
 from railweave.diagnostics import Diagnostic
-from railweave.jsonable import as_json, members
 from railweave.plan.outcome import DeployResult, Outcome, VerifyResult, outcome_text
 from railweave.plan.rehearsal import CANNOT_SHOW, Rehearsal, RehearsedWave
 from railweave.report.diagnostics import diagnostics_view

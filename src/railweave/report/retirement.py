@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from railweave.jsonable import members
+from railweave.codec import members
 from railweave.plan.lifecycle import Leaving, Proof
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.wording import command_line, compact, counted

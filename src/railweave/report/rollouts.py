@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from railweave.jsonable import members
+from railweave.codec import members
 from railweave.plan.outcome import outcome_text
 from railweave.plan.rollout import DeviceRecord, JournalLine, Rollout
 from railweave.report.layout import paragraphs, table

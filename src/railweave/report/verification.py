@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.jsonable import as_json
+from railweave.codec import as_json
 from railweave.plan.outcome import CheckKind, VerifyResult
 from railweave.report.layout import paragraphs, table, verdict
 from railweave.report.tables import FittingTable

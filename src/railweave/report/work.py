@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from railweave.jsonable import as_json
+from railweave.codec import as_json
 from railweave.plan.lifecycle import WorkProgress, WorkStep
 from railweave.report.layout import cell, code, verdict
 

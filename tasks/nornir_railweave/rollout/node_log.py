@@ -15,9 +15,9 @@ from pathlib import Path
 from nornir_railweave.journals.shared import Lease, SharedJournals
 from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.journal import capacity_held, shared_place
+from railweave.codec import Record
 from railweave.errors import RailweaveError
 from railweave.files import write_private
-from railweave.jsonable import object_of
 
 DRAINING, RESUMED = "draining", "resumed"
 
@@ -107,11 +107,10 @@ def left_drained(lines: bytes) -> frozenset[str]:
     """Return the nodes that lines of a log say were drained and not given back; lines that are none are left out."""
     left: set[str] = set()
     for line in lines.split(b"\n"):
-        told = object_of(line)
-        named = told.get("nodes")
-        nodes = {one for one in named if isinstance(one, str)} if isinstance(named, list) else set()
-        if told.get("step") == DRAINING:
+        record = Record.of_line(line)
+        nodes = set(record.texts("nodes"))
+        if record.text("step") == DRAINING:
             left |= nodes
-        elif told.get("step") == RESUMED:
+        elif record.text("step") == RESUMED:
             left -= nodes
     return frozenset(left)

@@ -26,7 +26,7 @@ from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.reading_tasks import neighbors_in
 from nornir_railweave.workers.spread_task import LostAsRefused, RefusedHereError
 from nornir_railweave.workers.workbench import Begun, Workbench
-from railweave.jsonable import as_json
+from railweave.codec import as_json
 from railweave.plan.model import DevicePlan, DeviceState, Generation
 from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
 from railweave.plan.resumption import changes_sha256

@@ -7,12 +7,12 @@ answer holds the task's result as plain values and the steps that the task told 
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import orjson
 
 from nornir_railweave.events import Event, Step
+from railweave.codec import read_value
 from railweave_hosts.access import STRICT
 
 VERSION = 1
@@ -124,9 +124,9 @@ def decode_answer(text: bytes | str) -> Answer:
 def decoded(kind: Any, value: Any) -> Any:
     """Return the value of a type that a part of a message holds; raises MessageError where it is none."""
     try:
-        return _reader(kind).validate_python(value)
+        return read_value(kind, value)
     except (ValueError, RecursionError) as fault:
-        raise MessageError(f"not a {getattr(kind, '__name__', kind)}: {_first_line(fault)}") from None
+        raise MessageError(f"not a {getattr(kind, '__name__', kind)}: {fault}") from None
 
 
 def _decoded(kind: Any, text: bytes | str) -> Any:
@@ -138,15 +138,3 @@ def _decoded(kind: Any, text: bytes | str) -> Any:
         version = value.get("version") if isinstance(value, dict) else None
         raise MessageError(f"this message has version {version!r}, and this program reads version {VERSION}")
     return decoded(kind, value)
-
-
-def _first_line(fault: Exception) -> str:
-    lines = [line.strip() for line in str(fault).splitlines()[1:3]]
-    return ": ".join(lines) or type(fault).__name__
-
-
-@cache
-def _reader(kind: Any) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)

@@ -12,7 +12,7 @@ from nornir_railweave.tasks.timers import revert_expired_commit
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
-from railweave.jsonable import as_json
+from railweave.codec import as_json
 from railweave.plan.model import LivePort
 from railweave.sonic.delta.closing import ClosingPort
 

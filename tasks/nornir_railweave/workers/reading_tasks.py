@@ -18,9 +18,9 @@ from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
+from railweave.codec import as_json
 from railweave.diagnostics import Blocker
 from railweave.fabric.model import Fabric
-from railweave.jsonable import as_json
 from railweave.plan.build import Reading
 from railweave.plan.document import change_json, change_of
 from railweave.plan.manual_drain import DrainResult

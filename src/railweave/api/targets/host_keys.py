@@ -11,10 +11,10 @@ from nornir_railweave.target.target_file import load_target
 from railweave.api.design.intent import load_designed
 from railweave.api.operator import Operator
 from railweave.api.project import STATE, Project, find_target
+from railweave.codec import members
 from railweave.diagnostics import Diagnostic, Where, error, warning
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.names import known_switches
-from railweave.jsonable import members
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,203 @@
+"""Frozen values as JSON, and JSON as frozen values: plans, journals and messages are written and read by this module.
+
+``as_json`` writes. ``read_value`` reads strictly: a value of a wrong type is refused with its place, by pydantic, which
+is imported with the first value that is read. ``Record`` reads leniently, for files that a kill may have cut short or a
+newer version has written: a value of a wrong type counts as missing.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
+from enum import Enum
+from functools import cache
+from math import isinf
+from typing import Any
+
+Place = tuple[str | int, ...]
+"""Where a value is in a document: names of members and indexes of lists, from the outside in."""
+
+
+class InvalidTextError(ValueError):
+    """A text is not JSON; ``line`` and ``column`` are counted from 1."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class InvalidValueError(ValueError):
+    """A part of a document is missing or of another type."""
+
+    def __init__(self, place: Place, message: str) -> None:
+        super().__init__(f"{place_text(place)}: {message}" if place else message)
+        self.place = place
+
+
+def as_json(value: object) -> Any:
+    """Return a value made of dataclasses, mappings, tuples, sets and plain values; an infinite number is null."""
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        return {name: as_json(getattr(value, name)) for name in _field_names(value)}
+    if isinstance(value, Mapping):
+        return {str(name): as_json(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(member) for member in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
+    # JSON has no infinity, which a ratio of load to paths is once the last path is lost.
+    is_infinite = isinstance(value, float) and isinf(value)
+    return None if is_infinite else value
+
+
+def members(value: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of a value as the members of an object."""
+    return {name: as_json(getattr(value, name)) for name in names}
+
+
+def _field_names(value: Any) -> Iterable[str]:
+    if hasattr(value, "_fields"):
+        names: tuple[str, ...] = value._fields
+        return names
+    return [field.name for field in fields(value)]
+
+
+def load_text(text: str) -> Any:
+    """Return the value of a JSON text; raises InvalidTextError, and RecursionError where values are nested too deep."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as exc:
+        raise InvalidTextError(str(exc), exc.lineno, exc.colno) from None
+    except ValueError as exc:
+        # An integer of more digits than Python converts (sys.set_int_max_str_digits) has no place.
+        raise InvalidTextError(str(exc)) from None
+
+
+def read_value(kind: Any, value: Any, at: Place = ()) -> Any:
+    """Return a value of the type ``kind``: dataclasses, named tuples, tuples, mappings and enumerations of these.
+
+    ``at`` is the place of ``value`` in its document. Raises InvalidValueError with the first part that is missing or of
+    another type.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        raise InvalidValueError((*at, *first["loc"]), first["msg"]) from None
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    # Imported late: pydantic takes a tenth of a second, and `--help` reads no value.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def place_text(place: Place) -> str:
+    """Return a place as people write it: ``changes[3].table``."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+
+def position(text: str, place: Place) -> tuple[int, int]:
+    """Return line and column, from 1, of a value in a valid JSON text; of what holds it if it is missing."""
+    start = _past_space(text, 0)
+    for part in place:
+        inner = dict(_members_of(text, start)).get(part) if text[start] in "{[" else None
+        if inner is None:
+            break
+        start = inner
+    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+
+
+def _members_of(text: str, start: int) -> Iterator[tuple[str | int, int]]:
+    """Yield the name or index of each member of an object or list, with where its value begins."""
+    is_object = text[start] == "{"
+    index = 0
+    at = _past_space(text, start + 1)
+    while text[at] not in "}]":
+        name: str | int = index
+        if is_object:
+            name, at = _DECODER.raw_decode(text, at)
+            # The colon.
+            at = _past_space(text, _past_space(text, at) + 1)
+        yield name, at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _past_space(text, at)
+        if text[at] == ",":
+            at = _past_space(text, at + 1)
+        index += 1
+
+
+def _past_space(text: str, start: int) -> int:
+    match = _SPACE.match(text, start)
+    return match.end() if match is not None else start
+
+
+class Record:
+    """An object of a file that may be cut short, newer or foreign: a value of another type counts as missing."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: object) -> None:
+        self.values: dict[str, Any] = values if isinstance(values, dict) else {}
+
+    @classmethod
+    def of_line(cls, line: str | bytes) -> "Record":
+        """Return the record in a line of a log; empty if the line is damaged or another value."""
+        try:
+            return cls(json.loads(line))
+        except (ValueError, RecursionError):
+            return cls({})
+
+    def text(self, name: str) -> str:
+        """Return a text, empty if it is missing."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int:
+        """Return a whole number, 0 if it is missing."""
+        value = self.values.get(name)
+        # True is an integer to Python.
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def flag(self, name: str) -> bool:
+        """Tell whether a value is true."""
+        return self.values.get(name) is True
+
+    def items(self, name: str) -> list[Any]:
+        """Return the members of a list, none if it is missing."""
+        value = self.values.get(name)
+        return value if isinstance(value, list) else []
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the texts of a list."""
+        return texts(self.items(name))
+
+    def record(self, name: str) -> "Record":
+        """Return an object, an empty one if it is missing."""
+        return Record(self.values.get(name))
+
+    def records(self, name: str) -> Iterator[tuple[str, "Record"]]:
+        """Yield name and value of each member of an object whose members are objects."""
+        for key, value in self.record(name).values.items():
+            yield key, Record(value)
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return the texts of a list; none of another value."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(member for member in value if isinstance(member, str))
