@@ -73,7 +73,7 @@ def _resume(
     plan = in_journaled_order(fabric.designed.fabric, rollout, plan)
     if not project.operator.approves(plan, f"Resume rollout {rollout.name}:"):
         return None
-    policy = replace(options, remove_conflicting=rollout.remove_conflicting).policy(fabric)
+    policy = replace(options, remove_conflicting=rollout.remove_conflicting).policy(fabric.target)
     command = f"deploy --resume {rollout.name}"
     with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
         # A rollback of this rollout needs every committed switch in the journal, also one whose record was lost.

@@ -184,7 +184,7 @@ def _roll_back(
     """Plan, ask and roll back; ``journal`` is that of a rollback that is resumed."""
     designed = fabric.designed.fabric
     order, signer = ordered
-    policy = options.policy(fabric)
+    policy = options.policy(fabric.target)
     with fabric.shown:
         planned = plan_rollback(fabric.nornir, designed, fabric.intended, rollout, policy, fabric.shown)
     plan = planned.plan

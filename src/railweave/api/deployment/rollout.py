@@ -40,9 +40,9 @@ class DeployOptions(Consent):
     nodes_done: bool = False
     max_failures: int | None = None
 
-    def policy(self, fabric: LiveFabric) -> Policy:
-        """Return the policy of a rollout to ``fabric`` with these options, whose journals are the project's."""
-        return replace(self.policy_on(fabric.target), journal_dir=journal_folder(), journals=shared_journals())
+    def policy(self, target: Target) -> Policy:
+        """Return the policy of a rollout to ``target`` with these options, whose journals are the project's."""
+        return replace(self.policy_on(target), journal_dir=journal_folder(), journals=shared_journals())
 
     def policy_on(self, target: Target) -> Policy:
         """Return the policy of a rollout to ``target`` with these options; its journals have no place yet."""
@@ -120,7 +120,7 @@ def deploy(
         )
         command = f"deploy {reviewed or project.intent}"
         with state_told(project, fabric), audited(command, plan, signed_by=signer) as record, fabric.shown:
-            result = fabric.deploy(plan, options.policy(fabric), metadata=metadata)
+            result = fabric.deploy(plan, options.policy(fabric.target), metadata=metadata)
             record(result)
             return result
 

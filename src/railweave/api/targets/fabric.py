@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 from nornir.core import Nornir
@@ -33,7 +32,7 @@ from railweave.plan.lineage import History
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
 from railweave.secrets import references
-from railweave.sonic.render.configure import Configurator
+from railweave.sonic.render.configure import Configurator, IntendedConfigs
 from railweave.sonic.render.frr_text import own_frr_template
 from railweave.sonic.rows import DeviceConfig
 from railweave.wording import command_line, counted
@@ -44,7 +43,7 @@ TIMER_MARGIN_S = 15
 """How long a switch may take to revert after its own timer expired."""
 
 _CONFIGS_KEPT = 64
-"""More than the devices of a wave: each step of a wave compares its devices with the same configurations."""
+"""More than the devices of a wave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +194,7 @@ def on_nornir(
     store = SecretStore(target)
     missing = store.missing(secret_places(designed.intent))
     templates = project_templates()
-    configurator = Configurator(designed.fabric, templates, store.values)
-
-    @lru_cache(_CONFIGS_KEPT)
-    def intended(device: str) -> DeviceConfig:
-        return configurator.device(designed.fabric.switch_of[device])
-
+    intended = IntendedConfigs(Configurator(designed.fabric, templates, store.values), _CONFIGS_KEPT)
     if own_frr_template(templates) is not None:
         expecting = with_own_frr(expecting)
     if target.skip_checks:

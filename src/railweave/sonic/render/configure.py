@@ -7,6 +7,7 @@ fabric changes only the switches and ports that the new cables meet.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -136,6 +137,25 @@ class Configurator:
             lengths_m = [length_m for length_m in self.fabric.cable_lengths_m[tier.level] if length_m <= longest_m]
             rows = self._panels[key] = panel_rows(switch.panel, tier, self.fabric.policies, lengths_m)
         return rows
+
+
+class IntendedConfigs:
+    """The intended configurations of the devices of one fabric, by name.
+
+    The last ones are kept: each step of a wave compares its devices with the same configurations.
+    """
+
+    def __init__(self, configurator: Configurator, kept: int) -> None:
+        """Keep the configurations of the last ``kept`` devices."""
+        self._configurator = configurator
+        self._cached = lru_cache(kept)(self._configured)
+
+    def __call__(self, device: str) -> DeviceConfig:
+        """Return the intended configuration of ``device``; raises as ``Configurator.device`` does."""
+        return self._cached(device)
+
+    def _configured(self, device: str) -> DeviceConfig:
+        return self._configurator.device(self._configurator.fabric.switch_of[device])
 
 
 def _blocks_of_one(shared: PanelRows, own: Own) -> Iterator[TableRows]:
