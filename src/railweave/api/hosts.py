@@ -104,6 +104,7 @@ def apply(
             f"`{command_line('hosts', 'plan')}` shows what would change",
         )
         raise RefusedError([refused])
+    # Before the nodes are read: a pipeline without --yes fails at once.
     project.operator.require_answer("hosts apply")
     # In a phase the other nodes and the switches accept both the old and the new values.
     if values is None:

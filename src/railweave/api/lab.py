@@ -131,6 +131,7 @@ def up(project: Project, *, environ: Mapping[str, str] | None = None, wait: floa
     Raises as `render` does, and ContainerlabError, with nothing left running that this call started.
     """
     image = _with_mac(chosen_image(os.environ if environ is None else environ))
+    # The image is built before the lock is taken: that takes minutes the first time, and touches no lab.
     lab = _joined(_with_images(rendered(project.intent, image)))
     refuse_unable(lab.runner)
     with one_at_a_time(f"railweave-lab-{lab.name}"):
@@ -218,7 +219,8 @@ def _with_mac(image: NodeImage) -> NodeImage:
     """Return the image of a virtual machine with the MAC address that this machine's Containerlab lets it state."""
     if image.kind != MACHINE_KIND:
         return image
-    with contextlib.suppress(ContainerlabError):  # `lab render` needs no Containerlab, and `lab up` asks again
+    # `lab render` works without Containerlab, and `lab up` reports that it is missing.
+    with contextlib.suppress(ContainerlabError):
         return replace(image, mac=Containerlab(Path(), "").machine_mac())
     return image
 
@@ -228,6 +230,7 @@ def rendered(path: Path, image: NodeImage) -> RenderedLab:
     designed = load_configurable(path)
     folder = _FOLDER / designed.fabric.name
     whole = _started(designed, image)
+    # For the intent itself, before it is scaled down.
     hint = fitting_reserve(designed.fabric, whole)
     scaled_text: str | None = None
     mapping: tuple[tuple[str, str, str], ...] = ()
@@ -340,6 +343,7 @@ def image_sources() -> Path:
     if not packed.is_dir():
         raise RailweaveError("this installation lacks the lab's node image; use a clone of the repository")
     folder = STATE / "lab-image"
+    # Copied afresh: an update of the package must not leave files of the version before.
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(str(packed), folder / "lab_node")
     shutil.copytree(Path(sonic_sim.__file__).parent, folder / "sonic_sim")
@@ -366,4 +370,5 @@ def write_lab(rendered: RenderedLab, only: Collection[str] | None = None) -> Non
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, text.encode())
         if path.name == NODE_FACTS:
-            path.chmod(0o644)  # read by the commands of a node's login user; holds names and addresses only
+            # The commands of a node's login user read it; it holds names and addresses only.
+            path.chmod(0o644)

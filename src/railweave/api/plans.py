@@ -79,6 +79,7 @@ def sign_plan(file: Path, key: Path) -> Path:
     Raises RailweaveError with what ssh-keygen said.
     """
     signature = Path(f"{file}.sig")
+    # ssh-keygen asks before it overwrites a signature, which would wait for an answer in a pipeline.
     signature.unlink(missing_ok=True)
     status, said = _ssh_keygen(b"", "-Y", "sign", "-q", "-f", str(key), "-n", NAMESPACE, str(file))
     if status or not signature.is_file():

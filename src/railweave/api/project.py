@@ -41,6 +41,7 @@ def open_project(
     working directory. ``operator`` receives progress and confirms changes of devices. The project's own models
     (``catalog/``) are in use from here on. Raises UsageError that lists the candidates.
     """
+    # Before an intent is read: it may name a model of the project.
     use_own_models()
     chosen = intent or (os.environ if environ is None else environ).get("RAILWEAVE_INTENT")
     if chosen:

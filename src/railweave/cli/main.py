@@ -76,14 +76,16 @@ for commands in (app, *(group.typer_instance for group in app.registered_groups 
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a canceled pipeline sends it
+    # A canceled pipeline sends SIGTERM: it ends a rollout as Ctrl-C does, after the current devices.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = main(sys.argv[1:] if arguments is None else arguments)
     if status == EXIT_INTERRUPTED:
         # Python would wait for the threads of busy devices; the timers of the switches finish what these leave behind.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-    gc.freeze()  # not searched for garbage at the end either
+    # Python would search all values for garbage once more before it exits.
+    gc.freeze()
     sys.exit(status)
 
 

@@ -118,7 +118,8 @@ class IntentCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except UsageProblem as problem:
-            problem.ctx = problem.ctx or ctx  # an option without its value does not say of which command
+            # click does not set the context of an option without its value, and usage.py needs the command.
+            problem.ctx = problem.ctx or ctx
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -33,7 +33,8 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None  # rich finds out: the terminal's, else COLUMNS
+    # With None rich takes the width of the terminal, or COLUMNS.
+    width = None
     if stream.isatty():
         width = dumb_columns(stream)
     elif "COLUMNS" not in os.environ:
@@ -77,7 +78,8 @@ def print_json(value: Mapping[str, Any]) -> None:
     document = masked(value)
     try:
         text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:  # halves of surrogate pairs, integers of more than 64 bits: files of others may hold them
+    except TypeError:
+        # orjson refuses halves of surrogate pairs and integers of more than 64 bits, which files of others may hold.
         text = json.dumps(document, indent=2)
     sys.stdout.write(printable_json(text) + "\n")
 

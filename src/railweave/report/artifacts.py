@@ -94,6 +94,7 @@ MOST_HOST_PORTS = 1000
 SHARED_ABOVE = 200
 """Devices from which several processes pay for their start."""
 
+# More slices than processes: a slice with large devices does not keep the other processes waiting.
 _SLICES_PER_PROCESS = 4
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 

@@ -61,7 +61,8 @@ def effect(group: ChangeGroup) -> str:
     """Return ``before → after`` if all changes of the group have the same, else the first few changes."""
     if group.table == FRR_TABLE:
         if group.uniform and len(group.keys) == 1:
-            return ""  # the subject is the line itself
+            # The subject is the line itself.
+            return ""
         lines = dict.fromkeys(change.field or "" for change in group.samples)
         return _first(list(lines), len(group.keys))
     if not group.uniform:

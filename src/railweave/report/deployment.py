@@ -57,7 +57,8 @@ def next_steps(result: DeployResult) -> list[str]:
     committed = set(result.names(Outcome.NEW))
     changed = any(committed.intersection(wave) for wave in result.progress.waves)
     if result.result is Result.STOPPED and result.rollout:
-        resume = command_line("deploy", "--resume", target=target)  # the journals know the intent
+        # Without the intent: the journal names it.
+        resume = command_line("deploy", "--resume", target=target)
         steps.append(f"`{resume}` resumes where it stopped once the cause is fixed")
     if result.rollout and changed and not result.of:
         steps.append(f"`{command_line('rollback', result.rollout, target=target)}` rolls back what was done")

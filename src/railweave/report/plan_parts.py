@@ -160,7 +160,8 @@ def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, st
     gathered: dict[tuple[str, str], list[str]] = {}
     for name, delta in plan.deltas.items():
         if plan.devices[name].unprovisioned or delta.reloads:
-            continue  # what a reload boots is what the rows say
+            # After a reload every daemon starts from the rows, and ignores none of them.
+            continue
         if id(delta) not in places:
             reasons = ((f"{change.table} {change.field or ''}".rstrip(), why_of(change)) for change in delta)
             places[id(delta)] = dict.fromkeys((place, why) for place, why in reasons if why)

@@ -105,6 +105,7 @@ def audited_action(
 @contextmanager
 def _recorded(begun: Mapping[str, Any], file: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Write the line of the beginning, and that of the end with the result that the yielded function takes."""
+    # Joins the two lines of a command: those of several commands may alternate in the log.
     number = os.urandom(4).hex()
     _append(file, {"event": "begun", "id": number, **who(), **begun})
     ended: dict[str, Any] = {"result": "failed", "devices": {}}
@@ -125,6 +126,7 @@ def who() -> dict[str, str]:
     try:
         user = getpass.getuser()
     except (OSError, KeyError):
+        # The account of a container often has no entry in /etc/passwd.
         user = f"uid {os.getuid()}"
     person = next((os.environ[name] for name in _PIPELINE_VARIABLES if os.environ.get(name)), "")
     return {"user": person or user, "account": user, "host": socket.gethostname()}
@@ -155,6 +157,7 @@ def _append(file: Path | None, record: dict[str, Any]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
+            # Two commands at once must not both name the same line as the one before theirs.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             before = _last_line(descriptor)
             data = _line(record, before.rstrip(b"\n")) + b"\n"
@@ -173,13 +176,15 @@ def _append(file: Path | None, record: dict[str, Any]) -> None:
 def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
     try:
         stored = False
-        while not stored:  # where another runner's line came first, the next try names that
+        # Where another runner's line came first, the next try names that one.
+        while not stored:
             stored = shared.append_audit(lambda before: _line(record, before))
     except StoreError as exc:
         raise RailweaveError(f"the audit log cannot be stored: {exc}") from exc
 
 
 def _line(record: Mapping[str, Any], before: bytes) -> bytes:
+    # UTC: runners in several time zones write one log.
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"at": now, **masked(record), "previous": line_digest(before)}).encode()
 

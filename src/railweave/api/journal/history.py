@@ -24,6 +24,7 @@ def project_history(intent: Path, intent_sha256: str, fabric: str) -> History:
 def sources_digest(intent_sha256: str) -> str:
     """Return the digest of an intent and of the templates of the project in the working directory."""
     digest = hashlib.sha256(intent_sha256.encode())
+    # Sorted: a folder lists its files in an order that differs between clones.
     for path in sorted(path for path in _TEMPLATES.rglob("*") if path.is_file()):
         digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -53,6 +53,7 @@ def drain(project: Project, target: str, request: DrainRequest) -> tuple[DrainRe
     live = live_fabric(project, target)
     fabric = live.designed.fabric
     targets = choose(fabric, request.devices, request.links)
+    # Checked before the operator is asked, and again by `forbidden` when the capacity is held.
     with live.progress():
         around = _drained_around(live, targets, several=request.several)
     if not project.operator.approves_drain(targets, around, uplinks_left_percent(fabric, targets, around)):

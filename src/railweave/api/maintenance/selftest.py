@@ -35,6 +35,7 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
     """
     live = live_fabric(project, target)
     known_switches(live.designed.fabric, [device])
+    # Before any device is read: the word of a person that no traffic depends on the switch.
     if not options.spare:
         raise UsageError(f"a self-test changes {device}: say --spare if it is unused")
     if not (options.reads_only or project.operator.approves_selftest(device)):

@@ -71,7 +71,8 @@ def suggest(project: Project, *, most: int = 4, out: Path | None = None, nics: b
     present: Alternative | None = None
     if not has_errors(diagnostics):
         present = _measured(str(project.intent), own, catalog)
-    del own  # The graphs of large fabrics are held one at a time.
+    # The graphs of large fabrics are held in memory one at a time.
+    del own
     tried = candidates(intent, document_of(project.intent), models(), catalog, nics=nics)
     accepted: dict[str, Alternative] = {}
 

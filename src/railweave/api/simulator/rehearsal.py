@@ -71,6 +71,7 @@ def rehearse(
     else:
         live, options = _live(project, target, options, base, phase)
         task = _read(live, options, reviewed)
+    # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
     with twin(project, task.designed, task.target, task.recorded, task.expecting) as simulated:
         dark = dark_ports(simulated.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
@@ -181,6 +182,7 @@ def _offline(project: Project, target: str, options: DeployOptions, running: str
             before=states.base.templates,
             renumber=options.renumber,
         )
+        # As in the plan of `diff`, which looks up the rehearsal under this digest.
         digest = plan_digest(replace(compared, intent_sha256=designed.intent.sha256))
     return _Task(designed, load_target(find_target(target)), states.recorded, states.source, digest=digest)
 

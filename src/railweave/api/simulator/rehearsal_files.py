@@ -42,7 +42,8 @@ def stored(plan: Plan, *beside: Path) -> tuple[dict[str, Any], ...]:
     """
     candidates = [plan_file.with_suffix(suffix) for plan_file in beside for suffix in _SUFFIXES]
     if not (_FOLDER.is_dir() or any(path.exists() for path in candidates)):
-        return ()  # most plans: the digest of a large one takes a noticeable time
+        # Most plans have no rehearsal, and the digest of a large one takes a noticeable time.
+        return ()
     digest = plan_digest(plan)
     documents = (_document(digest, suffix, beside) for suffix in _SUFFIXES)
     return tuple(document for document in documents if document is not None)

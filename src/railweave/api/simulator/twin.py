@@ -104,6 +104,7 @@ def twin(
     holds a pipe whose other end is here. Raises RailweaveError where it cannot be started.
     """
     folder = Path(tempfile.mkdtemp(prefix="railweave-twin-"))
+    # The simulator ends when the other end of this pipe is closed, which the kernel does for a killed process too.
     owned, owner = os.pipe()
     try:
         with simulator_errors():
@@ -166,6 +167,7 @@ def twin_target(target: Target, endpoints: Endpoints) -> Target:
             known_hosts=Path(endpoints.known_hosts),
         ),
         devices={name: Address(endpoint.address, endpoint.port) for name, endpoint in endpoints.devices.items()},
+        # Seconds: a simulated reload is over in a thousandth of the time of a real one.
         options={"reload_poll": _POLL_S, "reload_timeout": patience_s},
         timeouts=Timeouts(connect_s=patience_s, command_s=max(_COMMAND_S, patience_s), reconnect_s=patience_s),
         rollout=twin_rollout(target.rollout, patience_s),

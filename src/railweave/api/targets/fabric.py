@@ -178,6 +178,7 @@ def connect(
     if has_errors(in_band):
         raise RefusedError(in_band)
     project.operator.warn(in_band)
+    # Workers read the project's intent themselves; they have no phase of a change, and no removed switches.
     if whole:
         nornir = spread(project, designed, loaded, nornir)
     elif loaded.sites:

@@ -39,6 +39,7 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
     count = processes_for(target, len(without_site))
     if not site_of and count < 2:
         return nornir
+    # Imported late: a target without sites and further processes needs none of it.
     from nornir_railweave.workers.runner import Limits, Place, Spread, SpreadRunner
     from nornir_railweave.workers.serving import READING, SPREAD
 
@@ -138,6 +139,7 @@ def binding_of(designed: Designed, target: str) -> "Binding":
     from nornir_railweave.workers.message import Binding
     from railweave import __version__
 
+    # The project's own switch models too: they decide names and lanes of ports as much as the intent does.
     digest = hashlib.sha256(sources_digest(designed.intent.sha256).encode())
     for path in sorted(path for path in _MODELS.rglob("*") if path.is_file()):
         digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
