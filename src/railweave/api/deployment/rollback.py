@@ -195,7 +195,7 @@ def _roll_back(
     if not project.operator.approves(plan, f"Roll back {rollout.name}:"):
         return None
     with ExitStack() as stack:
-        # A resumed rollback goes on in its own journal.
+        # A resumed rollback continues its own journal.
         if journal is None:
             metadata = RolloutMetadata(
                 RolloutKind.ROLLBACK,
