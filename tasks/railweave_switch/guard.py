@@ -1,4 +1,4 @@
-"""The guard: waits beside a transaction and reverts it unless it is confirmed."""
+"""The guard: a process that watches a transaction and reverts it unless it is confirmed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError
 
 BUSY_S = 300.0
-"""How long the guard lets a change that is still being applied go on after its deadline."""
+"""The time after its deadline that a change may still take to be applied."""
 POLL_S = 1.0
 RETRY_S = 60.0
 MOST_RETRIES = 10
 UNREADABLE = 3
-"""So many looks in a row at a state that cannot be read; then the guard reverts."""
+"""The guard reverts after so many failures in a row to read the state."""
 
 
 class Guard:
-    """Waits beside one transaction, its rollback document in memory, and reverts it unless it is confirmed.
+    """Watches one transaction, with its rollback document in memory, and reverts it unless it is confirmed.
 
-    ``poll`` looks once and returns the seconds until the next look, None when its work is done.
+    ``poll`` checks the state once and returns the seconds until the next check, None when its work is done.
     """
 
     def __init__(self, host: SwitchHost, name: str) -> None:
@@ -46,14 +46,14 @@ class Guard:
         self.unread = 0
         self.retries = 0
         self.ended: State | None = None
-        """How this guard's own revert ended, until that could be written."""
+        """The state after this guard's own revert, until it is written."""
 
     def announce(self) -> None:
-        """Say that the guard runs."""
+        """Write that the guard runs."""
         write(self.host, "guard.json", {"id": self.name, "process": self.host.me()})
 
     def poll(self) -> float | None:
-        """Look at the state once; raises nothing that a switch can be blamed for."""
+        """Check the state once; errors of the switch are retried with the next check."""
         try:
             return self._look()
         except (BusyError, DatabaseError, CommandError, StepError, OSError):
@@ -83,20 +83,28 @@ class Guard:
         return self._watch(state)
 
     def _watch(self, state: State) -> float | None:
-        """Look at the guarded transaction while it is open."""
+        """Check the guarded transaction while it is open."""
         if state.status == Stage.FAILED:
-            self.retries += 1
-            return None if self.retries > MOST_RETRIES else self._strike(state) or RETRY_S
+            return self._retry(state)
         if state.status != Stage.ARMED or state.ends_s is None:
             return self._watch_worker(state)
         left_s = state.ends_s - self.host.now_s()
-        return min(left_s, POLL_S) if left_s > 0 else self._strike(state)
+        if left_s > 0:
+            return min(left_s, POLL_S)
+        return self._revert(state)
+
+    def _retry(self, state: State) -> float | None:
+        """Revert again, up to a number of times."""
+        self.retries += 1
+        if self.retries > MOST_RETRIES:
+            return None
+        return self._revert(state) or RETRY_S
 
     def _end(self, state: State) -> float | None:
-        """End with the transaction, once the startup files say so too: who was replacing them may have been killed."""
+        """End with the transaction once the startup files have its result; finish a save whose process was killed."""
         if state.status == Stage.REVERTED and state.unsaved and state.kind == TransactionKind.COMMIT:
-            self.retries += 1  # what was reverted would boot: somebody had saved it
-            return None if self.retries > MOST_RETRIES else self._strike(state) or RETRY_S
+            # Somebody had saved the change, so the next boot would apply it again.
+            return self._retry(state)
         if journal_of(self.host, state) is None:
             return None
         if self._at_work(state):
@@ -106,53 +114,60 @@ class Guard:
         return None
 
     def _watch_worker(self, state: State) -> float | None:
-        """Take over from a worker that died, or that is stuck long after the deadline."""
+        """Revert if the worker has died; kill it if it hangs long after the deadline."""
         if not self._at_work(state):
-            return self._strike(state)
+            return self._revert(state)
         ends_s = self.document.ends_s
         if state.status == Stage.APPLYING and ends_s is not None and self.host.now_s() > ends_s + BUSY_S:
             self.host.end(state.worker or {})
         return POLL_S
 
     def _at_work(self, state: State) -> bool:
-        """Tell whether a worker other than this guard carries the transaction on."""
+        """Tell whether a worker other than this guard continues the transaction."""
         return state.worker != self.host.me() and self.host.alive(state.worker)
 
     def _superseded(self, state: State) -> float | None:
-        """End only when the transaction that took over has a guard of its own, or is over."""
+        """End when the superseding transaction has a guard of its own, or has ended."""
         if state.status in ENDED or guarded(self.host, state.id):
             return None
-        return POLL_S if self.host.alive(state.worker) else self._strike(state)
+        if self.host.alive(state.worker):
+            return POLL_S
+        return self._revert(state)
 
     def _fail_safe(self) -> float | None:
-        """Revert without a state to go by, unless the files say that the change was confirmed."""
+        """Revert without a state, unless the files show that the change was confirmed."""
         names = set(self.host.list_directory())
         if "pending.json" not in names and f"{self.name}.rollback.json" in names:
             return None
-        return self._strike(None)
+        return self._revert(None)
 
-    def _strike(self, state: State | None) -> float | None:
-        """Revert under the lock, if that is still to be done there."""
+    def _revert(self, state: State | None) -> float | None:
+        """Revert under the lock, unless the state there shows that this is no longer needed."""
         with self.host.lock(0.0):
-            now = None
+            current = None
             with contextlib.suppress(DamagedError, VersionError, OSError):
-                now = read_state(self.host)
-            if now is not None and (state is None or (now.status in ENDED and not now.unsaved)):
-                return 0.0
-            if now is not None and now.status == Stage.CONFIRMED:
-                return 0.0
-            if now is not None and now.status in (Stage.APPLYING, Stage.REVERTING) and self._at_work(now):
-                return POLL_S
-            known = now or stand_in(self.host, self.name, self.document.ends_s)
-            revert_to(self.host, known, self._document_for(known), "nobody confirmed it in time")
-        self.ended = known if known.status == Stage.REVERTED else None
-        return POLL_S if self.ended else RETRY_S
+                current = read_state(self.host)
+            if current is not None:
+                if state is None or current.status == Stage.CONFIRMED:
+                    return 0.0
+                if current.status in ENDED and not current.unsaved:
+                    return 0.0
+                if current.status in (Stage.APPLYING, Stage.REVERTING) and self._at_work(current):
+                    return POLL_S
+            else:
+                current = stand_in(self.host, self.name, self.document.ends_s)
+            revert_to(self.host, current, self._document_for(current), "nobody confirmed it in time")
+        self.ended = None
+        if current.status != Stage.REVERTED:
+            return RETRY_S
+        self.ended = current
+        return POLL_S
 
     def _document_for(self, state: State) -> RollbackDocument:
-        """Return what to restore: where another transaction took over, its document, which undoes this one as well."""
+        """Return the document to restore: that of a superseding transaction, which undoes this one too, or the own."""
         if state.id != self.name:
             with contextlib.suppress(DamagedError, OSError):
-                found = read_document(self.host)
-                if found.id == state.id:
-                    return found
+                document = read_document(self.host)
+                if document.id == state.id:
+                    return document
         return self.document

@@ -1,9 +1,8 @@
-"""A hold: who is about to lead traffic off this switch says so here, before anybody asks whether that may be.
+"""A hold: a runner announces on the switch that it is about to drain it, before it checks whether that is allowed.
 
-Whoever takes capacity holds its own switch first, reads the others second and acts third. Of two that begin at the same
-moment at least one sees the hold of the other and leaves its switch as it is, with nothing led away meanwhile. No store
-that runners share is needed: all of them read the same switches. A runner that sleeps longer than its hold lasts is
-refused when it acts.
+A runner first holds its own switch, then reads the others, then drains. Of two that begin at the same moment at least
+one sees the hold of the other and leaves its switch alone. Runners need no shared store for that, as all of them read
+the same switches. A runner that is suspended for longer than its hold is refused when it drains.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from railweave_switch.host import SwitchHost
 from railweave_switch.state import Hold, held, remove, report, write
 
 AT_WORK_S = 600.0
-"""How long a hold lasts at least once its drain has begun: as long as the lines of a drain may take."""
+"""Minimum duration of a hold once its drain has begun: the time limit for the lines of a drain."""
 
 
 def hold(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Hold the switch for ``seconds``, or with 0 give it up; raises RequestRefusedError where somebody else holds it.
+    """Hold the switch for ``seconds``, with 0 release it; raises RequestRefusedError if another client holds it.
 
-    ``over`` names a hold whose owner is known to be gone. A switch of which nothing is drained is held as the place
-    where all who drain others of its plane meet.
+    ``over`` names a hold whose owner has certainly ended. A switch that is not drained itself may be held as the
+    meeting point of all clients that drain other switches of its plane.
     """
     with locked(host, asked):
         other = held(host)
@@ -36,7 +35,7 @@ def hold(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
         ends_s = host.now_s() + asked["seconds"]
         new = Hold(
             asked["id"],
-            [one for one in asked["peers"].split(",") if one],
+            [peer for peer in asked["peers"].split(",") if peer],
             asked["by"],
             asked["message"],
             host.boot_id(),
@@ -47,28 +46,30 @@ def hold(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def take_up(host: SwitchHost, name: str) -> None:
-    """Begin what the hold ``name`` is for, under the lock; without a name nothing is held.
+    """Begin the drain of the hold ``name``, under the lock; without a name do nothing.
 
-    Raises RequestRefusedError if it is over or somebody else's. From now on every reader of the switch sees the hold,
-    or what it was for.
+    Raises RequestRefusedError if the hold is over, or another client's. From now on every reader of the switch sees the
+    hold, or the drain.
     """
     if not name:
         return
-    mine = held(host)
-    if mine is not None and mine.id == name:
-        ends_s = mine.ends_s
-        write(host, "hold.json", {**vars(mine), "ends_s": max(ends_s, host.now_s() + AT_WORK_S)})
-        # Somebody may have read between the two that it is over.
+    own = held(host)
+    if own is not None and own.id == name:
+        ends_s = own.ends_s
+        write(host, "hold.json", {**vars(own), "ends_s": max(ends_s, host.now_s() + AT_WORK_S)})
+        # If it ended before it was prolonged, another client may have read that it is over.
         if host.now_s() < ends_s:
             return
         remove(host, "hold.json")
     other = held(host)
-    why = other.words(host) if other is not None else "others may have taken capacity since"
+    why = "others may have taken capacity since"
+    if other is not None:
+        why = other.words(host)
     raise RequestRefusedError(f"the hold of this switch was over before the drain began: {why}", "held")
 
 
 def end(host: SwitchHost, name: str) -> None:
-    """End a hold: what it was for is done, or was taken back."""
+    """End a hold once its drain is applied or reverted."""
     if name:
         with contextlib.suppress(OSError):
             remove(host, "hold.json")

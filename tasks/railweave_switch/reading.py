@@ -1,4 +1,4 @@
-"""What a client reads: digests first, and only what it does not know already; and what is observed."""
+"""Readings for a client: digests, the configurations that it does not have yet, and observations."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ BGP = ("vtysh", "-c", "show bgp vrf all neighbors json")
 BFD = ("vtysh", "-c", "show bfd peers json")
 PORTS, LLDP = "PORT_TABLE:*", "LLDP_ENTRY_TABLE:*"
 PORT_NAMES = "COUNTERS_PORT_NAME_MAP"
-POLLED_PORTS, POLL_MS = "FLEX_COUNTER_TABLE|PORT", 1000
+POLLED_PORTS = "FLEX_COUNTER_TABLE|PORT"
+POLL_MS = 1000
 COUNTERS = "COUNTERS:oid:0x1????????????"
-"""An object id holds its type in the bits above 48: 1 is a port."""
+"""The counters of ports: bits 48 and up of an object id are its type, and 1 is a port."""
 
 _LINK = ("ifname", "flags", "mtu", "address", "ifalias", "addr_info")
 _ADDRESS = ("family", "local", "prefixlen")
@@ -43,14 +44,14 @@ T = TypeVar("T")
 
 
 class UnreadableError(Exception):
-    """Something does not answer; the message says what."""
+    """A part of the switch does not answer; the message names it."""
 
 
 def read(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return digests of CONFIG_DB and of FRR's text, and each whole unless its digest is the one in ``asked``.
+    """Return digests of CONFIG_DB and FRR's text, and the contents of those whose digest differs from ``asked``.
 
-    ``rollback`` adds the merge document that undoes a commit and the generation before it, a look (see ``looked``) what
-    is observed.
+    ``rollback`` adds the merge document that undoes a commit and the generation before it; for observations see
+    ``looked``.
     """
     answer: dict[str, Any] = {"outcome": "read", "status": report(host), "digest_key": digest_key(host)}
     rows = _rows(host)
@@ -64,33 +65,37 @@ def read(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def looked(host: SwitchHost, asked: Mapping[str, Any], common: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what a look shows: with ``observe`` what is observed, with ``counters`` those of the ports.
+    """Return observations: interfaces, neighbors and sessions with ``observe``, the ports' counters with ``counters``.
 
-    With ``over_s`` the counters are read twice, so many seconds apart. ``common`` is the result of `_common` if the
+    With ``over_s`` the counters are read twice, that many seconds apart. ``common`` is the result of `_common` if the
     caller has it: on a real switch it takes thousands of rows, which are read once a call.
     """
-    found: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     over_s = float(asked.get("over_s") or 0)
     if asked.get("counters"):
-        found["counters"] = [_sample(host, over_s)]
+        answer["counters"] = [_sample(host, over_s)]
     if asked.get("observe"):
-        found["observed"] = observed(host, common)
+        answer["observed"] = observed(host, common)
     if asked.get("counters") and over_s:
-        host.sleep(max(0.0, found["counters"][0]["at_s"] + over_s - host.now_s()))
-        found["counters"].append(_sample(host, over_s))
-    return found
+        host.sleep(max(0.0, answer["counters"][0]["at_s"] + over_s - host.now_s()))
+        answer["counters"].append(_sample(host, over_s))
+    return answer
 
 
 def _sample(host: SwitchHost, over_s: float) -> dict[str, Any]:
-    """Return the counters with their time. Counters that are not renewed within ``over_s`` are left out: that they did
-    not rise says nothing."""
-    ports = counted(host) if not over_s or _are_renewed(host, over_s) else {}
+    """Return the counters with their time."""
+    ports: dict[str, dict[str, str]] = {}
+    # Counters that are not polled within the time would look as if no packet had passed.
+    if not over_s or _are_renewed(host, over_s):
+        ports = counted(host)
     return {"at_s": host.now_s(), "ports": ports}
 
 
 def _are_renewed(host: SwitchHost, over_s: float) -> bool:
-    """Tell whether the ports' counters are polled in such a time (sonic-utilities counterpoll/main.py). Without a row
-    they are not yet, and COUNTERS_DB has none; without an interval it is a second."""
+    """Tell whether the ports' counters are polled within a time (sonic-utilities counterpoll/main.py).
+
+    Without a row polling has not started, and COUNTERS_DB has no counters; without an interval it is one second.
+    """
     group = _rows(host, POLLED_PORTS).get(POLLED_PORTS, {})
     interval_ms = group.get("POLL_INTERVAL", "")
     is_late = interval_ms.isdigit() and int(interval_ms) > max(POLL_MS, over_s * 1000)
@@ -104,17 +109,23 @@ def _rows(host: SwitchHost, pattern: str = "*") -> Mapping[str, Hash]:
         raise UnreadableError(f"CONFIG_DB cannot be read: {error}") from error
 
 
-def _config(rows: Mapping[str, Hash], known: str) -> dict[str, Any]:
-    found = digest(rows)
-    return {"digest": found} if found == known else {"digest": found, "tables": tables_of(rows)}
+def _config(rows: Mapping[str, Hash], client_digest: str) -> dict[str, Any]:
+    """Return the digest of CONFIG_DB, and its tables unless the client has them."""
+    current = digest(rows)
+    if current == client_digest:
+        return {"digest": current}
+    return {"digest": current, "tables": tables_of(rows)}
 
 
-def _frr(host: SwitchHost, known: str) -> dict[str, Any]:
+def _frr(host: SwitchHost, client_digest: str) -> dict[str, Any]:
+    """Return the digest of FRR's text, and the text unless the client has it."""
     text = frr_text(host)
     if text is None or frr_lost(host, text):
         return {"digest": "", "text": None}
-    found = hashlib.sha256(text.encode()).hexdigest()
-    return {"digest": found} if found == known else {"digest": found, "text": text}
+    current = hashlib.sha256(text.encode()).hexdigest()
+    if current == client_digest:
+        return {"digest": current}
+    return {"digest": current, "text": text}
 
 
 def _undo(host: SwitchHost, commit: str) -> dict[str, Any]:
@@ -128,11 +139,12 @@ def _undo(host: SwitchHost, commit: str) -> dict[str, Any]:
 
 
 def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None where bgpd is silent), as found, and
-    what daemons apply that differs from CONFIG_DB."""
-    links = _printed(host, ADDRESSES, lambda found: [_link(one) for one in found if one.get("ifname")])
+    """Return links with addresses, ports, LLDP neighbors and BGP sessions (None if bgpd does not answer), and the
+    values of daemons that differ from CONFIG_DB."""
+    links = _printed(host, ADDRESSES, _links)
     try:
-        ports, lldp = host.rows("APPL_DB", PORTS), host.rows("APPL_DB", LLDP)
+        ports = host.rows("APPL_DB", PORTS)
+        lldp = host.rows("APPL_DB", LLDP)
     except (DatabaseError, OSError) as error:
         raise UnreadableError(f"APPL_DB cannot be read: {error}") from error
     return {
@@ -145,17 +157,19 @@ def observed(host: SwitchHost, common: Mapping[str, Any] | None = None) -> dict[
 
 
 def _common(host: SwitchHost, rows: Mapping[str, Hash] | None = None) -> dict[str, Any]:
-    """Return what every answer has: what daemons apply that differs from CONFIG_DB, None while that is unknown, as
-    during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
+    """Return the common part of answers: the values of daemons that differ from CONFIG_DB, None while they are unknown,
+    as during a reload; and the release of the image. ``rows`` are those of CONFIG_DB if the caller has read them."""
     try:
-        found, unseen = applied_and_unseen(host, host.rows("CONFIG_DB") if rows is None else rows)
+        if rows is None:
+            rows = host.rows("CONFIG_DB")
+        unapplied, unseen = applied_and_unseen(host, rows)
     except (DatabaseError, OSError):
         return {"unapplied": None, "image": _image(host)}
-    return {"unapplied": found, "unseen": unseen, "image": _image(host)}
+    return {"unapplied": unapplied, "unseen": unseen, "image": _image(host)}
 
 
 def _image(host: SwitchHost) -> dict[str, str]:
-    """Return what the image says of the release that it is; nothing where it says nothing."""
+    """Return the release, branch and build of the image, as far as its file names them."""
     try:
         text = host.read_file(f"{host.sonic_directory}/sonic_version.yml").decode(errors="replace")
     except OSError:
@@ -163,29 +177,35 @@ def _image(host: SwitchHost) -> dict[str, str]:
     return {name: value[:80] for name, value in _IMAGE.findall(text)}
 
 
+def _links(answer: Any) -> list[dict[str, Any]]:
+    return [_link(link) for link in answer if link.get("ifname")]
+
+
 def _link(link: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: link[name] for name in _LINK if name in link}
-    addresses = [{name: one[name] for name in _ADDRESS if name in one} for one in link.get("addr_info", ())]
-    return {**found, "addr_info": addresses}
+    addresses = [_selected(address, _ADDRESS) for address in link.get("addr_info", ())]
+    return {**_selected(link, _LINK), "addr_info": addresses}
+
+
+def _selected(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of these names, as far as there are any."""
+    return {name: values[name] for name in names if name in values}
 
 
 def _sessions(host: SwitchHost) -> dict[str, Any]:
-    """Return the sessions of BGP, and those of BFD where BGP has any."""
+    """Return BGP's sessions, and BFD's if a BGP session uses BFD."""
     bgp = _bgp(host)
-    peers = (peer for one in (bgp or {}).values() for peer in one.values() if isinstance(peer, dict))
-    return {"bgp": bgp, "bfd": _bfd(host)} if any("peerBfdInfo" in peer for peer in peers) else {"bgp": bgp}
+    for instance in (bgp or {}).values():
+        if any(isinstance(peer, dict) and "peerBfdInfo" in peer for peer in instance.values()):
+            return {"bgp": bgp, "bfd": _bfd(host)}
+    return {"bgp": bgp}
 
 
 def _bfd(host: SwitchHost) -> list[dict[str, Any]] | None:
-    """Return what bfdd shows of its sessions, None where it does not answer."""
+    """Return the sessions that bfdd shows, None if it does not answer."""
     try:
-        return _printed(host, BFD, lambda found: [_bfd_peer(one) for one in found])
+        return _printed(host, BFD, lambda answer: [_selected(peer, _BFD_PEER) for peer in answer])
     except UnreadableError:
         return None
-
-
-def _bfd_peer(peer: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: peer[name] for name in _BFD_PEER if name in peer}
 
 
 def _bgp(host: SwitchHost) -> dict[str, Any] | None:
@@ -195,34 +215,43 @@ def _bgp(host: SwitchHost) -> dict[str, Any] | None:
         return None
 
 
-def _instances(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {vrf: _instance(one) for vrf, one in found.items() if isinstance(one, dict)}
+def _instances(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {vrf: _instance(instance) for vrf, instance in answer.items() if isinstance(instance, dict)}
 
 
 def _instance(instance: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _peer(one) if isinstance(one, dict) else one for name, one in instance.items()}
+    """Return an instance of BGP: neighbors by name, beside values of the instance itself."""
+    values: dict[str, Any] = {}
+    for name, value in instance.items():
+        if isinstance(value, dict):
+            values[name] = _peer(value)
+        else:
+            values[name] = value
+    return values
 
 
 def _peer(peer: Mapping[str, Any]) -> dict[str, Any]:
     families = peer.get("addressFamilyInfo") or {}
-    return {
-        **{name: peer[name] for name in _PEER if name in peer},
-        "addressFamilyInfo": {
-            name: {counter: one[counter] for counter in _FAMILY if counter in one} for name, one in families.items()
-        },
-    }
+    counters = {name: _selected(family, _FAMILY) for name, family in families.items()}
+    return {**_selected(peer, _PEER), "addressFamilyInfo": counters}
 
 
 def towards(host: SwitchHost, prefix: str) -> list[str]:
-    """Return the ports over which the kernel sends what goes to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c)."""
+    """Return the ports of the kernel's route to an IPv4 prefix, sorted (FRR, zebra/zebra_vty.c)."""
     if not _PREFIX.fullmatch(prefix):
-        raise UnreadableError(f"`{prefix}` is no IPv4 prefix")
+        raise UnreadableError(f"`{prefix}` is not a valid IPv4 prefix")
 
-    def used(found: Mapping[str, Any]) -> list[str]:
-        hops = (hop for route in found.get(prefix, ()) if route.get("selected") for hop in route["nexthops"])
-        return sorted({hop["interfaceName"] for hop in hops if hop.get("fib") and "interfaceName" in hop})
+    def ports(answer: Mapping[str, Any]) -> list[str]:
+        names = set()
+        for route in answer.get(prefix, ()):
+            if not route.get("selected"):
+                continue
+            for hop in route["nexthops"]:
+                if hop.get("fib") and "interfaceName" in hop:
+                    names.add(hop["interfaceName"])
+        return sorted(names)
 
-    return _printed(host, ("vtysh", "-c", f"show ip route {prefix} json"), used)
+    return _printed(host, ("vtysh", "-c", f"show ip route {prefix} json"), ports)
 
 
 def counted(host: SwitchHost) -> dict[str, dict[str, str]]:
@@ -240,27 +269,28 @@ def _counters(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def _printed(host: SwitchHost, words: tuple[str, ...], read: Callable[[Any], T]) -> T:
-    """Return what ``read`` makes of the JSON that a command prints; raises UnreadableError."""
-    told = " ".join(words)
+    """Return the result of ``read`` for the JSON that a command prints; raises UnreadableError."""
+    command = " ".join(words)
     try:
         done = host.run(words, READ_S)
         if done.exit_status != 0:
-            raise UnreadableError(f"`{told}`: {done.words()}")
-        start = min((at for at in (done.out.find("{"), done.out.find("[")) if at >= 0), default=0)
+            raise UnreadableError(f"`{command}`: {done.words()}")
+        # vtysh may print messages before the JSON.
+        start = min((index for index in (done.out.find("{"), done.out.find("[")) if index >= 0), default=0)
         return read(json.loads(done.out[start:] or "{}"))
     except CommandError as error:
         raise UnreadableError(str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(f"`{told}` printed no JSON: {error}") from error
+        raise UnreadableError(f"`{command}` printed no JSON: {error}") from error
     except (AttributeError, LookupError, TypeError) as error:
-        raise UnreadableError(f"`{told}` printed JSON of another form: {error}") from error
+        raise UnreadableError(f"`{command}` printed JSON of another form: {error}") from error
 
 
 def digest_key(host: SwitchHost) -> str:
-    """Return the key with which clients make digests of what runs; the first reading makes it.
+    """Return the key with which clients make digests of running configurations; created by the first reading.
 
-    A client keeps such digests in plans and journals, and by the bare SHA-256 of a configuration others could guess the
-    short secrets in it. Where nothing can be written every reading has another key: then a digest matches no other.
+    Clients keep such digests in plans and journals, and the plain SHA-256 of a configuration would let others guess
+    short secrets in it. If nothing can be written, every reading has another key, and no two digests are equal.
     """
     kept = _kept_key(host)
     if kept:
@@ -277,4 +307,6 @@ def _kept_key(host: SwitchHost) -> str:
         kept = host.read_file(path(host, "digest.key")).decode("ascii", "replace")
     except OSError:
         return ""
-    return kept if re.fullmatch(r"[0-9a-f]{64}", kept) else ""
+    if re.fullmatch(r"[0-9a-f]{64}", kept):
+        return kept
+    return ""
