@@ -62,16 +62,18 @@ def switch_faults(model: SwitchModel) -> Faults:
     if unparsed:
         return
     for index, mode in enumerate(model.breakout_modes):
-        for message in _mode_faults(mode, model.cage_type.lanes):
-            yield ("breakout_modes", index), message
+        yield from _at(("breakout_modes", index), _mode_faults(mode, model.cage_type.lanes))
     for index, hwsku in enumerate(model.hwskus):
-        for message in _hwsku_faults(hwsku, model):
-            yield ("hwskus", index), message
-        for message in _buffer_faults(hwsku):
-            yield ("hwskus", index, "buffers"), message
+        yield from _at(("hwskus", index), _hwsku_faults(hwsku, model))
+        yield from _at(("hwskus", index, "buffers"), _buffer_faults(hwsku))
     # Without a speed of the base HWSKU the switch has to boot at one that all cages can run.
     if model.hwskus[0].speed_gbps is None and not any(_all_cages_run(model, speed) for speed in speeds(model)):
         yield ("breakout_modes",), "no speed runs on all cages"
+
+
+def _at(place: Place, messages: Iterator[str]) -> Faults:
+    for message in messages:
+        yield place, message
 
 
 def _cage_faults(model: SwitchModel) -> Faults:

@@ -100,12 +100,9 @@ def _panel(model: SwitchModel, groups: tuple[PortGroup, ...]) -> Panel | Blocker
         if use is None:
             return no_such_speed(model, group.speed_gbps)
         plan += [(next(cages), use) for _ in range(group.cages)]
-    limit = model.asic.logical_ports
-    if limit is not None and sum(use.ports for _, use in plan) > limit:
-        return _too_many_ports(model, limit, plan)
-    for cage, use in plan:
-        if use.mode is not None and cage.number in use.mode.not_on:
-            return _cage_lacks_mode(model, cage, use)
+    blocker = _plan_blocker(model, plan)
+    if blocker is not None:
+        return blocker
     hwsku = _hwsku(model, {use.speed_gbps: use for _, use in plan})
     return Panel(
         model=model.id,
@@ -154,6 +151,17 @@ def no_such_speed(model: SwitchModel, speed_gbps: int) -> Blocker:
         f" {model.platform} lists no interfaces)",
         f"choose its native speed: {possible}; or another model",
     )
+
+
+def _plan_blocker(model: SwitchModel, plan: list[tuple[Cage, CageUse]]) -> Blocker | None:
+    """Return why a model cannot use its cages as planned; None if it can."""
+    limit = model.asic.logical_ports
+    if limit is not None and sum(use.ports for _, use in plan) > limit:
+        return _too_many_ports(model, limit, plan)
+    for cage, use in plan:
+        if use.mode is not None and cage.number in use.mode.not_on:
+            return _cage_lacks_mode(model, cage, use)
+    return None
 
 
 def _too_many_ports(model: SwitchModel, limit: int, plan: list[tuple[Cage, CageUse]]) -> Blocker:

@@ -32,8 +32,9 @@ def unread_facts(node: NodeRead) -> Iterator[str]:
         elif port.readable and port.readable.isdisjoint(port.facts):
             # Not one fact of the vendor's tools: they did not run.
             yield f"RDMA settings of nics.{port.interface}"
-        elif settings := port.facts.get("settings"):
-            yield from (f"{what} of nics.{port.interface}" for what in unread_settings(intended, settings))
+        elif port.facts.get("settings"):
+            for setting in unread_settings(intended, port.facts["settings"]):
+                yield f"{setting} of nics.{port.interface}"
 
 
 def uncompared_facts(node: NodeRead) -> Iterator[str]:
@@ -51,16 +52,20 @@ def uncompared_facts(node: NodeRead) -> Iterator[str]:
 
 
 def _lacking(node: NodeRead, port: NodePort, rail: Rail) -> Iterator[str]:
+    """Yield the facts of a port that were not read, or cannot be compared."""
     yield from (fact for fact in _OF_LINK if fact not in port.facts)
     link = port.facts.get("pcie")
     if link is not None and load_catalog().pcie_link_gbps(link) is None:
         yield f"a known pcie ({link})"
+    needed: list[str] = []
     if rail.ipv4 is not None:
-        yield from (fact for fact in _OF_FAMILY if fact not in port.facts)
+        needed += _OF_FAMILY
     if rail.ipv6 is not None:
-        yield from (f"ipv6_{fact}" for fact in _OF_FAMILY if f"ipv6_{fact}" not in port.facts)
-    if port.readable.isdisjoint(port.facts):
-        return
-    yield from (fact for fact in ("pause_rx", "pause_tx") if fact in port.readable and fact not in port.facts)
-    if not port.facts.get("settings") and next(unread_settings(node.intended, {}), None) is not None:
+        needed += [f"ipv6_{fact}" for fact in _OF_FAMILY]
+    # Without any fact of the vendor's tools they did not run, which `unread_facts` reports.
+    has_tools = not port.readable.isdisjoint(port.facts)
+    if has_tools:
+        needed += [fact for fact in ("pause_rx", "pause_tx") if fact in port.readable]
+    yield from (fact for fact in needed if fact not in port.facts)
+    if has_tools and not port.facts.get("settings") and next(unread_settings(node.intended, {}), None) is not None:
         yield "settings"

@@ -50,15 +50,21 @@ def moves(before: Iterable[Ends], after: Iterable[Ends]) -> Mapping[Ends, Ends]:
     for kept_part in _KEPT_PARTS:
         if not removed or not added:
             break
-        # Cables with the same part are matched in the order of the designs.
-        candidates: defaultdict[Hashable, deque[Ends]] = defaultdict(deque)
-        for ends in added:
-            candidates[kept_part(ends)].append(ends)
-        for ends in removed:
-            same_part = candidates.get(kept_part(ends))
-            if same_part:
-                moved[ends] = same_part.popleft()
+        moved |= _matched(removed, added, kept_part)
         new_ends = set(moved.values())
         removed = [ends for ends in removed if ends not in moved]
         added = [ends for ends in added if ends not in new_ends]
     return {ends: moved[ends] for ends in old if ends in moved}
+
+
+def _matched(removed: Iterable[Ends], added: Iterable[Ends], kept_part: Callable[[Ends], Hashable]) -> dict[Ends, Ends]:
+    """Return removed cables with added ones that have the same part, in the order of the designs."""
+    candidates: defaultdict[Hashable, deque[Ends]] = defaultdict(deque)
+    for ends in added:
+        candidates[kept_part(ends)].append(ends)
+    matched = {}
+    for ends in removed:
+        same_part = candidates.get(kept_part(ends))
+        if same_part:
+            matched[ends] = same_part.popleft()
+    return matched

@@ -189,9 +189,10 @@ def _project(document: Document, name: str, section: Mapping[str, Value]) -> Doc
     for key, value in document.value.items():
         if key == "nodes":
             projection.value[key] = entries or value
-        elif key not in {"fabric", "fabrics"} and key not in section:
-            is_whole = key != "workload" or has_all_nodes
-            projection.value[key] = projection.take(value if is_whole else _without_gpus(value), key, key)
+        elif key not in {"fabric", "fabrics", *section}:
+            projection.value[key] = projection.take(value, key, key)
+    if not has_all_nodes and "workload" not in section and "workload" in document.value:
+        projection.value["workload"] = _without_gpus(document.value["workload"])
     if "addressing" not in section:
         # The default pools overlap those of other fabrics, which is reported at the fabric.
         projection.places["addressing"] = document.places[path]

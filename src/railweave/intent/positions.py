@@ -245,21 +245,22 @@ class _Reader:
 
     def _value(self, node: _Node, path: str, key: Any = None) -> Value:
         event = node.target.event
-        is_plain = _is_plain(event)
-        value = plain_value(event.value) if is_plain else getattr(event, "value", None)
+        is_leaf = isinstance(event, _LEAF)
+        value: Value = getattr(event, "value", None)
+        if _is_plain(event):
+            value = plain_value(event.value)
         place = node.event
         # A mapping or list below its key, and a key without a value, are reported at the key.
-        is_alias_of_leaf = isinstance(node.event, yaml.AliasEvent) and isinstance(event, _LEAF)
-        if key is not None and value is None and not is_alias_of_leaf:
+        if key is not None and value is None and not (is_leaf and isinstance(place, yaml.AliasEvent)):
             place = key
         self.places[path] = self._where(place, path)
-        if isinstance(value, str) and is_plain and _BASE_60.fullmatch(value):
-            self._report_base_60(value, path)
+        if is_leaf:
+            if isinstance(value, str) and _is_plain(event) and _BASE_60.fullmatch(value):
+                self._report_base_60(value, path)
+            return value
         if isinstance(event, yaml.MappingStartEvent):
             return self.mapping(node.target, path)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
-        return value
+        return [self._value(item, child(path, index)) for index, item in enumerate(node.target.children)]
 
     def _report_base_60(self, value: str, path: str) -> None:
         written = f"`{value}`"

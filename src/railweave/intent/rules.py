@@ -80,20 +80,20 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
         if "model" in tier and inline:
             place = place_of(document.keys, f"{path}.{inline[0]}", file)
             message = f"`{path}` has a model, and {either([f'`{key}`' for key in inline])} beside it"
-            yield error(
-                "RW016",
-                message,
-                place,
-                fix="keep `model`, which knows its ports, or for sizing only `ports` and `speed`",
-            )
+            fix = "keep `model`, which knows its ports, or for sizing only `ports` and `speed`"
+            yield error("RW016", message, place, fix=fix)
         elif "model" not in tier and len(inline) < 2:
-            missing = "model"
-            fix = "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
-            if inline:
-                missing = "ports" if inline == ["speed"] else "speed"
-                fix = f"add `{missing}`, or give a `model` of the catalog instead"
+            missing, fix = _missing_in_tier(inline)
             place = place_of(document.places, f"{path}.{missing}", file)
             yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
+
+
+def _missing_in_tier(inline: list[str]) -> tuple[str, str]:
+    """Return the missing key of a tier without a model, and the fix; ``inline`` are those of ports and speed it has."""
+    if not inline:
+        return "model", "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
+    missing = "ports" if inline == ["speed"] else "speed"
+    return missing, f"add `{missing}`, or give a `model` of the catalog instead"
 
 
 def _class_roles(document: Document, file: str) -> Iterator[Diagnostic]:

@@ -85,20 +85,21 @@ def _diagnostic(detail: dict[str, Any], document: Document, file: str) -> Diagno
     if kind == "too_short":
         return error("RW012", f"{path}: the list is empty", where, fix="add an item that begins with `- `")
     value = detail["input"]
-    if kind == "tuple_type":
-        expected = "list"
-        fix = "begin each item with `- `"
-    elif parts[-1] == "nics" and isinstance(value, list):
-        expected = "mapping, as the NICs of a node in one fabric are alike"
-        fix = _ALIKE
-    else:
-        expected = "mapping"
-        fix = "write its keys below it, or in `{ }`"
+    expected, fix = _expected(kind, parts, value)
     shown_value = shown(value)
     if parts[0] == _OVERRIDES and isinstance(value, str | int | float):
         # It may be the secret of a field that is missing around it.
         shown_value = HIDDEN
     return error("RW012", f"{path}: expected a {expected}, got {shown_value}", where, fix=fix)
+
+
+def _expected(kind: str, parts: Sequence[Part], value: object) -> tuple[str, str]:
+    """Return the collection that belongs in the place of a value, and how to write it."""
+    if kind == "tuple_type":
+        return "list", "begin each item with `- `"
+    if parts[-1] == "nics" and isinstance(value, list):
+        return "mapping, as the NICs of a node in one fabric are alike", _ALIKE
+    return "mapping", "write its keys below it, or in `{ }`"
 
 
 def _shown_path(parts: Sequence[Part]) -> str:

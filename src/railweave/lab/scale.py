@@ -6,7 +6,7 @@ port 100G.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from railweave.catalog.load import Catalog
 from railweave.design.build import design
@@ -128,28 +128,47 @@ def fitting_reserve(fabric: Fabric, reserve: Fabric) -> str:
     return f"reserve: {{leaves: {fabric.lowest.count}, spines: {fabric.top.count}}}"
 
 
-def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
-    """Return the small intent of the same shape."""
-    topology = intent.topology
-    in_rails = topology.shape.has_rails
-    per_nic = topology.leaves_per_nic
-    if in_rails:
+class _Counts(NamedTuple):
+    """Switches and stripes of a small fabric; spines are those of one network."""
+
+    stripes: int
+    leaves_of_stripe: int
+    # Without links between rails each rail is a network with spines of its own.
+    networks: int
+    spines: int
+    reserve_stripes: int
+    reserve_spines: int
+
+
+def _counts(intent: Intent, fabric: Fabric) -> _Counts:
+    per_nic = intent.topology.leaves_per_nic
+    if intent.topology.shape.has_rails:
         leaves_of_stripe = fabric.rails * per_nic
         stripes = fabric.sizing.stripes
     else:
         leaves_of_stripe = per_nic
         stripes = fabric.lowest.count // per_nic
-    # Two stripes: what leaves a stripe passes the spines.
+    # Two stripes are enough for traffic to pass the spines.
     stripes = min(2, max(1, stripes))
-    # Without links between rails each rail is a network with spines of its own.
     networks = fabric.rails if fabric.rail_only else 1
     spines = min(_SPINES, fabric.top.count // networks)
-    reserve_stripes = stripes + 1
     reserve_spines = max(spines, min(_RESERVE_SPINES, fabric.top.reserve // networks))
-    if _containers(reserve_stripes, leaves_of_stripe, reserve_spines * networks, topology.planes) > MOST_NODES:
-        reserve_stripes = stripes
-        reserve_spines = spines
-    entries = _entries(intent.nodes[:stripes], stripes, fabric.rails, topology.planes * per_nic)
+    counts = _Counts(stripes, leaves_of_stripe, networks, spines, stripes + 1, reserve_spines)
+    if _containers(counts, intent.topology.planes) > MOST_NODES:
+        return counts._replace(reserve_stripes=stripes, reserve_spines=spines)
+    return counts
+
+
+def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
+    """Return the small intent of the same shape."""
+    topology = intent.topology
+    per_nic = topology.leaves_per_nic
+    counts = _counts(intent, fabric)
+    entries = _entries(intent.nodes[: counts.stripes], counts.stripes, fabric.rails, topology.planes * per_nic)
+    reserve = {
+        "leaves": counts.reserve_stripes * counts.leaves_of_stripe,
+        "spines": counts.reserve_spines * counts.networks,
+    }
     keys: dict[str, Any] = {
         "fabric": intent.fabric,
         "workload": {"kind": intent.workload.kind.value},
@@ -160,10 +179,11 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
             "planes": topology.planes,
             "stripe": _STRIPE_NODES,
             "links_per_pair": 1,
-            "oversubscription": _ratio(spines, fabric.rails, in_rails=in_rails),
-            "leaf": _tier(stripes * leaves_of_stripe) | {"downlink_speed": _SPEED, "uplink_speed": _SPEED},
-            "spine": _tier(spines * networks),
-            "reserve": {"leaves": reserve_stripes * leaves_of_stripe, "spines": reserve_spines * networks},
+            "oversubscription": _ratio(counts.spines, fabric.rails, in_rails=topology.shape.has_rails),
+            "leaf": _tier(counts.stripes * counts.leaves_of_stripe)
+            | {"downlink_speed": _SPEED, "uplink_speed": _SPEED},
+            "spine": _tier(counts.spines * counts.networks),
+            "reserve": reserve,
         },
         **_policies(intent.policies),
     }
@@ -178,8 +198,11 @@ def scaled(intent: Intent, fabric: Fabric) -> ScaledIntent:
     return ScaledIntent(keys, _mapping(intent, fabric, keys))
 
 
-def _containers(stripes: int, leaves_of_stripe: int, spines: int, planes: int) -> int:
-    return (stripes * leaves_of_stripe + spines) * planes + stripes * _STRIPE_NODES
+def _containers(counts: _Counts, planes: int) -> int:
+    """Return the containers of a lab with the whole reserve."""
+    leaves = counts.reserve_stripes * counts.leaves_of_stripe
+    spines = counts.reserve_spines * counts.networks
+    return (leaves + spines) * planes + counts.reserve_stripes * _STRIPE_NODES
 
 
 def _ratio(spines: int, rails: int, *, in_rails: bool) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
 from railweave.diagnostics import Severity
-from railweave.fabric.policy import AddressFamily, parse_pool
+from railweave.fabric.policy import AddressFamily, Addressing, parse_pool
 from railweave.units import ipv4_text, ipv6_text
 
 RULE = rule(
@@ -49,22 +49,20 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
 
     Each is a name, a message and the right value, empty for NCCL's own default.
     """
-    policies = node.fabric.policies
-    has_ipv6 = policies.addressing.hosts_ipv6 is not None
+    addressing = node.fabric.policies.addressing
+    has_ipv6 = addressing.hosts_ipv6 is not None
     intended = "AF_INET"
-    pool = policies.addressing.hosts
-    if has_ipv6 and policies.hosts.rdma_family is AddressFamily.IPV6:
+    pool = addressing.hosts
+    if has_ipv6 and node.fabric.policies.hosts.rdma_family is AddressFamily.IPV6:
         intended = "AF_INET6"
-        pool = policies.addressing.hosts_ipv6
+        pool = addressing.hosts_ipv6
     family = nccl.get(_FAMILY, "")
     # NCCL ignores a word that it does not know.
     if family not in _WORDS:
         family = "AF_INET"
     if family != intended:
-        only = f"its rails have {_WORDS[intended]} addresses alone"
-        if policies.addressing.hosts is not None and has_ipv6:
-            only = f"RDMA uses {_WORDS[intended]} (hosts.rdma_family)"
-        yield _FAMILY, f"looks for {_WORDS[family]} addresses; {only}", intended if has_ipv6 else ""
+        message = f"looks for {_WORDS[family]} addresses; {_why_intended(addressing, intended)}"
+        yield _FAMILY, message, intended if has_ipv6 else ""
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
     outside = _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))
@@ -74,7 +72,13 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
         yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
     elif node.fabric.nic_blocks and "NCCL_IB_ADDR_RANGE" not in nccl:
         message = "may take the address that the ports of a NIC share, to which packets come in on either of them"
-        yield "NCCL_IB_ADDR_RANGE", message, str(policies.addressing.hosts)
+        yield "NCCL_IB_ADDR_RANGE", message, str(addressing.hosts)
+
+
+def _why_intended(addressing: Addressing, family: str) -> str:
+    if addressing.hosts is not None and addressing.hosts_ipv6 is not None:
+        return f"RDMA uses {_WORDS[family]} (hosts.rdma_family)"
+    return f"its rails have {_WORDS[family]} addresses alone"
 
 
 def _outside(node: NodeRead, family: str, text: str) -> list[str]:

@@ -91,7 +91,13 @@ def as_designed(link: LinkEnds) -> LinkBreaches:
         if actual is None or design is None:
             continue
         towards = f"{end} towards {link.far(end)}"
-        for kind, what in (*_kinds(classes, actual, design), *_rates(classes, actual, design), *_port(end)):
+        wrong = (
+            *_kinds(classes, actual, design),
+            *_strict_without_class(actual, design),
+            *_rates(classes, actual, design),
+            *_port(end),
+        )
+        for kind, what in wrong:
             yield LinkBreach(end, kind, f"{what} on {towards}", f"set QUEUE and SCHEDULER of {end.device} as rendered")
         differences = list(_share_differences(classes, actual, design))
         if differences:
@@ -108,7 +114,7 @@ def _share_differences(classes: tuple[TrafficClass, ...], actual: Schedulers, de
 
 
 def _kinds(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
-    """Yield queues that are served in another way, and strict ones that nothing is designed for."""
+    """Yield queues that are served in another way than designed."""
     for traffic_class in classes:
         intended = design.get(traffic_class.priority)
         # Q-4 reports the queue of notifications.
@@ -122,6 +128,9 @@ def _kinds(classes: tuple[TrafficClass, ...], actual: Schedulers, design: Schedu
             served = f"is served {scheduler.kind or 'in no way'}"
         queue = f"queue {traffic_class.priority} of {traffic_class.name}"
         yield f"kind {traffic_class.name}", f"{queue} {served}, not {intended.kind}"
+
+
+def _strict_without_class(actual: Schedulers, design: Schedulers) -> Iterator[tuple[str, str]]:
     for number, scheduler in actual.items():
         if scheduler is not None and scheduler.is_strict and number not in design:
             yield f"strict {number}", f"queue {number}, which no class has, is strict and goes before all shares"

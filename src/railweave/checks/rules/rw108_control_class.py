@@ -50,9 +50,9 @@ def code_point(intent: Intent) -> Breaches:
     strict_class = "cnp"
     other_fix = "add {} class with role: control"
     if any(traffic_class.role is ClassRole.CONTROL for traffic_class in classes):
+        # BGP has a class of its own, which BFD does not use.
         if used.role is ClassRole.CONTROL or not intent.policies.bgp.bfd:
             return
-        # BGP has a class of its own, which BFD does not use.
         sender = "BFD"
         users = "BFD uses"
         strict_class = "control"

@@ -76,17 +76,21 @@ def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, obj
             yield Breach(path_text((*place, key)), message, fix)
         for field, value in fields.items():
             where = path_text((*place, key, field))
-            if references(field):
-                yield Breach(where, f"the name of field `{field}` of `{table}` cannot hold a secret", _WHOLE_VALUE)
-            elif references(str(value)) and not is_secret(table, field):
-                message = f"field `{field}` of `{table}` cannot hold a secret: railweave shows what is in it"
-                yield Breach(where, message, _WHOLE_VALUE)
-            elif references(str(value)) and not isinstance(value, str):
-                message = f"field `{field}` of `{table}` cannot hold a secret in a list"
-                yield Breach(where, message, "write `{secret: NAME}` as the field's only value")
-            elif is_misspelled_reference(str(value)):
-                message = f"field `{field}` of `{table}` begins a reference to a secret that cannot be read"
-                yield Breach(where, message, "write `{secret: NAME}`, with a name of letters, digits, `_`, `-` and `.`")
+            yield from _field_references(where, table, field, value)
+
+
+def _field_references(where: str, table: str, field: str, value: object) -> Breaches:
+    if references(field):
+        yield Breach(where, f"the name of field `{field}` of `{table}` cannot hold a secret", _WHOLE_VALUE)
+    elif references(str(value)) and not is_secret(table, field):
+        message = f"field `{field}` of `{table}` cannot hold a secret: railweave shows what is in it"
+        yield Breach(where, message, _WHOLE_VALUE)
+    elif references(str(value)) and not isinstance(value, str):
+        message = f"field `{field}` of `{table}` cannot hold a secret in a list"
+        yield Breach(where, message, "write `{secret: NAME}` as the field's only value")
+    elif is_misspelled_reference(str(value)):
+        message = f"field `{field}` of `{table}` begins a reference to a secret that cannot be read"
+        yield Breach(where, message, "write `{secret: NAME}`, with a name of letters, digits, `_`, `-` and `.`")
 
 
 def _fields(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:

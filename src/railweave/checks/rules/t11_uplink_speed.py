@@ -55,10 +55,13 @@ def _saving(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
     ratio, rest = divmod(fastest, lower.up_gbps)
     if rest or ratio < 2 or lower.links_per_pair % ratio:
         return 1
-    for model in models:
-        slow_ports = logical_ports_per_cage(model, lower.up_gbps) or 0
-        fast_ports = logical_ports_per_cage(model, lower.up_gbps * ratio) or 0
-        # A cage has to carry the same bandwidth over fewer ports.
-        if slow_ports != ratio * fast_ports:
-            return 1
-    return ratio
+    if all(_carries_same(model, lower.up_gbps, ratio) for model in models):
+        return ratio
+    return 1
+
+
+def _carries_same(model: SwitchModel, speed_gbps: int, ratio: int) -> bool:
+    """Tell whether a cage has the same bandwidth with ports of ``ratio`` times the speed."""
+    slow_ports = logical_ports_per_cage(model, speed_gbps) or 0
+    fast_ports = logical_ports_per_cage(model, speed_gbps * ratio) or 0
+    return slow_ports == ratio * fast_ports
