@@ -73,6 +73,7 @@ def _swap(fresh: Path, target: Path) -> None:
     if not target.exists() or not any(target.iterdir()):
         fresh.rename(target)
         return
+    # Between the two renames neither folder is half written, and a killed process loses none of them.
     old = target.with_name(f".{target.name}.old-{os.getpid()}")
     target.rename(old)
     try:
@@ -236,6 +237,7 @@ def _slice(total: int, part: int, parts: int) -> slice:
 
 
 def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> None:
+    # Before the fork, so that all processes inherit the compiled template.
     maker.configurator.templates.compile(FRR_TEMPLATE)
     parts = processes * _SLICES_PER_PROCESS
     share = _Share(maker, folder)
@@ -243,6 +245,7 @@ def _write_shared(maker: _Maker, folder: Path, processes: int, hosts: int) -> No
     # Unlike multiprocessing's own pool this one notices when a process is killed, by the memory limit for example.
     with ProcessPoolExecutor(processes, context, _adopt, (share,)) as pool:
         pending = [pool.submit(_write_slice, part, parts, hosts) for part in range(parts)]
+        # Meanwhile this process writes the files of the whole fabric.
         _write_fabric(maker.configurator.fabric, folder)
         try:
             diagnostics = [diagnostic for part in pending for diagnostic in part.result()]
@@ -260,6 +263,7 @@ def file_count(fabric: Fabric, renderer: HostRenderer) -> int:
     counts: dict[tuple[str, str], int] = {}
     total = 0
     for host in fabric.hosts:
+        # Rendering the files of every node only to count them would take as long as writing them.
         kind = (host.kind, host.nic_model)
         if kind not in counts:
             counts[kind] = len(renderer.files(host))

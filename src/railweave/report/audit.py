@@ -38,14 +38,15 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditChain:
-    """What a check of the log found: its lines, the digest of the last one, and what is wrong, by line from 1.
+    """The result of a check of the log."""
 
-    ``unchained`` are lines at the beginning that a version wrote which did not chain them.
-    """
-
+    # The number of lines.
     lines: int = 0
+    # Lines at the beginning, of a version that did not chain them.
     unchained: int = 0
+    # The digest of the last line (SHA-256), empty for an empty log.
     head: str = ""
+    # Sentences that name a line, counted from 1.
     faults: tuple[str, ...] = ()
 
 
@@ -80,6 +81,7 @@ def check_chain(data: bytes, head: str = "") -> AuditChain:
             faults.append(f"line {index + 1} does not follow line {index}: a line was changed, removed or inserted")
         elif not _is_torn(index, named, digests):
             faults.append(f"line {index + 1} is no entry, or was changed")
+    # A log whose last lines were cut off is a whole chain: only a digest that was kept elsewhere shows it.
     if head and head not in digests[1:]:
         faults.append(f"the line {head} is not there: lines at the end were removed, or changed")
     return AuditChain(len(lines), chained, digests[-1], tuple(faults))
@@ -118,6 +120,7 @@ def read_audit(data: bytes, head: str = "") -> AuditLog:
 
     ``head`` is the digest of a line that must be there.
     """
+    # A torn line may end within a character.
     lines = data.decode("utf-8", errors="replace").splitlines()
     begun: dict[str, dict[str, Any]] = {}
     ended: dict[str, dict[str, Any]] = {}
@@ -170,6 +173,7 @@ def audit_json(log: AuditLog) -> dict[str, Any]:
 
 
 def _entry_json(entry: AuditEntry) -> dict[str, Any]:
+    # Both lines have these: the times get names of their own, the others say nothing of the deployment.
     hidden = ("event", "at", "previous")
     record = {**entry.begun, **entry.ended}
     return {

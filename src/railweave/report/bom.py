@@ -139,6 +139,7 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
             ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
             ordered[index] += line.quantity + line.spares
     rows = []
+    # Only the first phase orders from nothing; the others are differences, which a sign shows.
     for (part, length_m), (today, *later) in pieces.items():
         rows.append((f"{today:,}", *(f"{count:+,}" for count in later), part, _length(length_m)))
     sums = [
@@ -207,6 +208,7 @@ def racks_text(racks: RackSummary) -> Iterator[str]:
 
 
 def _cells(bill: Bill, line: BillLine, *, with_spares: bool) -> list[str]:
+    # With its sign a difference is not taken for an order.
     sign = "+" if bill.against else ""
     cells = [f"{line.quantity:{sign},}"]
     if with_spares:
@@ -214,5 +216,6 @@ def _cells(bill: Bill, line: BillLine, *, with_spares: bool) -> list[str]:
     cells += [line.part, _length(line.length_m)]
     if bill.currency:
         cells.append("-" if line.price is None else f"{line.price:,.2f}")
+    # Kinds of links are identifiers, such as `leaf_spine`; JSON and CSV keep them.
     used_for = ", ".join(use.replace("_", "-") for use in line.where)
     return [*cells, used_for, line.description]

@@ -114,6 +114,7 @@ def change_text(change: Change, longest: int | None = _LONGEST_VALUE) -> str:
     if change.op is Op.ADD:
         return value_text(change.after, longest)
     if change.op is Op.REMOVE:
+        # Rows of SONiC may have no fields: an address of an interface is only a key.
         if not change.before:
             return ""
         return f"was {value_text(change.before, longest)}"
@@ -151,6 +152,7 @@ def value_text(value: Value | Fields | None, longest: int | None = _LONGEST_VALU
         text = " ".join(f"{name}={_plain(field)}" for name, field in value.items())
     else:
         text = _plain(value)
+    # A line break would end the row of a table, and the list item of a comment.
     text = text.replace("\n", "⏎")
     if longest is None or len(text) <= longest:
         return text

@@ -54,6 +54,7 @@ def next_steps(result: DeployResult) -> list[str]:
     ]
     if result.ok:
         return steps
+    # Waves that the rollout has rolled back itself need no other rollback.
     committed = set(result.names(Outcome.NEW))
     changed = any(committed.intersection(wave) for wave in result.progress.waves)
     if result.result is Result.STOPPED and result.rollout:
@@ -119,6 +120,7 @@ def _waves(result: DeployResult) -> FittingTable:
     waves = result.progress.waves
     done = result.progress.waves_done
     rows = []
+    # A rollout stops in the first wave that is not done; those behind it were not started.
     for first, last in ((0, done), (done, done + 1), (done + 1, len(waves))):
         names = [name for wave in waves[first:last] for name in wave]
         if not names:
@@ -147,6 +149,7 @@ def _counts(result: DeployResult, names: Sequence[str]) -> str:
 def _outcomes(result: DeployResult) -> FittingTable:
     """Return a row for each outcome and error, with all devices that share both."""
     rows = []
+    # A common cause, such as a refused login, is one row and not one for each device.
     for outcome in Outcome:
         by_error: dict[str, list[str]] = {}
         for name in result.names(outcome):

@@ -81,6 +81,7 @@ def _line(where: Where, files: dict[str, str]) -> str | None:
         try:
             files[name] = Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
+            # The diagnostic is complete without its source line, so the file is not tried again either.
             files[name] = ""
     lines = files[name].splitlines()
     if where.line > len(lines) or len(lines[where.line - 1]) > _LONGEST_LINE:
@@ -92,6 +93,7 @@ def _line(where: Where, files: dict[str, str]) -> str | None:
 
 def _is_override(lines: Sequence[str]) -> bool:
     """Tell whether the last of ``lines`` belongs to the overrides of an intent."""
+    # A search instead of a parser: the diagnostic may be that the file is not valid YAML.
     for line in reversed(lines):
         if _OVERRIDES.search(line):
             return True

@@ -104,6 +104,7 @@ def schema(name: str) -> dict[str, Any]:
         raise KeyError(name)
     own = _read(name)
     common = _read("common")["$defs"]
+    # Common definitions refer to each other.
     needed: set[str] = set()
     waiting = list(_common_names(own))
     while waiting:

@@ -56,6 +56,7 @@ def _drain_line(result: DrainResult, undrain: str) -> tuple[str, str]:
         safe += " there"
     if result.flows:
         return f"{result.device} is drained{links}, but {result.flows}; not safe to work on yet; {undo}", "yellow"
+    # Neighbors prefer other paths as soon as they can; only the counters show that traffic has gone.
     if result.waited:
         return f"{result.device} has no traffic{links}; {safe}; {undo}", "green"
     return f"{result.device} is drained{links}; its counters were not read; {undo}", "yellow"

@@ -48,4 +48,5 @@ def _block_json(block: DeviceBlock) -> dict[str, Any]:
 
 
 def _sorted(rails: frozenset[int], planes: frozenset[int]) -> dict[str, list[int]]:
+    # JSON has no sets, and the order of a set is not that of the next run.
     return {"rails": sorted(rails), "planes": sorted(planes)}

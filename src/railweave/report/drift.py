@@ -75,6 +75,7 @@ def headline(drift: Drift) -> str:
     if drift.found:
         return f"{plan.fabric}: {_differences(drift)}{tail}."
     unchanged = plan.names(DeviceState.UNCHANGED)
+    # CONFIG_DB as intended proves nothing while the daemons that apply it do not run or do not answer.
     count = len({*unchanged} - {*unknown, *plan.broken})
     if count:
         verb = "runs" if count == 1 else "run"
@@ -92,6 +93,7 @@ def _differences(drift: Drift) -> str:
         for name, device in devices.items()
         if device.conflicts or device.unapplied or device.state is DeviceState.CHANGED
     ]
+    # The summary counts edits; a conflict or a value that daemons do not apply has none.
     count = drift.plan.summary.total
     count += sum(len(device.conflicts) + len(device.unapplied) for device in devices.values())
     return f"drift, {counted(count, 'difference')} on {len(drifted)} of {len(devices) - len(drift.unread)} devices"

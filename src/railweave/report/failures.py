@@ -121,6 +121,7 @@ def _classes(failures: tuple[FailureClass, ...]) -> str:
 
 
 def _table(failures: Iterable[FailureClass]) -> RenderableType:
+    # The components of an example have long names: on a narrow screen they go above the figures.
     rows = [(_title(failure), f"{failure.count:,}", *cost_cells(failure.cost)) for failure in failures]
     return table(*COST_COLUMNS, rows=rows, narrow=Narrow.TITLES)
 
@@ -129,6 +130,7 @@ def _title(failure: FailureClass) -> str:
     return ", ".join(component.name for component in failure.example)
 
 
+# A heading of two lines keeps its column as narrow as the cells.
 COST_COLUMNS = (
     *("for example", "count", "nodes\nout", "rails\nout", "ports", "rail", "uplinks", "ratio"),
     *("two\nleaves", "two\nnodes"),

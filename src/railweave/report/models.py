@@ -53,6 +53,7 @@ def _nic_json(nic: NicModel) -> dict[str, Any]:
 
 def models_view(models: CatalogCapability) -> RenderableType:
     """Return tables of all models, or one model in full."""
+    # The command was given the name of a model.
     if len(models.switches) + len(models.nics) == 1:
         return paragraphs(*map(_switch_parts, models.switches), *map(_nic_parts, models.nics))
     switches = table(

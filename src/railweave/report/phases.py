@@ -264,11 +264,13 @@ def _phase_lines(phase: Phase, base: str, phases: Sequence[Phase]) -> list[str]:
         if warning := _window(phase, ""):
             lines = [cell(_sentence(warning)), "", *lines]
         return lines
+    # A change of one phase is an ordinary deployment.
     if len(phases) == 1:
         options = []
     lines.append(f"- [ ] `{command_line('deploy', *options)}`")
     if phase.is_drain:
         lines.append(f"- [ ] {cell(_how_to_leave(phase))}")
+    # Nodes were shut down in the phase that drained them.
     elif phase.leaving and phase.leaving[0] not in phase.nodes.host_of:
         lines.append(
             f"- [ ] power off {cell(compact(phase.leaving))}; remove addresses and host keys from `inventory/`"
@@ -293,4 +295,5 @@ def _then(end: CableEnd, after: CableEnd | None) -> str:
 
 
 def _sentence(text: str) -> str:
+    # Unlike str.capitalize this leaves names such as SONiC and RoCE as they are.
     return f"{text[:1].upper()}{text[1:]}."

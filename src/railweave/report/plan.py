@@ -51,6 +51,7 @@ _MOST_GROUPS = 120
 _MOST_NOTES = 100
 _MOST_WAVES = 10
 _MOST_REASONS = 40
+# Characters of the shortest line of a change: a delta whose lines cannot fit is not written out to be measured.
 _SHORTEST_LINE = 12
 
 
@@ -145,6 +146,7 @@ def plan_markdown(plan: Plan) -> str:
     text = "\n".join([*blocks, _foot(plan)])
     if len(text) >= PLAN_CHARS - _CLOSING_CHARS:
         return clipped(text, PLAN_CHARS - _CLOSING_CHARS)
+    # Folded parts fill the room that is left: a reviewer may do without them.
     text += _reasons(running, PLAN_CHARS - len(text) - _CLOSING_CHARS)
     return text + _details(plan, PLAN_CHARS - len(text) - _CLOSING_CHARS)
 

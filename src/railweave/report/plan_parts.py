@@ -27,13 +27,16 @@ class RoleDisruption:
     """The devices of one role that have the same worst-case impact."""
 
     role: str
+    # The worst of all changes of a device.
     disruption: Disruption
     devices: tuple[str, ...]
+    # Of all these devices together.
     changes: int
     methods: tuple[Method, ...]
+    # Whether they are provisioned for the first time, when they carry no traffic.
     fresh: bool
+    # The disruption in words, with the links that lose traffic undrained.
     words: str
-    """The disruption in words."""
 
 
 def disruption_by_role(plan: Plan) -> tuple[RoleDisruption, ...]:
@@ -171,6 +174,7 @@ def _gathered(plan: Plan, why_of: Callable[[Change], str]) -> dict[tuple[str, st
 
 
 def _remarks_on(name: str, device: DevicePlan, *, planned: bool) -> Iterator[Remark]:
+    # A device planned as factory-fresh without an answer has a remark of its own.
     if device.state is DeviceState.UNREACHABLE and not planned:
         problem = "cannot be read" if device.answered else "unreachable"
         yield Remark(f"{problem}: {name}: {device.error}", "bold red")
@@ -253,8 +257,11 @@ class _WaveKind:
     """What all waves in one line have in common."""
 
     role: str
+    # The number of devices in each wave.
     devices: int
+    # Whether some device of the wave is out of service for a while.
     disruptive: bool
+    # Words that end the line; empty if nothing is drained.
     drained: str
 
 
@@ -262,6 +269,7 @@ def wave_lines(plan: Plan) -> tuple[str, ...]:
     """Return a line for each run of waves of one kind: their numbers, their devices, how they are changed."""
     lines = []
     first = 1
+    # Only neighboring waves share a line: the lines are the order of the rollout.
     for kind, run in groupby(plan.waves, key=lambda wave: _kind(plan, wave)):
         waves = list(run)
         lines.append(_line(kind, first, waves))

@@ -166,6 +166,7 @@ def _steps(entries: Iterable[JournalLine]) -> FittingTable:
 
 def _step_text(entry: JournalLine) -> str:
     text = entry.text
+    # A journal may be of a newer version, so no detail is taken for granted.
     devices = entry.details.get("devices")
     if entry.step == "wave" and isinstance(devices, list):
         text = f"{text}: {compact(map(str, devices))}"

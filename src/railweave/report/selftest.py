@@ -20,6 +20,7 @@ _STYLES = {
 
 def selftest_view(report: SelftestReport) -> RenderableType:
     """Return the trials with their verdicts, and whether the switch runs what it ran before."""
+    # Nothing was tried: trials would disturb what uses the switch.
     if report.uses:
         return Group(
             Text("refused: the switch is in use", style="bold red"), *(Text(f"  {use}") for use in report.uses)

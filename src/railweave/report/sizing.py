@@ -103,6 +103,7 @@ def _buffers(sizing: Sizing) -> list[RenderableType]:
 
 def _room(sizing: Sizing) -> Text:
     first = _RESOURCES.get(sizing.limits.first, sizing.limits.first)
+    # The limit is that of the highest tier, whatever its name.
     if sizing.super_spines and sizing.limits.first == "spine_ports":
         first = "ports of the super-spines"
     return Text.assemble(

@@ -36,6 +36,7 @@ def verify_json(result: VerifyResult) -> dict[str, Any]:
     """Return the document of ``verify --json``."""
     checks = as_json(result.checks)
     for check in checks:
+        # The key is the reason, and present only for a check that was skipped.
         if not check["skipped"]:
             del check["skipped"]
     document: dict[str, Any] = {"ok": result.ok, "checks": checks}

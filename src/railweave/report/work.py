@@ -30,6 +30,7 @@ def work_view(title: str, steps: Sequence[WorkStep]) -> RenderableType:
     for number, step in enumerate(steps, start=1):
         glyph, style = _GLYPHS[step.progress]
         parts.append(Text.assemble((f"{glyph} ", style), f"{number}. {step.title}"))
+        # Only the step to do now has to be read in full.
         command_style = "dim"
         line_style = "dim"
         most = _MOST_SHOWN

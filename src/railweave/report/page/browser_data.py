@@ -16,6 +16,7 @@ from railweave.fabric.model import Fabric, HostPort, SwitchPort
 from railweave.fabric.racks import RackLayout
 from railweave.units import ipv4_text
 
+# Gzip's slowest level: a page is written once and loaded often.
 _LEVEL = 9
 NODE_LEVEL = -1
 """The level of GPU nodes in the data; tiers count from 0."""
@@ -109,6 +110,7 @@ def _port(port: SwitchPort | HostPort) -> list[Any]:
 def _cables(fabric: Fabric, place: Mapping[str, int]) -> dict[str, list[Any]]:
     """Return the cables in columns, in the order of the fabric."""
     links = fabric.links
+    # Columns of numbers compress far better than a quarter of a million objects with equal keys.
     media = list(dict.fromkeys(link.media for link in links))
     number = {medium: index for index, medium in enumerate(media)}
     return {

@@ -25,6 +25,7 @@ from railweave.report.rollouts import IN_DOUBT
 from railweave.sonic.delta.change import Disruption, Op
 from railweave.wording import compact, counted, percent_text
 
+# Rows of a table. A large fabric has a quarter of a million cables and more checks; the JSON documents have them all.
 _MOST_ROWS = 200
 _OPS = {Op.ADD: Tone.GOOD, Op.UPDATE: Tone.WARNING, Op.REMOVE: Tone.BAD}
 _DISRUPTIONS = {Disruption.NONE: Tone.DIM, Disruption.SESSION: Tone.WARNING}
@@ -282,6 +283,7 @@ def _failed_checks(failed: Iterable[VerifiedCheck]) -> Grid:
 
 def _checks_by_kind(checks: Sequence[VerifiedCheck]) -> Grid:
     counts = Counter((check.kind, check.ok) for check in checks)
+    # In the order of the document, which is that of the verification.
     rows: list[tuple[Cell, ...]] = []
     for kind in dict.fromkeys(check.kind for check in checks):
         failed = counts[kind, False]

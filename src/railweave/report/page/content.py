@@ -36,16 +36,16 @@ class Facts(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table with its ``caption``.
-
-    ``numeric`` are the columns aligned to the right, ``more`` counts the rows left out; empty for none.
-    """
+    """A table."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    # Columns of numbers, from 0, which are aligned to the right.
     numeric: frozenset[int] = frozenset()
+    # A count of the rows left out, empty for none.
     more: str = ""
+    # The name by which the template tells the parts of a section apart.
     kind: str = "grid"
 
 
@@ -64,10 +64,11 @@ class Station(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Stations one after the other; ``joints`` describe what is between them, one fewer than steps."""
+    """Stations one after the other."""
 
     caption: str
     steps: tuple[Station, ...]
+    # Descriptions of the cables between two stations, one fewer than these.
     joints: tuple[str, ...]
     kind: str = "chain"
 

@@ -34,6 +34,7 @@ from railweave.report.sizing import sizing_rows
 from railweave.units import ipv4_text
 from railweave.wording import command_line, compact, counted, first_few
 
+# With racks each length that is sold is a part of its own; `railweave bom` has them all.
 _MOST_PARTS = 200
 
 

@@ -85,6 +85,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Template:
+    # A name that is missing is a fault of the template: an empty place in the page would hide it.
     environment = Environment(
         loader=DictLoader({"page.html": _asset("page.html")}),
         autoescape=True,
