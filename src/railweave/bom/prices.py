@@ -49,11 +49,13 @@ def _faults(document: Document, file: str) -> Iterator[Diagnostic]:
             yield error(CODE, f"unknown key `{key}`", document.keys[key], fix="keys here are currency, prices")
     start = Where(file, 1, 1)
     currency = document.value.get("currency")
-    if currency is None:
-        yield error(CODE, "the currency is missing", document.places.get("currency", start), fix=_CURRENCY_FIX)
-    elif not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        message = f"`{currency}` is no currency"
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        message = "the currency is missing" if currency is None else f"`{currency}` is no currency"
         yield error(CODE, message, document.places.get("currency", start), fix=_CURRENCY_FIX)
+    yield from _price_faults(document, start)
+
+
+def _price_faults(document: Document, start: Where) -> Iterator[Diagnostic]:
     listed = document.value.get("prices")
     if not isinstance(listed, dict) or not listed:
         where = document.places.get("prices", start)

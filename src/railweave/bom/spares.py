@@ -39,22 +39,27 @@ def read_spares(rules: Iterable[str]) -> Spares:
     for_kind: dict[PartKind, SpareRule] = {}
     kinds = [kind.value for kind in PartKind]
     for text in rules:
-        # The pattern allows three digits before the point, so 999 % has to be refused apart.
-        match = _RULE.fullmatch(text)
-        if match is None or Decimal(match["percent"] or 0) > _MOST_PERCENT:
-            raise UsageError(f"`{text}` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1")
-        rule = SpareRule(Decimal(match["percent"] or 0), int(match["pieces"] or 0))
-        if match["kind"] is None:
+        kind, rule = _read_rule(text)
+        if kind is None:
             for_all = rule
-        elif match["kind"] not in kinds:
-            raise UsageError(
-                f"there is no kind of part `{match['kind']}`: {suggestion(match['kind'], kinds)}write {either(kinds)}"
-            )
+        elif kind in kinds:
+            for_kind[PartKind(kind)] = rule
         else:
-            for_kind[PartKind(match["kind"])] = rule
+            raise UsageError(f"there is no kind of part `{kind}`: {suggestion(kind, kinds)}write {either(kinds)}")
     if for_all is None:
         return for_kind
     return dict.fromkeys(PartKind, for_all) | for_kind
+
+
+def _read_rule(text: str) -> tuple[str | None, SpareRule]:
+    """Return the kind that a rule names, None for all kinds, and the rule."""
+    match = _RULE.fullmatch(text)
+    if match is not None:
+        percent = Decimal(match["percent"] or 0)
+        # The pattern allows three digits before the point, so 999 % has to be refused apart.
+        if percent <= _MOST_PERCENT:
+            return match["kind"], SpareRule(percent, int(match["pieces"] or 0))
+    raise UsageError(f"`{text}` is no rule of spares: write a percentage like 2.5, module=5 or switch=+1")
 
 
 def with_spares(bill: Bill, spares: Spares) -> Bill:

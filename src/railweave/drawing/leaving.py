@@ -1,7 +1,8 @@
 """Devices that a plan removes from a fabric: the picture of the whole shows them though the intent no longer does."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from railweave.drawing.scene import Bundle, DeviceBlock, Scene, Unit, short
 from railweave.fabric.model import Fabric
@@ -21,32 +22,29 @@ def with_leaving(scene: Scene, fabric: Fabric, cables: Leaving) -> Scene:
     block_of: dict[str, DeviceBlock] = {}
     for block in scene.blocks:
         block_of.update(dict.fromkeys(block.devices, block))
-    cables_of: dict[str, list[tuple[str, str]]] = {}
+    neighbors: dict[str, _Neighbors] = {}
     for lower, upper in cables:
-        cables_of.setdefault(lower, []).append((lower, upper))
-        cables_of.setdefault(upper, []).append((lower, upper))
-    bands_with_columns = {block.band for block in scene.blocks if block.column is not None}
+        if lower in block_of:
+            neighbors.setdefault(upper, _Neighbors([], [])).below.append(block_of[lower])
+        if upper in block_of:
+            neighbors.setdefault(lower, _Neighbors([], [])).above.append(block_of[upper])
     added: list[DeviceBlock] = []
     bundles = list(scene.bundles)
-    for name in sorted(cables_of.keys() - block_of.keys(), key=natural_key):
-        below = [block_of[lower] for lower, upper in cables_of[name] if upper == name and lower in block_of]
-        above = [block_of[upper] for lower, upper in cables_of[name] if lower == name and upper in block_of]
-        if not below and not above:
-            continue
-        band = _band(scene, below, above)
-        column = None
-        if band in bands_with_columns:
-            column = _column(scene, [*below, *above])
-        block = _block(scene, name, short(fabric, name), band, column)
+    for name in sorted(neighbors.keys() - block_of.keys(), key=natural_key):
+        block = _block(scene, name, short(fabric, name), neighbors[name])
         added.append(block)
-        for key, count in _count_by_key(below):
-            bundles.append(_bundle(upper=block.key, lower=key, cables=count))
-        for key, count in _count_by_key(above):
-            bundles.append(_bundle(upper=key, lower=block.key, cables=count))
+        bundles += _bundles(block, neighbors[name])
     columns = scene.columns
     if any(block.column == len(columns) for block in added):
         columns = (*columns, SUBTITLE)
     return scene._replace(blocks=(*scene.blocks, *added), bundles=tuple(bundles), columns=columns)
+
+
+class _Neighbors(NamedTuple):
+    """The blocks at the far ends of a device's removed cables, one for each cable."""
+
+    below: list[DeviceBlock]
+    above: list[DeviceBlock]
 
 
 def _band(scene: Scene, below: Sequence[DeviceBlock], above: Sequence[DeviceBlock]) -> int:
@@ -64,15 +62,22 @@ def _column(scene: Scene, neighbors: Iterable[DeviceBlock]) -> int:
     return columns.pop() if len(columns) == 1 else len(scene.columns)
 
 
-def _block(scene: Scene, name: str, title: str, band: int, column: int | None) -> DeviceBlock:
-    # The fabric has no tier for a device that it lacks: the others of the band tell its level, and so its color.
-    level = next(block.level for block in scene.blocks if block.band == band)
+def _block(scene: Scene, name: str, title: str, neighbors: _Neighbors) -> DeviceBlock:
+    band = _band(scene, neighbors.below, neighbors.above)
+    like = [block for block in scene.blocks if block.band == band]
+    column = None
+    if any(block.column is not None for block in like):
+        column = _column(scene, [*neighbors.below, *neighbors.above])
     unit = Unit(title, "", (name,))
-    return DeviceBlock(f"leaving-{name}", title, SUBTITLE, level, band, column, (unit,), "")
+    # The fabric has no tier for a device that it lacks: the others of the band tell its level, and so its color.
+    return DeviceBlock(f"leaving-{name}", title, SUBTITLE, like[0].level, band, column, (unit,), "")
 
 
-def _count_by_key(blocks: Iterable[DeviceBlock]) -> Iterable[tuple[str, int]]:
-    return Counter(block.key for block in blocks).items()
+def _bundles(block: DeviceBlock, neighbors: _Neighbors) -> Iterator[Bundle]:
+    for key, count in Counter(lower.key for lower in neighbors.below).items():
+        yield _bundle(upper=block.key, lower=key, cables=count)
+    for key, count in Counter(upper.key for upper in neighbors.above).items():
+        yield _bundle(upper=key, lower=block.key, cables=count)
 
 
 def _bundle(*, upper: str, lower: str, cables: int) -> Bundle:

@@ -92,24 +92,27 @@ class _Views:
     def _row(self, row: Sequence[Device], columns: Sequence[_PartColumn], kind: str) -> Iterator[DeviceBlock]:
         # Spines of all stripes, or super-spines of all pods.
         across = [device for device in row if self._part(device, kind) is None]
-        if across:
-            for group in self._groups(across):
-                yield self._block(group, None)
-        band = self._band(row[0])
+        for group in self._groups(across):
+            yield self._block(group, None)
         for place, column in enumerate(columns):
-            in_band: dict[int, list[Device]] = {}
-            for number, devices in column.devices.items():
-                in_band[number] = [device for device in devices if self._band(device) == band]
-            if not any(in_band.values()):
-                continue
+            in_band = self._in_band(column, self._band(row[0]))
+            devices = in_band[column.numbers[0]]
             if len(column.numbers) > 1:
-                yield self._block_of_parts(in_band, place, column)
+                if any(in_band.values()):
+                    yield self._block_of_parts(in_band, place, column)
             elif len(row) <= self.most:
-                for device in in_band[column.numbers[0]]:
+                for device in devices:
                     yield self._block([device], place)
             else:
-                for alike in _alike(in_band[column.numbers[0]], by_rail=len(columns) == 1):
+                for alike in _alike(devices, by_rail=len(columns) == 1):
                     yield self._block(alike, place, column)
+
+    def _in_band(self, column: _PartColumn, band: int) -> dict[int, list[Device]]:
+        """Return the devices of a band in each stripe or pod of a column."""
+        in_band = {}
+        for number, devices in column.devices.items():
+            in_band[number] = [device for device in devices if self._band(device) == band]
+        return in_band
 
     def _groups(self, devices: Sequence[Device]) -> list[list[Device]]:
         """Return devices one by one, or grouped by network and group if they are many."""

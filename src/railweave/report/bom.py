@@ -133,15 +133,6 @@ def _parts_table(bill: Bill, *, with_spares: bool) -> RenderableType:
 
 def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
     """Return the parts with the pieces, spares included, that each phase of growth orders."""
-    pieces: dict[tuple[str, int | None], list[int]] = {}
-    for index, phase in enumerate(phases):
-        for line in phase.bill.lines:
-            ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
-            ordered[index] += line.quantity + line.spares
-    rows = []
-    # Only the first phase orders from nothing; the others are differences, which a sign shows.
-    for (part, length_m), (today, *later) in pieces.items():
-        rows.append((f"{today:,}", *(f"{count:+,}" for count in later), part, _length(length_m)))
     sums = [
         Text(f"{phase.title}: {phase.bill.currency} {phase.bill.total:,.2f}")
         for phase in phases
@@ -152,11 +143,23 @@ def phases_view(bill: Bill, phases: Sequence[BomPhase]) -> RenderableType:
             Text(f"Fabric {bill.fabric}: what each phase orders, spares included", style="bold"),
             *(Text(f"{phase.title}: {counted(phase.nodes, 'node')}, {phase.gpus:,} GPUs") for phase in phases),
         ],
-        [table(*(phase.title for phase in phases), "part", "length", rows=rows)],
+        [table(*(phase.title for phase in phases), "part", "length", rows=_phase_rows(phases))],
         sums,
         [Text(_ONE_PHASE, style="dim")] if len(phases) == 1 else None,
         [Text(remark, style="yellow") for phase in phases for remark in phase.bill.remarks],
     )
+
+
+def _phase_rows(phases: Sequence[BomPhase]) -> Iterator[tuple[str, ...]]:
+    """Yield the pieces of each part by phase, then the part and its length."""
+    pieces: dict[tuple[str, int | None], list[int]] = {}
+    for index, phase in enumerate(phases):
+        for line in phase.bill.lines:
+            ordered = pieces.setdefault((line.part, line.length_m), [0] * len(phases))
+            ordered[index] += line.quantity + line.spares
+    # Only the first phase orders from nothing; the others are differences, which a sign shows.
+    for (part, length_m), (first, *later) in pieces.items():
+        yield f"{first:,}", *(f"{count:+,}" for count in later), part, _length(length_m)
 
 
 def _length(length_m: int | None) -> str:

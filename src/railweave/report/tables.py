@@ -68,18 +68,7 @@ class FittingTable:
         gaps = [2 - (place == 0) - (place == len(columns) - 1) for place in range(len(columns))]
         widths = [self._natural[column] + gap for column, gap in zip(columns, gaps, strict=True)]
         least = [self._least[column] + gap for column, gap in zip(columns, gaps, strict=True)]
-        while (excess := sum(widths) + len(columns) - 1 - room) > 0:
-            shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
-            if not shrinkable:
-                break
-            widest = max(widths[place] for place in shrinkable)
-            # The widest columns shrink together until they are as wide as the next one.
-            next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
-            ties = [place for place in shrinkable if widths[place] == widest]
-            for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
-                cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
-                widths[place] -= cut
-                excess -= cut
+        _shrink(widths, least, room - (len(columns) - 1))
         return [width - gap for width, gap in zip(widths, gaps, strict=True)]
 
     def _table(
@@ -117,6 +106,22 @@ class FittingTable:
             yield Text(" ").join(Text() + cell for _, cell in named_cells[:in_heading])
             for name, cell in named_cells[in_heading:]:
                 yield Padding(Text.assemble((f"{name}: ", "dim"), cell), (0, 0, 0, 4))
+
+
+def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
+    """Reduce ``widths`` in place until their sum is at most ``room``, or each is as small as ``least`` allows."""
+    while (excess := sum(widths) - room) > 0:
+        shrinkable = [place for place, width in enumerate(widths) if width > least[place]]
+        if not shrinkable:
+            break
+        widest = max(widths[place] for place in shrinkable)
+        # The widest columns shrink together until they are as wide as the next one.
+        next_widest = max((widths[place] for place in shrinkable if widths[place] < widest), default=0)
+        ties = [place for place in shrinkable if widths[place] == widest]
+        for remaining, place in zip(range(len(ties), 0, -1), ties, strict=True):
+            cut = min(widest - next_widest, round(excess / remaining), widest - least[place])
+            widths[place] -= cut
+            excess -= cut
 
 
 def _wrapped(text: Text, width: int) -> Text:

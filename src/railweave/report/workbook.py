@@ -104,7 +104,10 @@ def _parts(book: "Workbook", bill: Bill) -> None:
         )
         for line in bill.lines
     ]
-    sheet = _table(book, "Parts", columns, rows)
+    _add_formulas(book, _table(book, "Parts", columns, rows), bill)
+
+
+def _add_formulas(book: "Workbook", sheet: "Worksheet", bill: Bill) -> None:
     money = book.add_format({"num_format": "#,##0.00"})
     # Order and price are formulas, so that a buyer may enter spares and unit prices. Each is written with its value
     # too: viewers that do not calculate show that. Rows count from 1, and the first is the heading.

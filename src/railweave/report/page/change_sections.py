@@ -332,13 +332,18 @@ def drift_section(drifted: Drifted) -> MarkedSection:
         rows = [_drifted_row(row) for row in drifted.changes]
         columns = ("device", "row", "field", "runs", "intent", "disruption of its repair")
         parts.append(_clipped("Differences", columns, rows))
+    return MarkedSection(Section("drift", "Drift", tuple(parts)), _drift_marks(drifted, counts))
+
+
+def _drift_marks(drifted: Drifted, counts: Mapping[str, int]) -> Marks:
+    """Return the marks of devices with differences, counted in ``counts``, and of those that could not be read."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for name, count in counts.items():
         marks[name] = (Mark(MarkKind.DRIFTED, counted(count, "difference")),)
     for name, device in drifted.devices.items():
         if device.state == DeviceState.UNREACHABLE:
             marks[name] = (Mark(MarkKind.UNREACHABLE, device.error or "not reachable"),)
-    return MarkedSection(Section("drift", "Drift", tuple(parts)), Marks(marks))
+    return Marks(marks)
 
 
 def _drifted_row(row: DriftedRow) -> tuple[Cell, ...]:
@@ -375,23 +380,27 @@ def rollout_section(rollout: Rollout) -> MarkedSection:
     tone = Tone.BAD
     if rollout.finished:
         tone = Tone.GOOD
-    outcomes: list[tuple[Cell, ...]] = []
+    parts = (Sentences((Words(about), Words(state, tone))), _outcomes(rollout), _journal(rollout))
+    return MarkedSection(Section("rollout", "Rollout", parts), Marks(_outcome_marks(rollout)))
+
+
+def _outcomes(rollout: Rollout) -> Grid:
+    rows: list[tuple[Cell, ...]] = []
     for name, record in rollout.devices.items():
-        # A device whose last line of the journal is not an outcome has an empty one.
+        # A device has no outcome if the journal ends while it is being changed.
         outcome = outcome_text(record.outcome) or IN_DOUBT
-        outcomes.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
-    steps: list[tuple[Cell, ...]] = []
+        rows.append((str(record.wave or ""), linked(name), outcome, record.step, record.error))
+    return _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), rows, frozenset({0}))
+
+
+def _journal(rollout: Rollout) -> Grid:
+    rows: list[tuple[Cell, ...]] = []
     for entry in rollout.entries:
         # The journal has ISO 8601 with milliseconds and a zone, which is UTC.
         time = entry.at.replace("T", " ")[: len("2000-01-01 00:00:00")]
         device: Cell = linked(entry.device) if entry.device else ""
-        steps.append((time, entry.step, device, entry.text))
-    parts = (
-        Sentences((Words(about), Words(state, tone))),
-        _clipped("Devices", ("wave", "device", "outcome", "last step", "error"), outcomes, frozenset({0})),
-        _clipped("Journal", ("time (UTC)", "step", "device", "what happened"), steps),
-    )
-    return MarkedSection(Section("rollout", "Rollout", parts), Marks(_outcome_marks(rollout)))
+        rows.append((time, entry.step, device, entry.text))
+    return _clipped("Journal", ("time (UTC)", "step", "device", "what happened"), rows)
 
 
 def _outcome_marks(rollout: Rollout) -> dict[str, tuple[Mark, ...]]:
