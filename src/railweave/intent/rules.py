@@ -3,7 +3,7 @@
 They check the document as read, not validated values, so that their errors are reported together with all others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.policy import ClassRole
@@ -88,11 +88,11 @@ def _tier_models(document: Document, file: str) -> Iterator[Diagnostic]:
             yield error("RW011", f"key `{missing}` is missing in `{path}`", place, fix=fix)
 
 
-def _missing_in_tier(inline: list[str]) -> tuple[str, str]:
+def _missing_in_tier(inline: Sequence[str]) -> tuple[str, str]:
     """Return the missing key of a tier without a model, and the fix; ``inline`` are those of ports and speed it has."""
     if not inline:
         return "model", "add `model`: a switch of the catalog; or `ports` and `speed` for sizing without one"
-    missing = "ports" if inline == ["speed"] else "speed"
+    missing = "ports" if "speed" in inline else "speed"
     return missing, f"add `{missing}`, or give a `model` of the catalog instead"
 
 
