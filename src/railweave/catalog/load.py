@@ -106,7 +106,7 @@ class Catalog:
         return self._packs[vendor]
 
     def vendor_of(self, nic_id: str | None) -> str | None:
-        """Return the vendor whose tools set NICs of a model, None where there is no pack for it."""
+        """Return the vendor whose tools set NICs of a model, None if no pack has it."""
         return next((vendor for vendor, pack in self._packs.items() if nic_id in pack.nics), None)
 
     def media(self) -> tuple[Medium, ...]:

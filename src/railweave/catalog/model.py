@@ -51,7 +51,7 @@ class Asic(NamedTuple):
 
 
 class CageType(NamedTuple):
-    """The front-panel cages of a model, all of one type; ``source`` is where the form factor is stated.
+    """The front-panel cages of a model, all of one type; ``source`` states the form factor.
 
     ``lanes`` and ``lane_gbps`` are of the chip, which SONiC's PORT.lanes counts; ``module_lanes`` and
     ``module_lane_gbps`` are what a plugged module sees where a gearbox stands between, else 0.
@@ -185,7 +185,7 @@ class Hwsku(NamedTuple):
 
 
 class ServicePort(NamedTuple):
-    """A port beside the fabric panel (10G or 25G, for management or servers); left out of the fabric."""
+    """A port outside the fabric panel (10G or 25G, for management or servers); the fabric does not use it."""
 
     name: str
     port_index: int
@@ -437,7 +437,7 @@ class PcieSlot(NamedTuple):
     """A slot: ``raw_gbps`` is the rate after line coding, to which ports are compared.
 
     ``payload_gbps`` estimates what is left for data, with payloads of 256 and of 512 bytes.
-    ``slots`` is 2 where one NIC uses two slots (socket direct).
+    ``slots`` is 2 if one NIC uses two slots (socket direct).
     """
 
     id: str

@@ -68,7 +68,7 @@ def _states_groups(fabric: Fabric, name: str) -> bool:
 
 
 def missing_buffers(panel: Panel) -> str:
-    """Return what the HWSKU of a panel without buffer facts does not ship, and where."""
+    """Return the buffer settings that a panel's HWSKU does not ship, with its place in SONiC's repository."""
     hwsku = _hwsku(panel)
     missing = []
     if hwsku is None or not hwsku.buffer_pools:
@@ -91,7 +91,7 @@ def _hwsku(panel: Panel) -> Hwsku | None:
 
 
 def _elsewhere(hwsku: Hwsku | None) -> str:
-    """Return where a HWSKU ships profiles for lossless queues that cannot be taken as they are."""
+    """Return in words the files with profiles for lossless queues that cannot be taken as they are."""
     if hwsku is None or not hwsku.lossless_sets:
         return ""
     return f" that can be taken as they are (some are in {listed(hwsku.lossless_sets)})"

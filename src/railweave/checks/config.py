@@ -1,4 +1,4 @@
-"""Checks of what the devices would be told: what the design leaves open and a switch would not take."""
+"""Checks of the designed fabric: rules, equal paths, hashes, buffers, overrides and the project's templates."""
 
 from collections.abc import Callable, Iterator
 
@@ -26,13 +26,13 @@ Places = Callable[[str], Where]
 
 
 def check_design(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of what railweave itself designs and configures: rules, paths, hashes and buffers."""
+    """Return the diagnostics of railweave's own design and configuration: rules, paths, hashes and buffers."""
     advice = (breach.diagnostic(code, where(breach.path)) for code, check in FABRIC_CHECKS for breach in check(fabric))
     return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *advice, *buffer_findings(fabric, where))
 
 
 def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of what the intent and the project add: overrides and templates of their own."""
+    """Return the diagnostics of additions by the intent and the project: overrides and templates."""
     own = own_frr_template(templates)
     if not own and not fabric.policies.overrides.rows:
         return ()

@@ -17,7 +17,7 @@ _CODE = "RW127"
 
 
 def fabrics_apart(intent: Intent) -> Iterator[Diagnostic]:
-    """Yield where the fabric meets another of its file; nothing where the file has one."""
+    """Yield the conflicts of a fabric with the other fabrics of its file."""
     for breach in _met(intent):
         yield breach.diagnostic(_CODE, intent.where(breach.path))
 
@@ -44,7 +44,7 @@ def _pools_met(intent: Intent, other: Intent) -> Iterator[Breach]:
 
 
 def _numbers_met(intent: Intent) -> Iterator[Breach]:
-    """Yield where a range of AS numbers, as it is in use or reserved for leaves, meets one of another fabric."""
+    """Yield the ranges of AS numbers, in use or reserved for leaves, that overlap one of another fabric."""
     own = _numbers(intent)
     for other in intent.others:
         for their_tier, their_numbers in _numbers(other).items():

@@ -96,7 +96,7 @@ class LinkChecker:
         self._breached: dict[tuple[object, ...], tuple[tuple[str, LinkCheck], ...]] = {}
 
     def diagnostics(self, devices: Collection[str], place: Callable[[str], Where]) -> tuple[Diagnostic, ...]:
-        """Return what breaks rules on ``devices`` and their links; ``place`` tells where a device's settings are."""
+        """Return the breaches on ``devices`` and their links; ``place`` returns the place of a device's settings."""
         return (*self._of_links(devices, place), *self._of_switches(devices, place))
 
     def _of_switches(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
@@ -107,7 +107,7 @@ class LinkChecker:
                     yield from (breach.diagnostic(code, place(name)) for breach in check(switch))
 
     def _of_links(self, devices: Collection[str], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
-        """Yield what breaks rules on links; that of one kind and device is one diagnostic that counts its links."""
+        """Yield the breaches on links; those of one kind and device are one diagnostic that counts its links."""
         kinds: dict[tuple[str, str, str], list[tuple[LinkBreach, str]]] = {}
         # A link between two of the devices is checked once.
         links = {(link.lower, link.lower_port): link for name in devices for link in self._fabric.links_of[name]}

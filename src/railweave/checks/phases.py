@@ -22,7 +22,7 @@ Places = Callable[[str], Where]
 
 
 def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with the phases that lead away from ``base``, errors first; ``where`` finds an intent path.
+    """Return the diagnostics of the phases that follow ``base``, errors first; ``where`` finds an intent path.
 
     Errors are buffers without room for the lossless classes of a phase before the last; the head itself has checks of
     its own.

@@ -126,7 +126,7 @@ class NodePort(NamedTuple):
 
 
 class NodeRead(NamedTuple):
-    """A GPU node and what was read of it."""
+    """A GPU node and its facts."""
 
     fabric: Fabric
     host: Host
@@ -160,7 +160,7 @@ class NodeRead(NamedTuple):
         return tuple(sorted({link.upper for link in self.fabric.links_of[self.host.name]}))
 
     def nic(self, name: str) -> Mapping[str, Any]:
-        """Return what was read of an interface."""
+        """Return the facts of an interface."""
         facts: Mapping[str, Any] = self.document.get("nics", {}).get(name, {})
         return facts
 
@@ -241,7 +241,7 @@ class Rule(NamedTuple):
         return check
 
     def on_node(self, check: NodeCheck) -> NodeCheck:
-        """Register a check of what was read of one GPU node."""
+        """Register a check of the facts of one GPU node."""
         NODE_CHECKS.append((self.code, check))
         return check
 

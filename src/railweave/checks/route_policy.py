@@ -42,7 +42,7 @@ class _PrefixRule(NamedTuple):
 
 
 class RoutePolicy:
-    """The policy of one switch; what is not in its configuration lets everything pass."""
+    """The route policy of one switch; without a filter every route passes."""
 
     def __init__(self, document: FrrDocument) -> None:
         """Read the lines that decide about routes."""

@@ -191,7 +191,7 @@ class _Routes:
         return policy.takes(sent, peer) is not None
 
     def _others(self, low: Switch) -> list[Switch]:
-        """Return the first and the last other switch of the tier in the plane: what they announce is alike."""
+        """Return the first and the last other switch of the tier in the plane; all announce alike."""
         alike = self._tiers[low.tier, self._fabric.network_of(low)]
         # Two from each end: one of them may be the switch itself.
         others = [switch for switch in dict.fromkeys((*alike[:2], *alike[-2:])) if switch.name != low.name]

@@ -1,6 +1,6 @@
-"""What the facts of a GPU node do not tell, so that no check compares it.
+"""Facts of a GPU node that are missing, so that no check compares them.
 
-A fact that is missing says nothing: neither that a node is as intended nor that it is not.
+A missing fact says neither that a node is as intended nor that it is not.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _OF_FAMILY = ("addresses", "tables", "rule_priorities", "routes")
 
 
 def unread_facts(node: NodeRead) -> Iterator[str]:
-    """Yield what was not read of a node, as far as checks of traffic classes need it."""
+    """Yield the missing facts of a node that checks of traffic classes need."""
     has_nics = "nics" in node.document
     if not has_nics:
         yield "nics"
@@ -38,7 +38,7 @@ def unread_facts(node: NodeRead) -> Iterator[str]:
 
 
 def uncompared_facts(node: NodeRead) -> Iterator[str]:
-    """Yield the other facts that checks look at and that were not read, each with its interfaces."""
+    """Yield the missing facts that other checks need, each with its interfaces."""
     stated = node.document.get("sysctl", {})
     if lacks := [key for key in kernel_settings(node.rails) if key not in stated]:
         yield f"sysctl {first_few(lacks, 2)}"

@@ -48,7 +48,7 @@ class BufferSlices(NamedTuple):
 
 class BufferProfile(NamedTuple):
     """A default BUFFER_PROFILE row: ``size_bytes`` is reserved; ``threshold`` is an exponent of two of the pool's free
-    part where it is ``dynamic``, else bytes."""
+    part if it is ``dynamic``, else bytes."""
 
     name: str
     pool: str
@@ -157,7 +157,7 @@ class Division(NamedTuple):
 
     @property
     def stated_bytes(self) -> int:
-        """Return what the ingress pools and the lossless groups take together, as CONFIG_DB states it."""
+        """Return the sum of the ingress pools and of the headroom of lossless groups, as CONFIG_DB states them."""
         return self.headroom_bytes + sum(pool.size_bytes or 0 for pool in self.pools if pool.type == "ingress")
 
 

@@ -238,8 +238,8 @@ class BufferModel(StrEnum):
 
 
 class SonicPolicy(NamedTuple):
-    """The SONiC release that the switches run, by its name as written, and the buffer model; None is what the platform
-    ships with."""
+    """The SONiC release that the switches run, by its name as written, and the buffer model; None is the platform's
+    default."""
 
     release: str = DEFAULT_RELEASE
     buffer_model: BufferModel | None = None

@@ -7,7 +7,7 @@ from railweave.fabric.buffers import SwitchBuffers
 
 
 class Step(NamedTuple):
-    """One step of the design: what was computed, by which formula, with which result."""
+    """One step of the design: the name of a number, its formula and the result."""
 
     name: str
     formula: str

@@ -104,7 +104,7 @@ def _structure(document: Document) -> Iterator[Diagnostic]:
 
 
 def _section_structure(document: Document, name: str, section: Value) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the name and the keys of one fabric."""
+    """Yield the errors in the name and the keys of one fabric."""
     path = child("fabrics", name)
     where = document.places[path]
     if not _NAME.fullmatch(name):
@@ -127,7 +127,7 @@ def _section_structure(document: Document, name: str, section: Value) -> Iterato
 def _entry_structure(
     document: Document, index: int, entry: Value, names: list[str], used: set[str]
 ) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the groups of one entry of nodes, and add the fabrics that they name to ``used``."""
+    """Yield the errors in the groups of one entry of nodes, and add the fabrics that they name to ``used``."""
     if not isinstance(entry, dict) or "nics" not in entry:
         return
     path = f"nodes[{index}]"
@@ -154,7 +154,7 @@ def _entry_structure(
 def _group_diagnostic(
     document: Document, path: str, group: Any, names: list[str], earlier: Container[str]
 ) -> Diagnostic | None:
-    """Return what is wrong with a group of NICs; ``earlier`` are the fabrics of the groups above it."""
+    """Return the error in a group of NICs, None if it is correct; ``earlier`` are the fabrics of the groups above it."""
     if not isinstance(group, dict):
         fix = "write its keys below it, or in `{ }`"
         return error("RW012", f"{path}: expected a mapping, got {shown(group)}", document.places[path], fix=fix)

@@ -78,7 +78,7 @@ class Kind(ABC):
 
     @property
     def or_auto(self) -> str:
-        """Return what a message adds if ``auto`` is allowed."""
+        """Return the words that a message adds if ``auto`` is allowed."""
         return " or `auto`" if self.auto else ""
 
     def _read(self, value: object) -> object:

@@ -53,7 +53,7 @@ def _items(value: Value) -> list[Value]:
 
 
 def _first_stripes(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every entry of nodes after the first that does not say where it begins."""
+    """Yield an error for every entry of nodes after the first that does not state its first stripe."""
     for index, entry in enumerate(_items(document.value.get("nodes"))):
         # The first entry begins at stripe 0.
         if index and isinstance(entry, dict) and "first_stripe" not in entry:
@@ -128,7 +128,7 @@ def _rows_apart(document: Document, file: str) -> Iterator[Diagnostic]:
 
 
 def _one_length(document: Document, file: str) -> Iterator[Diagnostic]:
-    """Yield an error for every length of a whole tier where the racks give each cable its own."""
+    """Yield an error for every length of a whole tier in an intent with racks, which give each cable its own."""
     cabling = document.value.get("cabling")
     if "racks" not in document.value or not isinstance(cabling, dict):
         return

@@ -35,7 +35,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LabCable:
-    """A cable; ``far`` is None where it is open."""
+    """A cable; ``far`` is None if it is open."""
 
     near: End
     far: End | None
@@ -50,7 +50,7 @@ class LabTopology:
 
     @property
     def far_ends(self) -> dict[End, End | None]:
-        """Return the far end of every end of a running node; None where the cable is open."""
+        """Return the far end of every end of a running node; None if the cable is open."""
         return dict(self._ends())
 
     def _ends(self) -> Iterator[tuple[End, End | None]]:

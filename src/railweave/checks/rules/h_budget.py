@@ -21,7 +21,7 @@ _MOST_LOSSLESS = 2
 
 @RULE.on_intent
 def classes(intent: Intent) -> Breaches:
-    """Count the lossless classes; what the buffer of a model holds is looked at in the design."""
+    """Count the lossless classes; the check of the design compares them with the buffer."""
     lossless = [traffic_class.name for traffic_class in intent.policies.classes if traffic_class.lossless]
     if len(lossless) > _MOST_LOSSLESS:
         message = f"{len(lossless)} lossless classes ({', '.join(lossless)}): each reserves headroom on every port"
@@ -31,7 +31,7 @@ def classes(intent: Intent) -> Breaches:
 
 @RULE.on_switch
 def as_set(switch: SwitchRead) -> Breaches:
-    """Add up the headroom of the groups as they are set; that of the design is looked at for itself."""
+    """Add up the headroom of the groups as they are set; the design has a check of its own."""
     from railweave.qos.buffering import plan_buffers
     from railweave.sonic.budget import overrun
 

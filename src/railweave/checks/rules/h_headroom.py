@@ -27,7 +27,7 @@ def groups(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def enough(link: LinkEnds) -> LinkBreaches:
-    """Compare the headroom of a group, and the cable length configured in SONiC, with what the link needs."""
+    """Compare the headroom of a group, and the cable length configured in SONiC, with the link's needs."""
     for end in link.switches:
         plan = link.plans(end.device)
         if plan is None:
@@ -61,7 +61,7 @@ def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreac
 
 
 def _groups(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:
-    """Compare the headroom of each group with what the cable takes."""
+    """Compare the headroom of each group with that for the cable."""
     for group, use in (end.group_buffers or {}).items():
         if use is not None and use.xoff_bytes and use.xoff_bytes < headroom.xoff_bytes:
             message = (

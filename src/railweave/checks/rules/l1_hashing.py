@@ -40,7 +40,7 @@ def _type(end: "PortSettings") -> str:
 
 @RULE.on_switch
 def fields(switch: SwitchRead) -> Breaches:
-    """Look whether the hash takes in what tells the flows between two NICs apart, and what the design has."""
+    """Check that the hash includes the UDP source port, and the fields of the design."""
     actual = hashed_fields(switch.read)
     design = hashed_fields(switch.design)
     if actual is None or not switch.fabric.hosts or not (actual or design):

@@ -54,7 +54,7 @@ def states(node: NodeRead) -> Breaches:
 
 @RULE.on_node
 def routes(node: NodeRead) -> Breaches:
-    """Compare where the routes of each rail lead."""
+    """Compare the routes of each rail."""
     intended = node.intended
     for rail in node.rails:
         nic = node.nic(rail.name)
@@ -157,7 +157,7 @@ def _families(node: NodeRead, rail: Rail) -> Iterator[_Family]:
 
 
 def _ports_of_nic(node: NodeRead, address: int) -> Iterator[NicAddress]:
-    """Yield what the ports of the NIC with an address have of it."""
+    """Yield the shares that ports have in a NIC's own address."""
     yield from (rail.nic for rail in node.rails if rail.nic is not None and rail.nic.address == address)
 
 

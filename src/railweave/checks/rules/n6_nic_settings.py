@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_node
 def settings(node: NodeRead) -> Breaches:
-    """Compare what the vendor's tools show of each NIC, without what Q-2 and Q-3 compare."""
+    """Compare the settings in the output of the vendor's tools, except those that Q-2 and Q-3 compare."""
     intended = node.intended
     for port in node.ports:
         for setting in unmet_settings(intended, port.facts.get("settings", {})):

@@ -16,7 +16,7 @@ RULE = rule(
 
 @RULE.on_intent
 def intended(intent: Intent) -> Breaches:
-    """Compare each slot of the intent: the raw PCIe link decides, what is left for data is the margin."""
+    """Compare each slot of the intent: above the raw rate is an error, above the rate for data a warning."""
     catalog = load_catalog()
     for index, entry in enumerate(intent.nodes):
         nics = entry.nics

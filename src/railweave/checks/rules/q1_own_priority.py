@@ -105,7 +105,7 @@ def maps(link: LinkEnds) -> LinkBreaches:
 
 
 def _steps(end: "PortSettings", design: "PortSettings") -> Mapping[str, Mapping[int, int]]:
-    """Return the maps after the traffic class that were read, by what they lead to."""
+    """Return the maps from traffic class or priority that were read, by their target."""
     steps = {
         "queue (TC_TO_QUEUE_MAP)": end.queues,
         "priority group (TC_TO_PRIORITY_GROUP_MAP)": end.groups,

@@ -63,7 +63,7 @@ def rewritten(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_switch
 def switch_wide(switch: SwitchRead) -> Breaches:
-    """Look at the map of what the switch itself sends and receives; ports have their own."""
+    """Compare the map for the switch's own packets; ports have maps of their own."""
     pairs = switch.read.switch_priorities()
     if pairs is None:
         return

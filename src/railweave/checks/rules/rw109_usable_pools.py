@@ -31,5 +31,5 @@ def usable(intent: Intent) -> Breaches:
 
 
 def unusable_blocks(pool: Pool) -> list[str]:
-    """Return the blocks of a pool that no device can have, each with what it is for."""
+    """Return the blocks of a pool that no device can have, each with its purpose."""
     return [f"{block} ({what})" for block, what in _UNUSABLE if pool.meets(block)]

@@ -65,7 +65,7 @@ _OTHER_TABLE = "use a table with the secret in a field, as SNMPv3 has it and SNM
 
 
 def _references(place: tuple[str, str, str], rows: Mapping[str, Mapping[str, object]]) -> Breaches:
-    """Yield the references to secrets where railweave shows what they resolve to."""
+    """Yield the references to secrets in places that railweave shows."""
     table = place[-1]
     if references(table):
         yield Breach(path_text(place), f"the name of table `{table}` cannot hold a secret", _WHOLE_VALUE)

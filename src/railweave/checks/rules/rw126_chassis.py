@@ -23,7 +23,7 @@ def chassis(fabric: Fabric) -> Breaches:
 
 
 def of_fabric(fabric: Fabric, severity: Severity) -> Iterator[Breach]:
-    """Yield a breach for the chassis of every tier: information where a fabric is designed, an error where it is to be
+    """Yield a breach for the chassis of every tier: information when a fabric is designed, an error when it is
     configured."""
     for tier, switches in zip(fabric.tiers, fabric.tier_switches, strict=True):
         names = tuple(switch.name for switch in switches if switch.panel.card_cages)

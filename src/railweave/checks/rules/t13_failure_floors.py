@@ -111,7 +111,7 @@ def _above_nodes_out(path: str, most_allowed: int, classes: "list[FailureClass]"
 
 
 def _left(failure: "FailureClass", key: str) -> float:
-    """Return what a failure leaves, in percent; all if there are no two leaves or nodes to compare."""
+    """Return the percentage that a failure leaves; 100 if there are no two leaves or nodes to compare."""
     cost = failure.cost
     left = {
         "ports": cost.injection_percent,
@@ -128,7 +128,7 @@ def _named(failure: "FailureClass") -> str:
 
 
 def _others(failures: "list[FailureClass]") -> str:
-    """Return how many failures there are beside the one that is named."""
+    """Return in words the number of further failures."""
     count = sum(failure.count for failure in failures) - 1
     if not count:
         return ""

@@ -39,7 +39,7 @@ def queue_pairs(fabric: Fabric) -> Breaches:
 
 
 def _stranded() -> Breach:
-    """Return what a leaf without uplinks does to nodes that have another one."""
+    """Return the advice on leaves without uplinks, whose nodes have another leaf."""
     message = (
         "a leaf that loses all of its uplinks keeps its ports to nodes up: they go on sending to it, and it drops what"
         " is not for its own nodes, although the other leaf would deliver it"

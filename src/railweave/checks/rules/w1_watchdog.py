@@ -29,7 +29,7 @@ def watched(link: LinkEnds) -> LinkBreaches:
 
 @RULE.on_link
 def action(link: LinkEnds) -> LinkBreaches:
-    """Compare what the watchdog does in a storm with the design."""
+    """Compare the watchdog's action in a storm with the design."""
     for end in link.switches:
         watch = end.watch_times
         design = link.design(end).watch_times
