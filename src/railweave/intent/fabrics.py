@@ -154,7 +154,7 @@ def _entry_structure(
 def _group_diagnostic(
     document: Document, path: str, group: Any, names: list[str], earlier: Container[str]
 ) -> Diagnostic | None:
-    """Return the error in a group of NICs, None if it is correct; ``earlier`` are the fabrics of the groups above it."""
+    """Return the error in a group of NICs, None without one; ``earlier`` are the fabrics of the groups above it."""
     if not isinstance(group, dict):
         fix = "write its keys below it, or in `{ }`"
         return error("RW012", f"{path}: expected a mapping, got {shown(group)}", document.places[path], fix=fix)
