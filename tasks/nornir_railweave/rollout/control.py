@@ -36,18 +36,18 @@ class Unasked:
 
 
 def control_file(journal: Path) -> Path:
-    """Return the file that holds the wish for the rollout of ``journal``: ``NAME.control``."""
+    """Return the file that holds the request to the rollout of ``journal``: ``NAME.control``."""
     return journal.with_suffix(".control")
 
 
 @dataclass(frozen=True, slots=True)
 class FileControl:
-    """The wish in ``file``; no file, an empty one and an unknown word all mean to go on."""
+    """The operator's request in ``file``; a missing, empty or unknown one means continue."""
 
     file: Path
 
     def asked(self) -> str:
-        """Return the word in the file."""
+        """Return the request in the file."""
         try:
             word = self.file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
@@ -56,12 +56,12 @@ class FileControl:
 
 
 def ask(journal: Path, word: str) -> None:
-    """Write the wish for the rollout of ``journal``; ``GO_ON`` takes an earlier one back. Raises OSError."""
+    """Write a request to the rollout of ``journal``; ``GO_ON`` withdraws an earlier one. Raises OSError."""
     file = control_file(journal)
     if word == GO_ON:
         file.unlink(missing_ok=True)
         return
-    # Whoever asks meanwhile sees the old wish or the new one, never half a word.
+    # A rename is atomic: the rollout reads the old request or the new one, never half a word.
     fresh = file.with_suffix(".control.new")
     fresh.write_text(f"{word}\n", encoding="utf-8")
     fresh.replace(file)
@@ -77,15 +77,16 @@ class Interrupts:
     def __enter__(self) -> Self:
         """Begin to take signals; only the main thread ever gets one."""
         if threading.current_thread() is threading.main_thread():
-            self._earlier = {one: signal.signal(one, self._take) for one in (signal.SIGINT, signal.SIGTERM)}
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._earlier[number] = signal.signal(number, self._take)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave signals to whoever had them before."""
-        for one, earlier in self._earlier.items():
-            signal.signal(one, earlier)
+        for number, earlier in self._earlier.items():
+            signal.signal(number, earlier)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

@@ -196,9 +196,8 @@ class Journal:
 
     def opening(self, plan: Plan) -> Event:
         """Return the first event of the rollout, ``started`` or ``resumed``: all that a later process must know."""
-        return Event(
-            Step.RESUMED if self.resumed else Step.STARTED, details=opening_details(self.name, plan, self.metadata)
-        )
+        step = Step.RESUMED if self.resumed else Step.STARTED
+        return Event(step, details=opening_details(self.name, plan, self.metadata))
 
     def blocker(self) -> str:
         """Return why nothing may go on, empty once every line is written, in the store as well."""
@@ -215,13 +214,17 @@ class Journal:
             raise RailweaveError(f"{fault}; {_NOTHING_CHANGED}")
 
     def judged(self, result: DeployResult) -> DeployResult:
-        """Return the end of the rollout: where a line is missing it stopped, and ``stopped_by`` says what stands."""
-        new = {name for wave in result.progress.waves for name in wave} & {*result.names(Outcome.NEW)}
-        stands = f"committed: {compact(new) or 'no device'}"
-        if not self.blocker() or result.stopped_by.endswith(stands):
+        """Return the result; if the journal is incomplete, mark it stopped and list what was committed."""
+        changed = {name for wave in result.progress.waves for name in wave}
+        committed = f"committed: {compact(changed & {*result.names(Outcome.NEW)}) or 'no device'}"
+        fault = self.blocker()
+        if not fault or result.stopped_by.endswith(committed):
             return result
-        words = dict.fromkeys(filter(None, (result.stopped_by, "" if self.fault in result.stopped_by else self.fault)))
-        return replace(result, result=Result.STOPPED, stopped_by="; ".join([*words, stands]))
+        reasons = [result.stopped_by] if result.stopped_by else []
+        # The rollout itself may have stopped for it.
+        if fault not in result.stopped_by:
+            reasons.append(fault)
+        return replace(result, result=Result.STOPPED, stopped_by="; ".join([*reasons, committed]))
 
     def close(self) -> None:
         """Give the locks back; once is enough."""
@@ -255,8 +258,13 @@ def _masked_member(name: str, value: Any) -> Any:
     if name != "devices":
         return masked(value)
     if isinstance(value, Mapping):
-        return {device: _hiding(one) if isinstance(one, Mapping) else masked(one) for device, one in value.items()}
+        return {device: _masked_details(details) for device, details in value.items()}
+    # A list of names.
     return value
+
+
+def _masked_details(details: Any) -> Any:
+    return _hiding(details) if isinstance(details, Mapping) else masked(details)
 
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
@@ -277,18 +285,23 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "sources_sha256": metadata.sources_sha256,
         **({"signed": metadata.signed.as_json()} if metadata.signed else {}),
         **_holder(),
-        "devices": {
-            name: {
+        "devices": _devices_details(plan),
+        "waves": [list(wave) for wave in plan.waves],
+    }
+
+
+def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return each device's part of a plan, in the order of the waves."""
+    devices: dict[str, dict[str, Any]] = {}
+    for number, wave in enumerate(plan.waves, start=1):
+        for name in wave:
+            devices[name] = {
                 "wave": number,
                 "before_sha256": plan.devices[name].running_sha256,
                 "changes_sha256": changes_sha256(plan.deltas.get(name, ())),
-                "drain": list(getattr(plan.devices[name], "drain", ())),
+                "drain": list(plan.devices[name].drain),
             }
-            for number, wave in enumerate(plan.waves, start=1)
-            for name in wave
-        },
-        "waves": [list(wave) for wave in plan.waves],
-    }
+    return devices
 
 
 @contextmanager
@@ -405,20 +418,22 @@ def _locked(file: int, how: int) -> bool:
     return False
 
 
-def _busy(told: bytes, what: str) -> Diagnostic:
-    """Return that another rollout is running, by the name in ``told``, the content of the lock file; or what else
-    takes capacity away."""
+def _busy(content: bytes, what: str) -> Diagnostic:
+    """Return that another rollout is running, or what else takes capacity away, by the content of the lock file."""
     try:
-        holder = json.loads(told)
-        name, who = str(holder["rollout"]), f": process {holder['pid']} of {holder['by']}"
-        taken = str(holder.get("what") or "")
+        holder = json.loads(content)
+        name = str(holder["rollout"])
+        who = f": process {holder['pid']} of {holder['by']}"
+        command = str(holder.get("what") or "")
     except (ValueError, KeyError, TypeError, AttributeError):
-        name, who, taken = "", "", ""
-    if taken:
-        return error("RW530", f"`{taken}` is running on {what}{who}", fix="wait for it to end, and retry")
+        # Its holder has locked it and not written it yet.
+        name = who = command = ""
+    if command:
+        return error("RW530", f"`{command}` is running on {what}{who}", fix="wait for it to end, and retry")
+    named = f", {name}" if name else ""
     return error(
         "RW530",
-        f"another rollout of {what} is running{f', {name}' if name else ''}{who}",
+        f"another rollout of {what} is running{named}{who}",
         fix=f"wait for it to end, or abort it: `railweave rollout abort {name}`".rstrip(),
     )
 

@@ -34,30 +34,22 @@ def last_rollout(
     devices = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(devices)} devices", details={"devices": len(devices)}))
     results = run_on(nr, devices, read_last, announce=announce)
-    found = {device: one for device, one in results.items() if isinstance(one, CommitStatus)}
-    silent = tuple(device for device in devices if device not in found)
+    commits = {device: result for device, result in results.items() if isinstance(result, CommitStatus)}
+    silent = tuple(device for device in devices if device not in commits)
     if silent:
         message = f"{', '.join(silent)} could not be asked for the last commit, which may be a newer rollout's"
         rollback = command_line("rollback", "ROLLOUT")
         fix = f"make the devices reachable, or roll back by the rollout's journal: `{rollback}`"
         raise RefusedError([error("RW536", message, devices=silent, fix=fix)])
-    return _told(found, name, fabric.name, target, intent_sha256)
+    return _rollout(commits, name, fabric.name, target, intent_sha256)
 
 
-def _told(found: Mapping[str, CommitStatus], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
-    names = {device: named for device, one in found.items() if (named := _rollout_of(one.message, fabric))}
-    newest = name or max(names.values(), default="")
-    records = {
-        device: DeviceRecord(
-            commit_id="" if found[device].pending else found[device].commit_id,
-            commit_ids=(found[device].commit_id,),
-            step=Step.APPLIED.value if found[device].pending else Step.CONFIRMED.value,
-            outcome="" if found[device].pending else "new",
-        )
-        for device, named in names.items()
-        if named == newest
-    }
-    if not records and not name:
+def _rollout(commits: Mapping[str, CommitStatus], name: str, fabric: str, target: str, intent_sha256: str) -> Rollout:
+    """Return the rollout of this name, or else the newest one, by the last commit of each switch."""
+    rollout_of = {device: _rollout_of(commit.message, fabric) for device, commit in commits.items()}
+    newest = name or max(rollout_of.values(), default="")
+    devices = [device for device, rollout in rollout_of.items() if rollout and rollout == newest]
+    if not devices and not name:
         message = f"nothing to roll back: no switch of {fabric} on {target} has a rollout's change as its last commit"
         raise RefusedError([error("RW536", message, fix=deploy_earlier())])
     return Rollout(
@@ -66,8 +58,17 @@ def _told(found: Mapping[str, CommitStatus], name: str, fabric: str, target: str
         fabric=fabric,
         target=target,
         intent_sha256=intent_sha256,
-        devices=records,
+        devices={device: _record(commits[device]) for device in devices},
         stopped=True,
+    )
+
+
+def _record(commit: CommitStatus) -> DeviceRecord:
+    """Return what a journal would have of a device whose last commit is ``commit``."""
+    if commit.pending:
+        return DeviceRecord(commit_ids=(commit.commit_id,), step=Step.APPLIED.value)
+    return DeviceRecord(
+        commit_id=commit.commit_id, commit_ids=(commit.commit_id,), step=Step.CONFIRMED.value, outcome="new"
     )
 
 

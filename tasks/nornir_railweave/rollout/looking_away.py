@@ -4,7 +4,7 @@ Where a few switches show that all others carry traffic, these are the only ones
 is not that of all switches times all waves. Where one of them misses a way, or does not say, each switch is asked.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from nornir.core import Nornir
 
@@ -13,7 +13,7 @@ from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.ports_towards import all_carry
 from railweave.fabric.model import Fabric
 from railweave.plan.away import NOTHING_AWAY, Away, away_of
-from railweave.plan.manual_drain import WHOLE
+from railweave.plan.manual_drain import WHOLE, DrainResult
 from railweave.plan.witness import Witness
 
 
@@ -27,9 +27,14 @@ def looking_away(nr: Nornir, fabric: Fabric, unread: Collection[str] = ()) -> Lo
         if witnesses and all_carry(nr, witnesses):
             return NOTHING_AWAY
         asked = [name for name in names if name not in unread and name in nr.inventory.hosts]
-        drains = [result for result in draining.read(nr, asked, hold).values() if not result.unable]
-        away = {result.device: WHOLE if result.error else result.away for result in drains}
-        ends = [result.ends_in_s for result in drains if result.ends_in_s is not None]
-        return away_of(fabric, away, max(ends, default=None))
+        return _away(fabric, list(draining.read(nr, asked, hold).values()))
 
     return look
+
+
+def _away(fabric: Fabric, results: Sequence[DrainResult]) -> Away:
+    """Return what some switches do not carry; a driver that cannot drain says nothing of it."""
+    drains = [result for result in results if not result.unable]
+    away = {result.device: WHOLE if result.error else result.away for result in drains}
+    ends = [result.ends_in_s for result in drains if result.ends_in_s is not None]
+    return away_of(fabric, away, max(ends, default=None))

@@ -19,7 +19,8 @@ from railweave.codec import Record
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 
-DRAINING, RESUMED = "draining", "resumed"
+DRAINING = "draining"
+RESUMED = "resumed"
 
 
 class NodeLog:
@@ -27,7 +28,10 @@ class NodeLog:
 
     def __init__(self, folder: Path, fabric: str, target: str, shared: SharedJournals | None = None) -> None:
         """Read nothing yet."""
-        self._folder, self._fabric, self._target, self._shared = folder, fabric, f"{target}.nodes", shared
+        self._folder = folder
+        self._fabric = fabric
+        self._target = f"{target}.nodes"
+        self._shared = shared
         self._lease: Lease | None = None
 
     @property

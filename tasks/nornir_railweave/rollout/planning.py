@@ -63,31 +63,21 @@ def plan(
 ) -> Plan:
     """Return what a deployment of ``fabric`` would change on the devices that ``nr`` reaches.
 
-    ``unresolved``: the intended configurations refer to secrets that nobody here knows, and are compared without them.
-
-    A device that cannot be read is in the plan as unreachable; with ``skip_unreachable`` one that no neighbor knows is
-    planned as factory-fresh, and only for review (``unreached``). With ``pending_wait_s`` devices on which an
-    interrupted deployment left a commit that waits for its confirmation are read again until their own timers reverted
-    it, for at most that many seconds; where a switch lost its timer, the commit is reverted once its deadline has
-    passed.
-    The waves keep to ``rollout_policy``. A port towards a switch that leaves is out of use below
-    ``quiet_packets_per_s``.
+    ``unresolved``: secrets are not known, and not compared. With ``skip_unreachable`` a device that cannot be read and
+    that no neighbor knows is planned as factory-fresh. A device with a commit that waits is read again for
+    ``pending_wait_s``. A port towards a switch that leaves is out of use below ``quiet_packets_per_s``.
     """
     announce = Announcer([events])
     sharing = Sharing()
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, lambda _name, delta: sharing(delta))
-    announce(
-        Event(Step.READING, text=f"reading {len(fabric.switches)} devices", details={"devices": len(fabric.switches)})
-    )
-    readings = _read(nr, [switch.name for switch in fabric.switches], compare, announce)
+    names = [switch.name for switch in fabric.switches]
+    announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
+
+    def read(devices: Collection[str]) -> dict[str, Reading]:
+        return _read(nr, devices, compare, announce)
+
     readings = wait_for_timers(
-        nr,
-        readings,
-        is_waiting=lambda one: one.pending,
-        read=lambda names: _read(nr, names, compare, announce),
-        wait_s=pending_wait_s,
-        announce=announce,
-        clock=clock,
+        nr, read(names), is_waiting=_is_pending, read=read, wait_s=pending_wait_s, announce=announce, clock=clock
     )
     readings |= _refused(nr, fabric, readings, intended)
     readings |= _dark(nr, fabric, readings)
@@ -97,6 +87,10 @@ def plan(
     return build_plan(fabric, readings, target=target, intent_sha256=intent_sha256, policy=rollout_policy)
 
 
+def _is_pending(reading: Reading) -> bool:
+    return reading.pending
+
+
 def _refused(
     nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], intended: IntendedConfig
 ) -> dict[str, Reading]:
@@ -104,12 +98,12 @@ def _refused(
     deltas = to_be_asked(fabric, readings)
     if not deltas:
         return {}
-    blockers_of = run_on(nr, deltas, ask_models, deltas=deltas, intended=intended)
-    return {
-        name: replace(readings[name], difference=replace(difference, delta=Delta(), blockers=blockers))
-        for name, blockers in blockers_of.items()
-        if blockers and (difference := readings[name].difference) is not None
-    }
+    refused: dict[str, Reading] = {}
+    for name, blockers in run_on(nr, deltas, ask_models, deltas=deltas, intended=intended).items():
+        difference = readings[name].difference
+        if blockers and difference is not None:
+            refused[name] = replace(readings[name], difference=replace(difference, delta=Delta(), blockers=blockers))
+    return refused
 
 
 def ask_models(task: Task, deltas: Mapping[str, Delta], intended: IntendedConfig) -> Result:
@@ -142,7 +136,7 @@ def _in_use(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets
     ports_of = {name: ports for name, ports in closing.items() if ports}
     if not ports_of:
         return {}
-    found = run_on(
+    live_of = run_on(
         nr,
         ports_of,
         find_live_ports,
@@ -150,14 +144,16 @@ def _in_use(nr: Nornir, fabric: Fabric, readings: Mapping[str, Reading], packets
         hosts=frozenset(fabric.host_of),
         packets_per_s=packets_per_s,
     )
-    return {name: replace(readings[name], live_ports=live) for name, live in found.items()}
+    return {name: replace(readings[name], live_ports=live) for name, live in live_of.items()}
 
 
 def _read(nr: Nornir, names: Collection[str], compare: Comparer, announce: Events) -> dict[str, Reading]:
-    known = [name for name in names if name in nr.inventory.hosts]
-    found = run_on(nr, known, read_running, compare=compare, announce=announce)
-    read = {name: one or Reading(error="not attempted") for name, one in found.items()}
-    return {name: read[name] if name in read else Reading(error="the target has no address for it") for name in names}
+    reached = [name for name in names if name in nr.inventory.hosts]
+    results = run_on(nr, reached, read_running, compare=compare, announce=announce)
+    readings = dict.fromkeys(names, Reading(error="the target has no address for it"))
+    for name, reading in results.items():
+        readings[name] = reading or Reading(error="not attempted")
+    return readings
 
 
 def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
@@ -233,12 +229,25 @@ def find_live_ports(
     closing = ports_of[task.host.name]
     with session(task) as opened:
         try:
-            driver = opened.driver
-            interfaces = driver.interfaces()
-            up = [port for port in closing if interfaces.get(port.port, {}).get("is_up")]
-            watched = [port.port for port in up if port.far_end and not (port.is_server or port.far_end in hosts)]
-            rates = packet_rates(count_over(driver, _COUNTERS_S), watched) if watched else {}
-            live = [port for port in up if port.port not in rates or rates[port.port] >= packets_per_s]
+            live = _live(opened.driver, closing, hosts, packets_per_s)
         except DEVICE_ERRORS:
             live = list(closing)
     return Result(host=task.host, result=tuple(LivePort(port.port, port.far_end) for port in live))
+
+
+def _live(
+    driver: CheckedDriver, closing: Sequence[ClosingPort], hosts: frozenset[str], packets_per_s: float
+) -> list[ClosingPort]:
+    """Return the ports that are up, without those towards switches that carry nothing."""
+    interfaces = driver.interfaces()
+    up = [port for port in closing if interfaces.get(port.port, {}).get("is_up")]
+    watched = [port.port for port in up if _leads_to_switch(port, hosts)]
+    if not watched:
+        return up
+    rates = packet_rates(count_over(driver, _COUNTERS_S), watched)
+    # A port without a rate is not counted, and may be in use.
+    return [port for port in up if rates.get(port.port, packets_per_s) >= packets_per_s]
+
+
+def _leads_to_switch(port: ClosingPort, hosts: frozenset[str]) -> bool:
+    return bool(port.far_end) and not port.is_server and port.far_end not in hosts

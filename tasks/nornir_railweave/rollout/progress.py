@@ -49,8 +49,8 @@ def _unread(event: Event) -> str:
 
 
 def _outcome(event: Event) -> str:
-    said = f" ({event.text})" if event.text else ""
-    return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{said}"
+    reason = f" ({event.text})" if event.text else ""
+    return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{reason}"
 
 
 _LINES: dict[Step, Callable[[Event], str]] = {
@@ -91,7 +91,8 @@ class FabricProgress:
         )
         self._lock = threading.Lock()
         self._current: TaskID | None = None
-        self._told: dict[str, str] = {}
+        # The last reason that was shown of each device; of the run as a whole under the empty name.
+        self._reasons: dict[str, str] = {}
         self._wave_undone = ""
 
     def __enter__(self) -> Self:
@@ -106,23 +107,28 @@ class FabricProgress:
         self._bars.stop()
 
     def __call__(self, event: Event) -> None:
-        """Tell an event; a reason that was just told is not told again."""
+        """Show an event; a reason that was just shown is not repeated."""
         line = _LINES.get(event.step)
         if line is None:
             return
         text = line(event)
         with self._lock:
-            told, self._told[event.device] = self._told.get(event.device), event.text or text
-        if event.step is Step.WAITING and told == event.text:
-            return
+            last_reason = self._reasons.get(event.device)
+            self._reasons[event.device] = event.text or text
         if event.step is Step.WAVE_UNDONE:
             self._wave_undone = event.text
-        with_its_wave = bool(self._wave_undone) and event.text.endswith(self._wave_undone)
-        if event.step is Step.ROLLING_BACK and with_its_wave:
+        if event.step is Step.WAITING and last_reason == event.text:
             return
-        if event.step is Step.OUTCOME and (told == event.text or with_its_wave):
+        if event.step is Step.ROLLING_BACK and self._is_of_wave(event):
+            return
+        if event.step is Step.OUTCOME and (last_reason == event.text or self._is_of_wave(event)):
+            # Without the reason, which is in parentheses.
             text = text.partition(" (")[0]
         self._console.print(masked(text), markup=False)
+
+    def _is_of_wave(self, event: Event) -> bool:
+        """Tell whether an event has the reason for which a whole wave is rolled back, which was shown once for all."""
+        return bool(self._wave_undone) and event.text.endswith(self._wave_undone)
 
     def task_started(self, task: Task) -> None:
         """Begin a bar for all hosts of a task."""

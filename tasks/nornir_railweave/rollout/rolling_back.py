@@ -8,6 +8,7 @@ of.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -15,31 +16,23 @@ from nornir.core import Nornir
 
 from nornir_railweave.device.jobs import RollbackJob, held_before
 from nornir_railweave.device.reading import IntendedConfig
-from nornir_railweave.events import Announcer, Event, Events, Step
-from nornir_railweave.rollout.control import FileControl, control_file
+from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.journal import Journal
-from nornir_railweave.rollout.looking_away import looking_away
-from nornir_railweave.rollout.rolling_out import OperatorControl, RolloutContext, outcomes_of, roll_out
+from nornir_railweave.rollout.procedure import Procedure, journaled
+from nornir_railweave.rollout.rolling_out import outcomes_of
 from nornir_railweave.rollout.rollouts import rollouts
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.read_rollback import read_rollback
-from nornir_railweave.tasks.save_config import Saved, save_config
 from nornir_railweave.tasks.verifying import Judgment, verify_device
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
-from railweave.plan.build import Reading, build_plan, in_waves, wave_gate
+from railweave.plan.build import Reading, build_plan, in_waves
 from railweave.plan.expectation import expect
 from railweave.plan.lineage import generation_document
 from railweave.plan.manual_drain import WHOLE
 from railweave.plan.model import DeviceState, Plan
-from railweave.plan.outcome import (
-    ConfigState,
-    DeployResult,
-    Progress,
-    Result,
-    VerifyResult,
-)
+from railweave.plan.outcome import ConfigState, DeployResult, DeviceOutcome, Result, VerifyResult
 from railweave.plan.resumption import left_of
 from railweave.plan.rollback_checks import DeviceReading, config_state, rollback_refusals
 from railweave.plan.rollout import Rollout, RolloutKind
@@ -82,10 +75,10 @@ def newest_change(folder: Path, fabric: str, target: str) -> Rollout | None:
 def newer_than(folder: Path, rollout: Rollout) -> list[Rollout]:
     """Return the rollouts of the same fabric and target that came after ``rollout``, newest first."""
     newer: list[Rollout] = []
-    for one in rollouts(folder, rollout.fabric, rollout.target):
-        if one.name == rollout.name:
+    for candidate in rollouts(folder, rollout.fabric, rollout.target):
+        if candidate.name == rollout.name:
             break
-        newer.append(one)
+        newer.append(candidate)
     return newer
 
 
@@ -100,6 +93,16 @@ def plan_rollback(
     readings = _read(nr, names, rollout, intended, announce)
     if refused := rollback_refusals(rollout, readings, newer_than(policy.journal_dir, rollout)):
         raise RefusedError(refused)
+    jobs, done = _jobs(fabric, rollout, readings)
+    plan = _plan(fabric, rollout, readings, jobs, policy)
+    drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
+    return RollbackPlan(rollout, plan, drained, done)
+
+
+def _jobs(
+    fabric: Fabric, rollout: Rollout, readings: Mapping[str, DeviceReading]
+) -> tuple[dict[str, RollbackJob], dict[str, RollbackJob]]:
+    """Return the jobs of the devices that have to go back, and of those that have gone back already."""
     jobs: dict[str, RollbackJob] = {}
     done: dict[str, RollbackJob] = {}
     for name, reading in readings.items():
@@ -109,11 +112,10 @@ def plan_rollback(
         if state is ConfigState.AFTER:
             jobs[name] = _job(fabric, rollout, reading, reading.snapshot)
         elif state is ConfigState.BEFORE:
-            held = replace(reading.snapshot, frr=reading.running.frr_document)
-            done[name] = _job(fabric, rollout, reading, held)
-    plan = _plan(fabric, rollout, readings, jobs, policy)
-    drained = {name: replace(job, drain=plan.devices[name].drain) for name, job in jobs.items()}
-    return RollbackPlan(rollout, plan, drained, done)
+            # Its routing lines are as they were, whatever the rollback document says of them.
+            current = replace(reading.snapshot, frr=reading.running.frr_document)
+            done[name] = _job(fabric, rollout, reading, current)
+    return jobs, done
 
 
 def _read(
@@ -122,7 +124,7 @@ def _read(
     if names:
         announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
     results = run_on(nr, names, read_rollback, rollout=rollout, intended=intended, announce=announce)
-    return {name: one or DeviceReading(error="not attempted") for name, one in results.items()}
+    return {name: reading or DeviceReading(error="not attempted") for name, reading in results.items()}
 
 
 def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snapshot) -> RollbackJob:
@@ -140,36 +142,40 @@ def _job(fabric: Fabric, rollout: Rollout, reading: DeviceReading, earlier: Snap
 def _plan(
     fabric: Fabric,
     rollout: Rollout,
-    found: Mapping[str, DeviceReading],
+    readings: Mapping[str, DeviceReading],
     jobs: Mapping[str, RollbackJob],
     policy: Policy,
 ) -> Plan:
-    """Return the plan of the devices of the rollout; the others stand in it for nothing and are left out."""
-    readings = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
+    """Return the plan of the devices of the rollout, in its waves backwards."""
+    # The planner needs a reading of every switch; those outside of the rollout are left out of the plan again.
+    planned = {switch.name: Reading(_NOTHING) for switch in fabric.switches}
     share = Sharing()
-    for name, one in found.items():
-        difference = _NOTHING
-        if name in jobs and one.running is not None:
-            difference = jobs[name].earlier.difference(one.running, jobs[name].reason)
-            difference = replace(difference, delta=share(difference.delta))
-        readings[name] = (
-            Reading(error=one.error, out_of_service=True)
-            if one.running is None
-            else Reading(difference, one.sha256, one.pending)
-        )
+    for name, reading in readings.items():
+        planned[name] = _planned_reading(reading, jobs.get(name), share)
     plan = build_plan(
         fabric,
-        readings,
+        planned,
         target=rollout.target,
         intent_sha256=rollout.intent_sha256,
         policy=policy.rollout.policy,
     )
-    devices = {name: device for name, device in plan.devices.items() if name in found}
+    devices = {name: device for name, device in plan.devices.items() if name in readings}
     # The order that brought the devices here, backwards. What was hitless on the way here may be disruptive on the way
     # back (a port that was added is taken away); then its waves are split.
     waves = left_of(reversed(rollout.waves or plan.waves), plan.names(DeviceState.CHANGED))
     drained = [name for wave in waves for name in wave if devices[name].drained == WHOLE]
     return _drained_first(fabric, replace(plan, devices=devices), waves, drained)
+
+
+def _planned_reading(reading: DeviceReading, job: RollbackJob | None, share: Sharing) -> Reading:
+    """Return a device for the planner: what it lacks of its earlier configuration, where it has to go back."""
+    if reading.running is None:
+        return Reading(error=reading.error, out_of_service=True)
+    difference = _NOTHING
+    if job is not None:
+        difference = job.earlier.difference(reading.running, job.reason)
+        difference = replace(difference, delta=share(difference.delta))
+    return Reading(difference, reading.sha256, reading.pending)
 
 
 def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], drained: Sequence[str]) -> Plan:
@@ -181,8 +187,8 @@ def _drained_first(fabric: Fabric, plan: Plan, waves: Sequence[Sequence[str]], d
     ordered = in_waves(fabric, plan, [*((name,) for name in drained), *filter(None, rest)])
     if not drained:
         return ordered
-    own = tuple(one for one in ordered.violations if not set(drained).isdisjoint(one.devices))
-    return replace(ordered, violations=own)
+    violations = [violation for violation in ordered.violations if not set(drained).isdisjoint(violation.devices)]
+    return replace(ordered, violations=tuple(violations))
 
 
 def roll_back(
@@ -193,70 +199,29 @@ def roll_back(
     The consent that reloads need has been asked for before (``refusal.blockers``).
     """
     plan = planned.plan
+    procedure = Procedure(
+        nr,
+        fabric,
+        plan,
+        jobs=planned.jobs,
+        unchanged=planned.done,
+        policy=replace(policy, message=f"{policy.message} {journal.name} {RolloutKind.ROLLBACK.value}"),
+        journal=journal,
+    )
     with journal:
-        announce = Announcer([journal, events])
-        announce(journal.opening(plan))
-        journal.require_written()
-        result = journal.judged(_carried_out(nr, fabric, planned, policy, journal, announce))
-        if result.result is Result.STOPPED:
-            announce(Event(Step.STOPPED, text=result.stopped_by, details={"result": result.result.value, "ok": False}))
-        else:
-            announce(Event(Step.ENDED, details={"result": result.result.value, "ok": result.ok}))
-        result = journal.judged(result)
-        return replace(
-            result,
-            journal=str(journal.path),
-            target=plan.target,
-            intent=journal.metadata.intent,
-            of=planned.rollout.name,
-        )
+        result = journaled(journal, plan, events, journal.opening(plan), partial(_rolled_back, procedure, planned))
+    return replace(result, of=planned.rollout.name)
 
 
-def _carried_out(
-    nr: Nornir, fabric: Fabric, planned: RollbackPlan, policy: Policy, journal: Journal, announce: Events
-) -> DeployResult:
-    plan = planned.plan
-    unreachable = plan.names(DeviceState.UNREACHABLE)
-    if unreachable and not policy.skip_unreachable:
-        why = f"{', '.join(unreachable)} could not be reached; nothing was changed"
-        return DeployResult(Result.STOPPED, outcomes_of(plan, {}), why)
-    saved = _saved(nr, planned, announce)
-    context = RolloutContext(
-        wave_gate(fabric, plan),
-        replace(policy, message=f"{policy.message} {journal.name} {RolloutKind.ROLLBACK.value}"),
-        announce=announce,
-        look_away=looking_away(nr, fabric, unreachable),
-        unread=frozenset(unreachable),
-        has_ended=journal.has_ended,
-        operator=OperatorControl(FileControl(control_file(journal.path)), journal.blocker),
-    )
-    ended = roll_out(nr, planned.jobs, plan.waves, context)
-    stopped = bool(ended.stopped_by)
-    done = Result.DONE if plan.deltas or saved else Result.UNCHANGED
-    return DeployResult(
-        Result.STOPPED if stopped else done,
-        outcomes_of(plan, ended.outcomes),
-        ended.stopped_by,
-        verification=None if stopped else _verified(nr, planned, policy, announce),
-        interrupted=ended.interrupted,
-        progress=Progress(
-            waves_done=ended.waves_done,
-            waves=plan.waves,
-            undone=ended.undone,
-            failed=ended.failed,
-            drained=ended.drained,
-            saved=saved,
-        ),
-    )
+def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) -> DeployResult:
+    if reason := procedure.unreachable_reason:
+        return DeployResult(Result.STOPPED, outcomes_of(planned.plan, {}), reason)
 
+    def verified(outcomes: Mapping[str, DeviceOutcome]) -> VerifyResult | None:
+        del outcomes
+        return _verified(procedure.nr, planned, procedure.policy, announce)
 
-def _saved(nr: Nornir, planned: RollbackPlan, announce: Events) -> tuple[str, ...]:
-    """Save what runs on devices that are back already and would boot something else; return these.
-
-    A rollback that was cut off between a confirmation and its saving leaves such a device behind.
-    """
-    results = run_on(nr, planned.done, save_config, jobs=planned.done, announce=announce)
-    return tuple(name for name, saved in results.items() if saved is Saved.NOW)
+    return procedure.carry_out(announce, verified)
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
@@ -278,4 +243,4 @@ def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Event
         announce=announce,
         clock=policy.clock,
     )
-    return VerifyResult(tuple(chain.from_iterable(one.checks for one in results.values())))
+    return VerifyResult(tuple(chain.from_iterable(judgment.checks for judgment in results.values())))

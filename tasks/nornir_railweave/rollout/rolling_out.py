@@ -173,9 +173,9 @@ class _RollingOut:
         self._undone: list[str] = []
         self._interrupts = interrupts
         self._done = 0
-        policy, rollout = context.policy, self._rollout
+        policy = context.policy
         # Whoever comes after a runner that was lost waits for the timers of its commits, and no longer for its hold.
-        seconds = float(rollout.revert_in_s)
+        seconds = float(self._rollout.revert_in_s)
         self._holding = Holding(nr, context.gate.fabric, policy.message, seconds, context.has_ended, context.unread)
 
     def run(self) -> RolledOut:
@@ -230,10 +230,7 @@ class _RollingOut:
         It lasts until the rollout ends: what a wave was changed to may be taken back. Raises _StoppedError where
         another runner holds them, or the wave would take too much out of service.
         """
-        gate = self._context.gate
-        beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
-        peers_of = {name: peers for name in gate.takes_away(wave) if (peers := self._jobs[name].drain)}
-        wanted = _Wanted(number, wave, beside, peers_of if beside else {})
+        wanted = self._wanted(number, wave)
         why, ends_in_s = self._refusal(wanted)
         for _ in range(_WAITS):
             if ends_in_s is None:
@@ -243,6 +240,16 @@ class _RollingOut:
         if why:
             raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
         return self._holding.name if wanted.peers_of else ""
+
+    def _wanted(self, number: int, wave: Sequence[str]) -> _Wanted:
+        """Return what a wave takes away, and who carries traffic beside it."""
+        gate = self._context.gate
+        beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
+        peers_of: dict[str, Collection[str]] = {}
+        if beside:
+            drains = {name: self._jobs[name].drain for name in gate.takes_away(wave)}
+            peers_of = {name: peers for name, peers in drains.items() if peers}
+        return _Wanted(number, wave, beside, peers_of)
 
     def _later_refusal(self, wanted: _Wanted, wait_s: float) -> tuple[str, float | None]:
         """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
@@ -288,18 +295,22 @@ class _RollingOut:
         order = replace(self._order(wave), hold=hold)
         attempts = self._apply(order, wave)
         self._holding.drained(name for name, attempt in attempts.items() if attempt.drained)
-        reason = self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
-        if reason:
+        if reason := self._unconfirmable(attempts):
             self._roll_back(order, attempts, reason)
             raise _StoppedError(reason)
         confirmed = self._confirm(order, attempts)
         if reason := self._failure_budget_used():
             raise _StoppedError(reason)
-        if any(name not in self._outcomes for name in wave):
+        # An interrupt lets no further device of the wave begin.
+        if not self._outcomes.keys() >= set(wave):
             raise _StoppedError(_INTERRUPTED)
-        if self._interrupts.asked or not confirmed:
-            return
-        self._soak(confirmed)
+        if confirmed and not self._interrupts.asked:
+            self._soak(confirmed)
+
+    def _unconfirmable(self, attempts: Mapping[str, Attempt]) -> str:
+        """Return why a wave that was applied is rolled back; empty where it may be confirmed."""
+        # Last what writes to the journal: it must not announce confirmations that never come.
+        return self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
 
     def _order(self, wave: Collection[str]) -> Order:
         behind = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
@@ -320,12 +331,16 @@ class _RollingOut:
         results = nr.run(apply_change, on_failed=True, order=order)
         attempts: dict[str, Attempt] = {}
         for name in wave:
-            applied, fault = results[name][0].result, results[name][0].exception
-            if fault is not None:
-                self._end(name, self._examined(order, name, fault))
-            elif isinstance(applied, ApplyResult) and applied.attempt is not None:
+            result = results[name][0]
+            applied = result.result
+            if result.exception is not None:
+                self._end(name, self._examined(order, name, result.exception))
+            elif not isinstance(applied, ApplyResult):
+                # The device was not attempted: the wave had ended before its turn.
+                continue
+            elif applied.attempt is not None:
                 attempts[name] = applied.attempt
-            elif isinstance(applied, ApplyResult) and applied.outcome is not None:
+            elif applied.outcome is not None:
                 self._end(name, applied.outcome)
         return attempts
 
@@ -402,12 +417,12 @@ class _RollingOut:
 
         Whatever of the confirmations is lost, resuming and rolling back ask the switches that stand here.
         """
-        told = {
+        commits = {
             name: {"commit_id": attempt.commit_id, "after_sha256": attempt.after_sha256}
             for name, attempt in attempts.items()
         }
-        if told:
-            self._say(Step.CONFIRMING, devices=told)
+        if commits:
+            self._say(Step.CONFIRMING, devices=commits)
         return self._context.operator.blocker()
 
     def _end(self, name: str, outcome: DeviceOutcome) -> None:

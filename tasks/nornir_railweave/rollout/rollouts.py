@@ -17,12 +17,12 @@ def read_rollout(path: Path) -> Rollout:
 
 def journals(folder: Path, fabric: str = "") -> list[Path]:
     """Return the journals of a folder, newest first; of one fabric where it is named."""
-    found = []
+    paths: list[Path] = []
     for path in folder.glob(f"*{SUFFIX}"):
         named = NAME.match(path.stem)
         if named and (not fabric or named["fabric"] == fabric):
-            found.append(path)
-    return sorted(found, key=_begun, reverse=True)
+            paths.append(path)
+    return sorted(paths, key=_begun, reverse=True)
 
 
 def _begun(path: Path) -> tuple[str, int]:
@@ -53,13 +53,18 @@ def named_rollout(folder: Path, name: str) -> Rollout:
 
     Raises UsageError that says which rollouts there are.
     """
-    wanted = Path(name).name.removesuffix(SUFFIX)
+    part = Path(name).name.removesuffix(SUFFIX)
     paths = journals(folder)
-    found = [path for path in paths if path.stem == wanted] or [path for path in paths if wanted in path.stem]
-    if len(found) == 1:
-        return read_rollout(found[0])
-    if found:
-        shown = ", ".join(path.stem for path in found[:_SHOWN])
-        raise UsageError(f"{len(found)} rollouts have {name!r} in their names: {shown}{' …' * (len(found) > _SHOWN)}")
-    known = ", ".join(path.stem for path in paths[:_SHOWN]) or "none"
-    raise UsageError(f"no rollout {name!r} (the newest here: {known}; `railweave rollout list` shows them all)")
+    matching = [path for path in paths if path.stem == part] or [path for path in paths if part in path.stem]
+    if len(matching) == 1:
+        return read_rollout(matching[0])
+    if matching:
+        raise UsageError(f"{len(matching)} rollouts have {name!r} in their names: {_stems(matching)}")
+    newest = ", ".join(path.stem for path in paths[:_SHOWN]) or "none"
+    raise UsageError(f"no rollout {name!r} (the newest here: {newest}; `railweave rollout list` shows them all)")
+
+
+def _stems(paths: list[Path]) -> str:
+    """Return the names of the first journals, and whether there are more."""
+    more = " …" if len(paths) > _SHOWN else ""
+    return ", ".join(path.stem for path in paths[:_SHOWN]) + more

@@ -43,33 +43,35 @@ class Soak:
         self._clock = order.policy.clock
         self._attempts = attempts
         self._asked = asked
-        self._told_pause = False
+        self._announced_pause = False
 
     def run(self) -> str:
         """Watch until the time is over; return the fault in a sentence, empty where there was none."""
         rollout = self._order.policy.rollout
-        ends_at = self._clock.monotonic() + rollout.soak_s
+        deadline = self._clock.monotonic() + rollout.soak_s
         pause_s = max(rollout.verify_interval_s, rollout.soak_s / _LOOKS)
-        looks: dict[str, SoakCheck] = {}
+        checks = self._look({})
         while True:
-            before, looks = looks, self._look(looks)
-            for name, look in looks.items():
-                if look.failed and name in before and before[name].failed:
-                    return f"{name}: in the soak of its wave, {sentence(look.failed)}"
-            doubt = any(look.failed for look in looks.values())
-            if self._clock.monotonic() >= ends_at and not doubt and before:
+            # What fails is looked at again soon, and a fault once it fails twice in a row.
+            in_doubt = any(check.failed for check in checks.values())
+            if not self._wait(rollout.verify_interval_s if in_doubt else pause_s):
                 return ""
-            if not self._wait(rollout.verify_interval_s if doubt else pause_s):
+            earlier = checks
+            checks = self._look(earlier)
+            if fault := _fault(earlier, checks):
+                return fault
+            if self._clock.monotonic() >= deadline and not any(check.failed for check in checks.values()):
                 return ""
 
     def _look(self, last: Mapping[str, SoakCheck]) -> dict[str, SoakCheck]:
-        found = bounded(only(self._nr, self._attempts), self._order.policy.rollout.workers)
-        results = found.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
-        looks: dict[str, SoakCheck] = {}
+        nr = bounded(only(self._nr, self._attempts), self._order.policy.rollout.workers)
+        results = nr.run(soak_check, on_failed=True, order=self._order, attempts=self._attempts, last=last)
+        checks: dict[str, SoakCheck] = {}
         for name in self._attempts:
             result = results[name][0]
-            looks[name] = result.result if isinstance(result.result, SoakCheck) else _blind(name, result.exception)
-        return looks
+            is_check = isinstance(result.result, SoakCheck)
+            checks[name] = result.result if is_check else _blind(name, result.exception)
+        return checks
 
     def _wait(self, seconds: float) -> bool:
         """Wait for the next look; False where a person wants the rollout to end."""
@@ -79,11 +81,19 @@ class Soak:
             if asked == ABORT:
                 self.cut_short = True
                 return False
-            if asked == PAUSE and not self._told_pause:
-                self._told_pause = True
+            if asked == PAUSE and not self._announced_pause:
+                self._announced_pause = True
                 self._order.announce(Event(Step.PAUSED, text="after the soak of this wave"))
             self._clock.sleep(min(_POLL_S, left))
         return True
+
+
+def _fault(earlier: Mapping[str, SoakCheck], checks: Mapping[str, SoakCheck]) -> str:
+    """Return the checks of the first device that failed twice in a row, in a sentence; empty for none."""
+    for name, check in checks.items():
+        if check.failed and earlier[name].failed:
+            return f"{name}: in the soak of its wave, {sentence(check.failed)}"
+    return ""
 
 
 def _blind(name: str, fault: BaseException | None) -> SoakCheck:

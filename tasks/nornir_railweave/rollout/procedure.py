@@ -1,0 +1,128 @@
+"""What deploying and rolling back have in common: waves under a journal, saving before them and checks after them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from nornir.core import Nornir
+
+from nornir_railweave.device.jobs import DeviceJob
+from nornir_railweave.events import Announcer, Event, Events, Step
+from nornir_railweave.rollout.control import Control, FileControl, control_file
+from nornir_railweave.rollout.journal import Journal
+from nornir_railweave.rollout.looking_away import looking_away
+from nornir_railweave.rollout.rolling_out import OperatorControl, RolledOut, RolloutContext, outcomes_of, roll_out
+from nornir_railweave.target.connect import run_on
+from nornir_railweave.target.policy import Policy
+from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config
+from railweave.fabric.model import Fabric
+from railweave.plan.build import wave_gate
+from railweave.plan.model import DeviceState, Plan
+from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
+
+Verifying = Callable[[Mapping[str, DeviceOutcome]], VerifyResult | None]
+"""Checks the devices after the last wave, by how each of them ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A plan and the job of each of its devices."""
+
+    nr: Nornir
+    fabric: Fabric
+    plan: Plan
+    # The devices of the plan's waves.
+    jobs: Mapping[str, DeviceJob]
+    # The devices that run what they are to run, and may boot something else.
+    unchanged: Mapping[str, DeviceJob]
+    policy: Policy
+    journal: Journal
+    # The devices that stand in their new state before the first wave.
+    settled: frozenset[str] = frozenset()
+    # A person's requests; None for the file beside the journal.
+    control: Control | None = None
+    # An unchanged device that cannot be saved has failed.
+    counts_unsaved: bool = False
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """Return the devices that were not read when the plan was made."""
+        return self.plan.names(DeviceState.UNREACHABLE)
+
+    @property
+    def unreachable_reason(self) -> str:
+        """Return why nothing is done because devices could not be read; empty where the policy skips them."""
+        if not self.unreachable or self.policy.skip_unreachable:
+            return ""
+        return f"{', '.join(self.unreachable)} could not be reached; nothing was changed"
+
+    def carry_out(self, announce: Events, verified: Verifying) -> DeployResult:
+        """Save what is unchanged, carry out the waves, and check the devices unless the rollout stopped."""
+        saved, unsaved = self._save_unchanged(announce)
+        ended = roll_out(self.nr, self.jobs, self.plan.waves, self._context(announce))
+        outcomes = outcomes_of(self.plan, {**unsaved, **ended.outcomes})
+        progress = self._progress(ended, saved, tuple(unsaved))
+        if ended.stopped_by:
+            return DeployResult(
+                Result.STOPPED, outcomes, ended.stopped_by, interrupted=ended.interrupted, progress=progress
+            )
+        result = Result.DONE if self.plan.deltas or saved else Result.UNCHANGED
+        return DeployResult(
+            result, outcomes, verification=verified(outcomes), interrupted=ended.interrupted, progress=progress
+        )
+
+    def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
+        """Save the unchanged devices that boot something else; return these, and those that cannot be saved.
+
+        A rollout that was cut off between a confirmation and its saving leaves such a device behind.
+        """
+        states = run_on(self.nr, self.unchanged, save_config, jobs=self.unchanged, announce=announce)
+        saved = tuple(name for name in self.unchanged if states[name] is Saved.NOW)
+        unsaved: dict[str, DeviceOutcome] = {}
+        if self.counts_unsaved:
+            failed = [name for name in self.unchanged if states[name] is Saved.NOT]
+            unsaved = dict.fromkeys(failed, DeviceOutcome(Outcome.NEW, UNSAVED))
+        return saved, unsaved
+
+    def _context(self, announce: Events) -> RolloutContext:
+        journal = self.journal
+        unread = frozenset(self.unreachable)
+        control = self.control or FileControl(control_file(journal.path))
+        return RolloutContext(
+            gate=wave_gate(self.fabric, self.plan),
+            policy=self.policy,
+            settled=self.settled,
+            announce=announce,
+            look_away=looking_away(self.nr, self.fabric, unread),
+            unread=unread,
+            has_ended=journal.has_ended,
+            operator=OperatorControl(control, journal.blocker),
+        )
+
+    def _progress(self, ended: RolledOut, saved: tuple[str, ...], unsaved: tuple[str, ...]) -> Progress:
+        return Progress(
+            waves_done=ended.waves_done,
+            waves=self.plan.waves,
+            undone=ended.undone,
+            failed=(*unsaved, *ended.failed),
+            drained=ended.drained,
+            saved=saved,
+        )
+
+
+def journaled(
+    journal: Journal, plan: Plan, events: Events, opening: Event, carry_out: Callable[[Events], DeployResult]
+) -> DeployResult:
+    """Return the end of a rollout whose first line is ``opening``, with every step in the journal.
+
+    A line that is not written stops it: nobody could resume the rollout. Raises RailweaveError where the first one is
+    not written, with no device changed.
+    """
+    announce = Announcer([journal, events])
+    announce(opening)
+    journal.require_written()
+    result = journal.judged(carry_out(announce))
+    step = Step.STOPPED if result.result is Result.STOPPED else Step.ENDED
+    announce(Event(step, text=result.stopped_by, details={"result": result.result.value, "ok": result.ok}))
+    # The last line may be the one that is missing.
+    result = journal.judged(result)
+    return replace(result, journal=str(journal.path), target=plan.target, intent=journal.metadata.intent)
