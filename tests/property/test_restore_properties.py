@@ -16,7 +16,7 @@ from napalm.base.exceptions import CommitError, ConnectionClosedException
 from nornir_railweave.checked_driver import CheckedDriver
 from nornir_railweave.device.device import ReachedDevice
 from nornir_railweave.device.restore import STILL_WAITS, restore
-from nornir_railweave.device.session import Session
+from nornir_railweave.device.session import DeviceSession
 from nornir_railweave.events import silent
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.delta.merge import delta_of
@@ -186,7 +186,7 @@ def test_a_switch_ends_in_its_snapshot_or_what_is_missing_is_named(
     def made(last: CommitStatus) -> bool:
         return last.commit_id in ("ours", "restored")
 
-    device = ReachedDevice(cast("Session", Connected(switch)), "leaf1", silent, 0)
+    device = ReachedDevice(cast("DeviceSession", Connected(switch)), "leaf1", silent, 0)
     missing = restore(device, snapshot, made, "undone")
 
     now = switch.running

@@ -23,7 +23,7 @@ from virtual_switch import VirtualHost, encoded, frr_lines
 from napalm_sonic import driver as driver_module
 from napalm_sonic.session import Completed, Session
 from nornir_railweave.checked_driver import checked
-from nornir_railweave.device.jobs import Found
+from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.device.reading import running_of
 from nornir_railweave.rollout.looking_away import looking_away
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
@@ -228,17 +228,19 @@ class MtuJob:
     def expectation(self) -> Expectation:
         return Expectation(self.device, (), (), (), ())
 
-    def read(self, driver: Any, which: str = "running") -> Found:
+    def read(self, driver: Any, which: str = "running") -> JobReading:
         running: RunningConfig = running_of(driver, which)
         delta = delta_of({"PORT": {PORT: {"mtu": WISHED}}}, running)
         document = running.frr_document
         drained = () if document is None else drained_peers(document)
-        return Found(running, running_sha256(running, self.config), delta, not delta, disconnects=True, drained=drained)
+        return JobReading(
+            running, running_sha256(running, self.config), delta, not delta, disconnects=True, drained=drained
+        )
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         return "" if found.sha256 == self.before_sha256 else "changed since the plan was made; nothing was done"
 
-    def snapshot(self, found: Found) -> Snapshot:
+    def snapshot(self, found: JobReading) -> Snapshot:
         return snapshot_before(found.delta, found.running, self.config)
 
     def gate(self, seen: object, settled: object, held: object) -> tuple[()]:

@@ -27,7 +27,7 @@ from napalm_sonic import driver as driver_module
 from napalm_sonic.driver import SonicDriver
 from napalm_sonic.session import Completed, Session
 from nornir_railweave.checked_driver import checked
-from nornir_railweave.device.jobs import Found
+from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.device.reading import running_of
 from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, roll_out
 from nornir_railweave.target.policy import Policy
@@ -411,16 +411,16 @@ class WishJob:
     def device(self) -> str:
         return self.expectation.device
 
-    def read(self, driver: Any, which: str = "running") -> Found:
+    def read(self, driver: Any, which: str = "running") -> JobReading:
         running = running_of(driver, which)
         delta = self.wish.delta(self.device, running)
         sha256 = running_sha256(running, self.wish.config(self.device))
-        return Found(running, sha256, delta, not delta, disconnects=True)
+        return JobReading(running, sha256, delta, not delta, disconnects=True)
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         return "" if found.sha256 == self.before_sha256 else "changed since the plan was made; nothing was done"
 
-    def snapshot(self, found: Found) -> Snapshot:
+    def snapshot(self, found: JobReading) -> Snapshot:
         return snapshot_before(found.delta, found.running, self.wish.config(self.device))
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:

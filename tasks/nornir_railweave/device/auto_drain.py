@@ -2,7 +2,7 @@
 
 from nornir_railweave.device.device import Device
 from nornir_railweave.device.drained_traffic import wait_until_drained
-from nornir_railweave.device.jobs import Found
+from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.device.observing import Seen, seen_of
 from nornir_railweave.events import Step
 from railweave.switch_driver import Capability, ObserveRequest
@@ -11,13 +11,13 @@ WHOLE = ("*",)
 """The whole device, every peer of it."""
 
 
-def needs_drain(device: Device, found: Found) -> bool:
+def needs_drain(device: Device, found: JobReading) -> bool:
     """Tell whether this rollout has to drain: the job asks for it, the driver can, and it is not drained already."""
     peers = device.job.drain
     return bool(peers) and device.driver.can(Capability.DRAIN) and not _covers(found.drained, peers)
 
 
-def in_the_way(found: Found) -> str:
+def in_the_way(found: JobReading) -> str:
     """Return why a device that an operator drained in part cannot be drained and undrained by a rollout."""
     if not found.drained:
         return ""

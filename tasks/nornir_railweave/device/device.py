@@ -6,9 +6,9 @@ from typing import Any
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
 from nornir_railweave.checked_driver import CheckedDriver
-from nornir_railweave.device.jobs import DeviceJob, Found, config_state
+from nornir_railweave.device.jobs import DeviceJob, JobReading, config_state
 from nornir_railweave.device.observing import Seen, seen_of
-from nornir_railweave.device.session import Session
+from nornir_railweave.device.session import DeviceSession
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.target.policy import Policy
 from railweave.plan.health import Baseline
@@ -17,7 +17,7 @@ from railweave.switch_driver import Capability, CommitStatus, ConfigReading, Obs
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WaveOrder:
     """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
 
     ``settled`` are the devices that stand still in their new state; ``missing`` is how many prefixes may be absent
@@ -52,7 +52,7 @@ class Attempt:
     """What was done to a device, as far as it came; all that it takes to undo it."""
 
     # What the device ran, and what held on it.
-    before: Found
+    before: JobReading
     baseline: Baseline = field(default_factory=Baseline)
     # The id of the commit before this one.
     earlier_id: str = ""
@@ -109,7 +109,7 @@ class ReachedDevice:
     """One device over its session: a lost one is searched for ``reconnect_s`` seconds."""
 
     def __init__(
-        self, session: Session, name: str, announce: Events, reconnect_s: float, clock: Clock = SYSTEM_CLOCK
+        self, session: DeviceSession, name: str, announce: Events, reconnect_s: float, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         self.session = session
         self.name = name
@@ -156,7 +156,7 @@ class ReachedDevice:
 class Device(ReachedDevice):
     """The device that one task of a rollout works on."""
 
-    def __init__(self, session: Session, job: DeviceJob, order: Order) -> None:
+    def __init__(self, session: DeviceSession, job: DeviceJob, order: WaveOrder) -> None:
         super().__init__(session, job.device, order.announce, order.policy.reconnect_s, order.policy.clock)
         self.job = job
         self.order = order
@@ -177,11 +177,11 @@ class Device(ReachedDevice):
         """Return the seconds between two looks."""
         return self.order.policy.rollout.verify_interval_s
 
-    def read(self, which: str = "running") -> Found:
+    def read(self, which: str = "running") -> JobReading:
         """Return what the device runs now, or what it ran by the ``last`` reading of its driver."""
         return self.job.read(self.driver, which)
 
-    def read_and_look(self) -> tuple[Found, Seen | None]:
+    def read_and_look(self) -> tuple[JobReading, Seen | None]:
         """Return what the device runs and, in the same answer, what it shows; None where its answer shows nothing."""
         # The counters are read twice, which takes a while: not where nothing has to hold afterwards.
         if self.job.disconnects:

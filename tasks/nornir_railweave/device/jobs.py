@@ -28,7 +28,7 @@ from railweave.sonic.document import DocumentError, RunningConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JobReading:
     """What a device runs. ``sha256`` is the digest over what we own of it (``sonic.diff.running_sha256``).
 
     ``delta`` is what is still to be done, and ``done`` tells that the job is: a device whose digest is another than it
@@ -80,13 +80,13 @@ class DeviceJob(Protocol):
     def restores(self) -> bool:
         """Tell whether the device held before what the job brings; its YANG models are not asked about that."""
 
-    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         """Return in a sentence why ``found`` must not be worked on; empty where it is what the job was made for."""
 
-    def snapshot(self, found: Found) -> Snapshot:
+    def snapshot(self, found: JobReading) -> Snapshot:
         """Return what a device on which ``found`` was read before the change returns to when the change fails."""
 
     @property
@@ -104,7 +104,7 @@ class DeviceJob(Protocol):
         """Return the routes that sessions carry and must: announced over all, accepted from ``settled`` devices."""
 
 
-def config_state(found: Found, job: DeviceJob) -> ConfigState:
+def config_state(found: JobReading, job: DeviceJob) -> ConfigState:
     """Tell which configuration ``found`` is."""
     if found.done:
         return ConfigState.AFTER
@@ -155,11 +155,11 @@ class DeployJob:
         """Return that an intent may be new to the device."""
         return False
 
-    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Compare what the device runs, or boots, with what is intended."""
         found = self.compare(driver, self.device, which)
         delta = found.difference.delta
-        return Found(
+        return JobReading(
             running=found.running,
             sha256=found.sha256,
             delta=delta,
@@ -169,7 +169,7 @@ class DeployJob:
             blockers=found.difference.blockers,
         )
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         """Return why the device is not as the plan says."""
         if found.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
@@ -177,7 +177,7 @@ class DeployJob:
             return "the changes differ from those of the plan; nothing was done"
         return ""
 
-    def snapshot(self, found: Found) -> Snapshot:
+    def snapshot(self, found: JobReading) -> Snapshot:
         """Return what the device held before the plan's changes."""
         return snapshot_before(found.delta, found.running, self.compare.intended(self.device))
 
@@ -227,7 +227,7 @@ class RollbackJob:
         """Return that the device held it before an earlier rollout."""
         return True
 
-    def read(self, driver: CheckedDriver, which: str = "running") -> Found:
+    def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Return what the device runs, or boots, and what of its earlier configuration it does not hold.
 
         A switch whose FRR is not ours keeps no file of it: only its tables tell what it boots.
@@ -238,7 +238,7 @@ class RollbackJob:
         difference = self.earlier.difference(running, self.reason)
         sha256 = running_sha256(running, self.earlier.owned)
         as_recorded = which != "running" or self.earlier.sha256 in ("", sha256)
-        return Found(
+        return JobReading(
             running=running,
             sha256=sha256,
             delta=difference.delta,
@@ -247,13 +247,13 @@ class RollbackJob:
             drained=difference.drained,
         )
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         """Return why the device is not as it was when the rollback was planned."""
         if found.sha256 != self.before_sha256:
             return "the device's configuration changed since the rollback was planned; nothing was done"
         return ""
 
-    def snapshot(self, found: Found) -> Snapshot:
+    def snapshot(self, found: JobReading) -> Snapshot:
         """Return what the device held before the rollback."""
         return snapshot_before(found.delta, found.running, self.earlier.owned)
 

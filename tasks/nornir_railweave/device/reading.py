@@ -22,7 +22,7 @@ IntendedConfig = Callable[[str], DeviceConfig]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ConfigComparison:
     """What runs, its digest over what we own, and how it differs from what is intended."""
 
     running: RunningConfig
@@ -49,7 +49,7 @@ class Comparer:
     unresolved: bool = False
     share: Callable[[str, Delta], Delta] = field(default=_own, repr=False)
 
-    def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> Comparison:
+    def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> ConfigComparison:
         """Return how the running (or ``startup``) configuration of device ``name`` differs from the intended one.
 
         Raises what the driver raises, and DocumentError where its answer is no configuration.
@@ -65,7 +65,7 @@ class Comparer:
             return running_sha256(running, intended), difference
 
         with decoding("its configuration"):
-            return Comparison(running, *running.compared_with(intended, options, compared))
+            return ConfigComparison(running, *running.compared_with(intended, options, compared))
 
 
 def running_of(driver: CheckedDriver, which: str = "running") -> RunningConfig:

@@ -18,7 +18,7 @@ from railweave.wording import command_line
 
 __all__ = [
     "DEVICE_ERRORS",
-    "Session",
+    "DeviceSession",
     "error_text",
     "has_answered",
     "one_line",
@@ -44,7 +44,7 @@ def unread_event(name: str, fault: BaseException) -> Event:
     return Event(Step.UNREACHABLE, name, error_text(fault), details)
 
 
-class Session:
+class DeviceSession:
     """The driver of one host; a new connection replaces a lost one."""
 
     def __init__(self, task: Task) -> None:
@@ -101,9 +101,9 @@ def _with_command(refused: HostKeyError, name: str) -> HostKeyError:
 
 
 @contextmanager
-def session(task: Task) -> Iterator[Session]:
+def session(task: Task) -> Iterator[DeviceSession]:
     """Give a session of the task's host, and leave it open for the next task unless the block fails."""
-    opened = Session(task)
+    opened = DeviceSession(task)
     try:
         yield opened
     except BaseException:

@@ -30,7 +30,7 @@ _ATTEMPTS, _PAUSE_S = 3, 2.0
 AUDIT = "audit"
 
 
-class HeldError(Exception):
+class JournalHeldError(Exception):
     """Another runner holds the fabric and target; ``by`` is its process, ``rollout`` its rollout."""
 
     def __init__(self, by: str, rollout: str) -> None:
@@ -133,7 +133,7 @@ class SharedJournals:
             self.clock.sleep(_POLL_S)
             now, latest = self._last(place)
             if now != number and latest is not None and latest.held:
-                raise HeldError(latest.by, latest.rollout)
+                raise JournalHeldError(latest.by, latest.rollout)
             if now != number:
                 break
         else:
@@ -207,7 +207,7 @@ class Lease:
         self._adding, self._sending = threading.Lock(), threading.Lock()
         self._ended = threading.Event()
         if not self._create(self._body()):
-            raise HeldError("", "")
+            raise JournalHeldError("", "")
         self._idle = [*self._names]
         if journals.store.create(_name(place, number), b"a second record of this name"):
             raise StoreError("the store replaces records, where it must refuse a second one: it keeps no runners apart")

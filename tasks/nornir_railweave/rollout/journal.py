@@ -26,7 +26,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from nornir_railweave.events import Event, Step
-from nornir_railweave.journals.shared import HeldError, Lease, SharedJournals, is_held
+from nornir_railweave.journals.shared import JournalHeldError, Lease, SharedJournals, is_held
 from nornir_railweave.journals.store import StoreError
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError
@@ -366,7 +366,7 @@ def _lease(
         return None
     try:
         return shared.claim(shared_place(fabric, target), path, by, journaled=journaled)
-    except HeldError as refused:
+    except JournalHeldError as refused:
         raise held_elsewhere(refused, fabric, target) from refused
     except StoreError as refused:
         raise RailweaveError(f"the journal cannot be stored: {refused}; {_NOTHING_CHANGED}") from refused
@@ -377,7 +377,7 @@ def shared_place(fabric: str, target: str) -> str:
     return quote(f"{fabric}@{target}", safe="@")
 
 
-def held_elsewhere(held: HeldError, fabric: str, target: str) -> RefusedError:
+def held_elsewhere(held: JournalHeldError, fabric: str, target: str) -> RefusedError:
     """Return that another runner rolls out to a fabric and target."""
     named = f", {held.rollout}: {held.by}" if held.rollout else ""
     message = f"another rollout, or a drain, of {fabric} on {target} is running at another runner{named}"

@@ -14,7 +14,7 @@ from nornir_railweave.device.models_check import refused_reload, refused_rows
 from nornir_railweave.device.observing import count_over
 from nornir_railweave.device.reading import (
     Comparer,
-    Comparison,
+    ConfigComparison,
     IntendedConfig,
     generation_in,
     read_with_commit,
@@ -177,7 +177,7 @@ def read_running(task: Task, compare: Comparer, announce: Events) -> Result:
     return Result(host=task.host, result=reading)
 
 
-def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[Comparison, Reading]:
+def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, Reading]:
     """Return how a device differs from what is intended, and the same with all that its driver says of it."""
     comparison, pending = _compared(driver, compare, name)
     last = driver.last_reading
@@ -196,7 +196,7 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
     return comparison, reading
 
 
-def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[Comparison, bool]:
+def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, bool]:
     """Return how a device differs, with what stands in the way of its changes, and whether a commit waits there."""
     comparison, pending = read_with_commit(driver, lambda: compare(driver, name))
     difference = comparison.difference

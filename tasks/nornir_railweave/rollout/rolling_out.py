@@ -13,7 +13,7 @@ from typing import Any
 from nornir.core import Nornir
 from nornir.core.task import AggregatedResult, Result
 
-from nornir_railweave.device.device import Attempt, Order
+from nornir_railweave.device.device import Attempt, WaveOrder
 from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.session import error_text
 from nornir_railweave.events import Event, Events, Step, silent
@@ -143,7 +143,7 @@ class _StoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedWave:
     """A wave that is to start: its number, the switches ``beside`` it that count, and whom it drains (``peers_of``)."""
 
     number: int
@@ -241,7 +241,7 @@ class _RollingOut:
             raise _StoppedError(f"wave {number} of {len(self._waves)} was not started: {why}")
         return self._holding.name if wanted.peers_of else ""
 
-    def _wanted(self, number: int, wave: Sequence[str]) -> _Wanted:
+    def _wanted(self, number: int, wave: Sequence[str]) -> _WantedWave:
         """Return what a wave takes away, and who carries traffic beside it."""
         gate = self._context.gate
         beside = [name for name in gate.neighborhood(wave) if name not in self._failed]
@@ -249,9 +249,9 @@ class _RollingOut:
         if beside:
             drains = {name: self._jobs[name].drain for name in gate.takes_away(wave)}
             peers_of = {name: peers for name, peers in drains.items() if peers}
-        return _Wanted(number, wave, beside, peers_of)
+        return _WantedWave(number, wave, beside, peers_of)
 
-    def _later_refusal(self, wanted: _Wanted, wait_s: float) -> tuple[str, float | None]:
+    def _later_refusal(self, wanted: _WantedWave, wait_s: float) -> tuple[str, float | None]:
         """Ask again until nothing refuses the wave, or ``wait_s`` seconds are over; return the last refusal.
 
         A runner that lives holds again before each wave, so this is no wait for the end of a rollout. Our own hold
@@ -265,7 +265,7 @@ class _RollingOut:
             if ends_in_s is None or clock.monotonic() >= deadline_s or self._asked() == ABORT:
                 return why, ends_in_s
 
-    def _refusal(self, wanted: _Wanted) -> tuple[str, float | None]:
+    def _refusal(self, wanted: _WantedWave) -> tuple[str, float | None]:
         """Hold what the wave drains; return why it must not start now, and after how many seconds that may have ended.
 
         None where nothing ends by itself. What failed counts as out of service, and so does what others drained
@@ -312,10 +312,10 @@ class _RollingOut:
         # Last what writes to the journal: it must not announce confirmations that never come.
         return self._failure_budget_used() or self._revert_timer_expiring(attempts) or self._unwritten(attempts)
 
-    def _order(self, wave: Collection[str]) -> Order:
+    def _order(self, wave: Collection[str]) -> WaveOrder:
         behind = [prefixes_behind(self._context.gate.fabric, name) for name in wave]
         ended_new = {name for name, outcome in self._outcomes.items() if outcome.outcome is Outcome.NEW}
-        return Order(
+        return WaveOrder(
             jobs=self._jobs,
             settled=self._context.settled | ended_new,
             missing=sum(behind) - min(behind, default=0),
@@ -324,7 +324,7 @@ class _RollingOut:
             blocker=self._context.operator.blocker,
         )
 
-    def _apply(self, order: Order, wave: Sequence[str]) -> dict[str, Attempt]:
+    def _apply(self, order: WaveOrder, wave: Sequence[str]) -> dict[str, Attempt]:
         """Return the devices that hold their new configuration, verified; the others have ended."""
         budget = self._rollout.max_failures - len(self._failed)
         nr = bounded(only(self._nr, wave), self._rollout.workers, budget, ended=lambda: self._interrupts.asked)
@@ -344,7 +344,7 @@ class _RollingOut:
                 self._end(name, applied.outcome)
         return attempts
 
-    def _confirm(self, order: Order, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
+    def _confirm(self, order: WaveOrder, attempts: Mapping[str, Attempt]) -> dict[str, Attempt]:
         """Confirm the whole wave; return the devices that are new now."""
         if not attempts:
             return {}
@@ -353,7 +353,7 @@ class _RollingOut:
             self._end(name, self._ended(order, results, name))
         return {name: attempt for name, attempt in attempts.items() if self._outcomes[name].ok}
 
-    def _roll_back(self, order: Order, attempts: Mapping[str, Attempt], reason: str) -> None:
+    def _roll_back(self, order: WaveOrder, attempts: Mapping[str, Attempt], reason: str) -> None:
         """Roll back every device of the wave that is in its new configuration."""
         if not attempts:
             return
@@ -430,13 +430,13 @@ class _RollingOut:
         if not outcome.ok:
             self._failed.append(name)
 
-    def _ended(self, order: Order, results: AggregatedResult, name: str) -> DeviceOutcome:
+    def _ended(self, order: WaveOrder, results: AggregatedResult, name: str) -> DeviceOutcome:
         result = results[name][0]
         if isinstance(result.result, DeviceOutcome):
             return result.result
         return self._examined(order, name, result.exception or RuntimeError("no result"))
 
-    def _examined(self, order: Order, name: str, fault: BaseException) -> DeviceOutcome:
+    def _examined(self, order: WaveOrder, name: str, fault: BaseException) -> DeviceOutcome:
         """Return what a device holds after a mistake of the program, or the loss of a worker, amid its task."""
         own = f"railweave itself failed here: {error_text(fault)}"
         why = error_text(fault) if isinstance(fault, ConnectionError) else own

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nornir.core import Nornir
 from nornir.core.task import Result, Task
 
-from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.device import Attempt, Device, WaveOrder
 from nornir_railweave.device.gates import checks_of, sentence
 from nornir_railweave.device.observing import Seen, losses_of, observe, observe_over
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
@@ -36,7 +36,7 @@ class SoakCheck:
 class Soak:
     """One wave's soak; ``asked`` tells what a person wants, ``cut_short`` whether one ended it before its time."""
 
-    def __init__(self, nr: Nornir, order: Order, attempts: Mapping[str, Attempt], asked: Callable[[], str]) -> None:
+    def __init__(self, nr: Nornir, order: WaveOrder, attempts: Mapping[str, Attempt], asked: Callable[[], str]) -> None:
         self.cut_short = False
         self._nr = nr
         self._order = order
@@ -104,7 +104,7 @@ def _blind(name: str, fault: BaseException | None) -> SoakCheck:
     return SoakCheck((unreachable(name, f"railweave itself failed here: {why}"),))
 
 
-def soak_check(task: Task, order: Order, attempts: Mapping[str, Attempt], last: Mapping[str, SoakCheck]) -> Result:
+def soak_check(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], last: Mapping[str, SoakCheck]) -> Result:
     """Return a ``SoakCheck``; ``last`` are the looks before, empty at the first one."""
     name = task.host.name
     baseline = attempts[name].baseline

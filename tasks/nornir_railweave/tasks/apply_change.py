@@ -13,9 +13,9 @@ from napalm_sonic.compare import difference
 from napalm_sonic.program import new_id
 from nornir_railweave.checked_driver import lacking
 from nornir_railweave.device.auto_drain import drain_until_quiet, in_the_way, needs_drain, undrain
-from nornir_railweave.device.device import Attempt, Device, Order, UnwrittenError
+from nornir_railweave.device.device import Attempt, Device, UnwrittenError, WaveOrder
 from nornir_railweave.device.gates import take_baseline, wait_for_gate
-from nornir_railweave.device.jobs import Found, config_state
+from nornir_railweave.device.jobs import JobReading, config_state
 from nornir_railweave.device.observing import observe_over, seen_of
 from nornir_railweave.device.restore import apply_delta, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, said_of, session
@@ -53,7 +53,7 @@ class _EndedError(Exception):
         self.outcome = outcome
 
 
-def apply_change(task: Task, order: Order) -> Result:
+def apply_change(task: Task, order: WaveOrder) -> Result:
     """Return an ``ApplyResult``; the result is failed unless the device is held in its new configuration.
 
     In a dry run the device is read and nothing is changed: the ``ApplyResult`` is empty, and ``diff`` and ``changed``
@@ -237,7 +237,7 @@ class _Application:
         driver = self._device.driver
         return f"the driver {driver.name} says that it can {Capability.APPLY_WITH_TIMER}, and no timer runs"
 
-    def _read_again(self, attempt: Attempt, *, reconnect: bool) -> Found:
+    def _read_again(self, attempt: Attempt, *, reconnect: bool) -> JobReading:
         """Read what the commit left, over a new session where the old one is in doubt or breaks off."""
         if not reconnect:
             try:

@@ -9,7 +9,7 @@ from napalm.base.exceptions import CommitError
 from nornir.core.task import Result, Task
 
 from napalm_sonic.compare import difference
-from nornir_railweave.device.device import Attempt, Device, Order
+from nornir_railweave.device.device import Attempt, Device, WaveOrder
 from nornir_railweave.device.reading import read_with_commit
 from nornir_railweave.device.restore import revert_commit, roll_back
 from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session
@@ -21,7 +21,7 @@ from railweave.sonic.delta.delta import inverse
 _ATTEMPTS = 2
 
 
-def confirm_commit(task: Task, order: Order, attempts: Mapping[str, Attempt]) -> Result:
+def confirm_commit(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt]) -> Result:
     """Return the device's ``DeviceOutcome``; the result is failed unless that is ``new`` without an error."""
     name = task.host.name
     attempt = attempts[name]
@@ -84,7 +84,7 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")
 
 
-def rollback_device(task: Task, order: Order, attempts: Mapping[str, Attempt], why: str) -> Result:
+def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], why: str) -> Result:
     """Return the device's ``DeviceOutcome`` after its rollback, by a pending commit or by the last one."""
     name = task.host.name
     attempt = attempts[name]
@@ -102,7 +102,7 @@ def rollback_device(task: Task, order: Order, attempts: Mapping[str, Attempt], w
     )
 
 
-def assess_device(task: Task, order: Order, why: str) -> Result:
+def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
     """Return the ``DeviceOutcome`` of a device on which the program made a mistake, by reading it; ``why`` names that.
 
     A commit of this rollout that waits there is rolled back first: nobody has verified it.

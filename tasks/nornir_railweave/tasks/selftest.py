@@ -13,7 +13,7 @@ from napalm_sonic.driver import SonicDriver
 from napalm_sonic.observed import STATE, Observed
 from napalm_sonic.program import SwitchProgram
 from nornir_railweave.checked_driver import DriverError
-from nornir_railweave.device.session import DEVICE_ERRORS, Session, error_text, session
+from nornir_railweave.device.session import DEVICE_ERRORS, DeviceSession, error_text, session
 from nornir_railweave.events import Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.plan.selftest import (
@@ -90,7 +90,7 @@ def selftest_device(task: Task, order: SelftestOrder, announce: Events, clock: C
 class SonicSession:
     """A session of a SONiC switch: the trials are of what SONiC does, so they use its driver as it is."""
 
-    def __init__(self, opened: Session) -> None:
+    def __init__(self, opened: DeviceSession) -> None:
         self._opened = opened
 
     @property

@@ -55,7 +55,7 @@ def verify(
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
     times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
-    found = run_on(nr, names, verify_device, judge=Judge(fabric, settled, expecting), **times, announce=announce)
+    found = run_on(nr, names, verify_device, judge=FabricJudge(fabric, settled, expecting), **times, announce=announce)
     checks = with_port_names(fabric, chain.from_iterable(one.checks for one in found.values()))
     intended = fabric.policies.sonic.release
     differing = {name: other_release(found[name].release, intended) for name in names}
@@ -85,7 +85,7 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judge:
+class FabricJudge:
     """Judges what devices of a fabric show. Of a link whose far end is not ``settled`` nothing is expected that depends
     on that end; ``expecting`` tells what must be seen on a switch."""
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from nornir.core.task import Result
 
-from nornir_railweave.device.device import Attempt, Order
-from nornir_railweave.device.jobs import DeployJob, DeviceJob, Found
+from nornir_railweave.device.device import Attempt, WaveOrder
+from nornir_railweave.device.jobs import DeployJob, DeviceJob, JobReading
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import Event, Events, Step
 from nornir_railweave.rollout.soaking import SoakCheck, soak_check
@@ -49,7 +49,7 @@ class NamedJob(DeployJob):
         """Return what the coordinator knows of the plan."""
         return self.cuts
 
-    def moved(self, found: Found) -> str:
+    def moved(self, found: JobReading) -> str:
         """Return why the device is not as the plan says."""
         if found.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
@@ -81,7 +81,7 @@ def job_json(job: DeployJob) -> dict[str, Any]:
     }
 
 
-def order_json(device: str, order: Order) -> dict[str, Any]:
+def order_json(device: str, order: WaveOrder) -> dict[str, Any]:
     """Return what a device has to know of its wave as plain values."""
     policy = order.policy
     job = cast(DeployJob, order.jobs[device])
@@ -96,12 +96,12 @@ def order_json(device: str, order: Order) -> dict[str, Any]:
     }
 
 
-def spreads(device: str, order: Order) -> bool:
+def spreads(device: str, order: WaveOrder) -> bool:
     """Tell whether a device's job has a form for workers: what restores an earlier rollout is kept by its reader."""
     return isinstance(order.jobs[device], DeployJob)
 
 
-def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJob | None = None) -> Order:
+def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJob | None = None) -> WaveOrder:
     """Return the order of a request's device. The journal is the coordinator's, which wrote down what comes before it
     asked. Raises RefusedHereError where this worker lacks a secret that the device's configuration needs."""
     if bench.missing_secrets:
@@ -109,7 +109,7 @@ def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJo
     told = decoded(dict[str, Any], request.arguments["order"])
     times = decoded(dict[str, float], told["times"])
     rollout = replace(Rollout(), **{name: times[name] for name in _TIMES}, max_failures=1)
-    return Order(
+    return WaveOrder(
         jobs={request.device: job or _job(bench, request.device, decoded(dict[str, Any], told["job"]))},
         settled=decoded(frozenset[str], told["settled"]),
         missing=decoded(int, told["missing"]),
@@ -143,14 +143,14 @@ def _job(bench: Workbench, device: str, told: Mapping[str, Any]) -> NamedJob:
     )
 
 
-class _Step:
+class _RolloutStep:
     """What all steps of a rollout have in common."""
 
     changes = True
 
     def announce(self, params: Mapping[str, Any]) -> Events:
         """Return the rollout's listener."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         return order.announce
 
     def lost(self, device: str, params: Mapping[str, Any], fault: ConnectionError) -> Result:
@@ -158,14 +158,14 @@ class _Step:
         raise fault
 
 
-class ApplyChange(_Step):
+class ApplyChange(_RolloutStep):
     """``apply_change``: the change of a device, under its switch's timer and verified, or taken back."""
 
     name = apply_change.__name__
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         return {"order": order_json(device, order)} if spreads(device, order) else None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
@@ -187,8 +187,8 @@ class ApplyChange(_Step):
         if "attempt" not in told:
             outcome = decoded(DeviceOutcome, told.get("outcome"))
             return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
-        order: Order = params["order"]
-        before = Found(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, told.get("cut")))
+        order: WaveOrder = params["order"]
+        before = JobReading(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, told.get("cut")))
         kept = decoded(dict[str, str | bool], told["attempt"])
         attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
         return Result(host=None, result=ApplyResult(attempt), changed=True)
@@ -204,12 +204,12 @@ _UNREAD = RunningConfig({}, None)
 """What a device ran before, as a coordinator knows it that did not read it."""
 
 
-class _Continued(_Step):
+class _Continued(_RolloutStep):
     """A step that goes on with what a worker holds of a device."""
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order, and why a device is rolled back."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         if not spreads(device, order):
             return None
         return {"order": order_json(device, order), "why": params.get("why", "")}
@@ -264,7 +264,7 @@ class SoakDevice(_Continued):
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order, and whether this is the first look."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         return (
             {"order": order_json(device, order), "again": device in params["last"]} if spreads(device, order) else None
         )
@@ -288,14 +288,14 @@ class SoakDevice(_Continued):
         return Result(host=None, result=SoakCheck(decoded(tuple[VerifyCheck, ...], value)))
 
 
-class AssessDevice(LostAsRefused, _Step):
+class AssessDevice(LostAsRefused, _RolloutStep):
     """``assess_device``: what a device holds after a worker or the program failed; any worker of its site can tell."""
 
     name = assess_device.__name__
 
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the order, and what failed."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         return {"order": order_json(device, order), "why": params["why"]} if spreads(device, order) else None
 
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
@@ -311,7 +311,7 @@ class AssessDevice(LostAsRefused, _Step):
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device of which nobody can tell."""
-        order: Order = params["order"]
+        order: WaveOrder = params["order"]
         text = (
             f"{params['why']}; nobody there can examine it: {why}. The switch itself reverts a commit that was not "
             f"confirmed, {order.policy.rollout.revert_in_s} s after it began"

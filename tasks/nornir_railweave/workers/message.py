@@ -27,7 +27,7 @@ class MessageError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class ProjectBinding:
     """What coordinator and worker must have in common. ``project_sha256`` is of the intent, the project's templates and
     its own models, ``program`` the version of railweave, by which the same intent gives the same configuration."""
 
@@ -37,7 +37,7 @@ class Binding:
     project_sha256: str
     program: str
 
-    def difference(self, other: "Binding") -> str:
+    def difference(self, other: "ProjectBinding") -> str:
         """Return in a clause how ``other`` differs, empty where it does not."""
         for what, mine, theirs in (
             ("fabric", self.fabric, other.fabric),
@@ -60,7 +60,7 @@ class Request:
     __pydantic_config__ = STRICT
     task: str
     device: str
-    binding: Binding
+    binding: ProjectBinding
     expires_at: float
     plan_digest: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TaskEvent:
     """An event of the task's device."""
 
     __pydantic_config__ = STRICT
@@ -98,7 +98,7 @@ class Answer:
     id: str
     worker: str
     result: Any = None
-    events: tuple[Told, ...] = ()
+    events: tuple[TaskEvent, ...] = ()
     refused: str = ""
     fault: str = ""
     version: int = VERSION

@@ -14,7 +14,7 @@ from nornir_railweave.rollout.planning import read_running
 from nornir_railweave.tasks.draining import read_drained
 from nornir_railweave.tasks.holding import HoldResult, hold_device
 from nornir_railweave.tasks.ports_towards import ports_towards
-from nornir_railweave.tasks.verifying import Judge, Judgment, verify_device
+from nornir_railweave.tasks.verifying import FabricJudge, Judgment, verify_device
 from nornir_railweave.workers.message import Request, decoded
 from nornir_railweave.workers.spread_task import LostAsRefused
 from nornir_railweave.workers.workbench import Workbench
@@ -155,7 +155,7 @@ class VerifyDevice(LostAsRefused):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return how long to look, and which neighbors of the device stand still (None: everybody)."""
         judge = params["judge"]
-        if not isinstance(judge, Judge):
+        if not isinstance(judge, FabricJudge):
             return None
         settled = None if judge.settled is EVERYONE else neighbors_in(judge.fabric, device, judge.settled)
         return {"settled": settled, "timeout_s": params["timeout_s"], "interval_s": params["interval_s"]}
@@ -170,7 +170,7 @@ class VerifyDevice(LostAsRefused):
         asked = request.arguments
         settled = decoded(frozenset[str] | None, asked["settled"])
         params = {
-            "judge": Judge(bench.fabric, EVERYONE if settled is None else settled, bench.expecting),
+            "judge": FabricJudge(bench.fabric, EVERYONE if settled is None else settled, bench.expecting),
             "timeout_s": decoded(float, asked["timeout_s"]),
             "interval_s": decoded(float, asked["interval_s"]),
             "announce": announce,

@@ -15,13 +15,13 @@ from nornir.core.inventory import Host
 from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
-from nornir_railweave.device.device import Order
+from nornir_railweave.device.device import WaveOrder
 from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.events import Event, Step
 from nornir_railweave.target.runner import FabricRunner
 from nornir_railweave.tasks.apply_change import ApplyResult, apply_change
 from nornir_railweave.workers.channel import Channel, WorkerLostError
-from nornir_railweave.workers.message import HELLO, Answer, Binding, MessageError, Request, decoded
+from nornir_railweave.workers.message import HELLO, Answer, MessageError, ProjectBinding, Request, decoded
 from nornir_railweave.workers.serving import MOST_SKEW_S
 from nornir_railweave.workers.spread_task import SpreadTask
 from railweave.diagnostics import Diagnostic, Where, error
@@ -32,7 +32,7 @@ _OURS = "nornir_railweave."
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TaskLimits:
     """Seconds: until a worker takes a request, for one that reads, and for one that changes a device."""
 
     take_s: float = 30
@@ -41,7 +41,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkPlace:
     """Where devices are worked on: the site's name, how its workers are reached, which tasks they do, and the command
     that starts one. ``here`` tells that it may be done by this process as well: its workers are of this machine."""
 
@@ -52,21 +52,21 @@ class Place:
     here: bool = False
 
 
-class Spread:
+class TaskSpread:
     """Which device is worked on where. ``place_of`` gives the place of a device, None for this process."""
 
     def __init__(
-        self, binding: Binding, place_of: Callable[[str], Place | None], limits: Limits, target_file: str
+        self, binding: ProjectBinding, place_of: Callable[[str], WorkPlace | None], limits: TaskLimits, target_file: str
     ) -> None:
         self.binding = binding
         self.place_of = place_of
         self.limits = limits
         self._target_file = target_file
         self._met: dict[str, str] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, WorkPlace] = {}
         self._holders: dict[tuple[str, str], str] = {}
 
-    def task_of(self, task: Task, host: Host) -> tuple[Place, SpreadTask, dict[str, Any]] | None:
+    def task_of(self, task: Task, host: Host) -> tuple[WorkPlace, SpreadTask, dict[str, Any]] | None:
         """Return where a task is done for a host, in which form; None for here."""
         place = self.place_for(task, host)
         if place is None or (place.here and self._met.get(place.name)):
@@ -75,14 +75,14 @@ class Spread:
         arguments = spread.arguments(host.name, task.params)
         return None if arguments is None else (place, spread, arguments)
 
-    def place_for(self, task: Task, host: Host) -> Place | None:
+    def place_for(self, task: Task, host: Host) -> WorkPlace | None:
         """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
         whatever others are called."""
         place = self.place_of(host.name)
         known = place is not None and task.task.__name__ in place.tasks
         return place if known and task.task.__module__.startswith(_OURS) else None
 
-    def meet(self, places: Mapping[str, Place]) -> None:
+    def meet(self, places: Mapping[str, WorkPlace]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
 
         Raises RefusedError, before anything is done, with every site where none is; processes of this machine are left
@@ -101,7 +101,7 @@ class Spread:
                     del self._met[one.name]
             raise RefusedError(refused)
 
-    def _greet(self, place: Place) -> str:
+    def _greet(self, place: WorkPlace) -> str:
         """Return why no worker of a place can be used, empty where one can."""
         try:
             answer = place.channel.ask(self.request(HELLO, "", self.limits.take_s), self.limits.take_s)
@@ -114,7 +114,7 @@ class Spread:
             return f"{answer.worker}: its clock and the one here are {apart_s:.0f} s apart"
         return ""
 
-    def _diagnostic(self, place: Place, why: str) -> Diagnostic:
+    def _diagnostic(self, place: WorkPlace, why: str) -> Diagnostic:
         fix = f"bring the project there to the same state, and start a worker: `{place.start}`"
         where = Where(self._target_file, path=f"sites.{place.name}")
         return error("RW606", f"site {place.name}: {why}", where, fix=fix)
@@ -146,7 +146,7 @@ class SpreadRunner(FabricRunner):
 
     def __init__(
         self,
-        spread: Spread,
+        spread: TaskSpread,
         num_workers: int = 50,
         max_failures: int | None = None,
         *,
@@ -185,8 +185,8 @@ class _Asking:
     """One task of one device on its way to a place; ``local`` is its function, for a process of this machine that was
     lost and has done nothing but read."""
 
-    spread: Spread
-    place: Place
+    spread: TaskSpread
+    place: WorkPlace
     task: SpreadTask
     arguments: dict[str, Any]
     local: Callable[..., Any]
@@ -232,19 +232,19 @@ def _asked(asking: _Asking, task: Task, **params: Any) -> Result:
 
 def _clock(params: Mapping[str, Any]) -> Clock:
     order = params.get("order")
-    return order.policy.clock if isinstance(order, Order) else SYSTEM_CLOCK
+    return order.policy.clock if isinstance(order, WaveOrder) else SYSTEM_CLOCK
 
 
 def _plan_digest(device: str, params: Mapping[str, Any]) -> str:
     order = params.get("order")
-    jobs = order.jobs if isinstance(order, Order) else params.get("jobs", {})
+    jobs = order.jobs if isinstance(order, WaveOrder) else params.get("jobs", {})
     job = jobs.get(device)
     return job.plan_digest if isinstance(job, DeployJob) else ""
 
 
-def _unwritten(device: str, params: Mapping[str, Any], place: Place) -> Result | None:
+def _unwritten(device: str, params: Mapping[str, Any], place: WorkPlace) -> Result | None:
     """Tell the journal what a worker will do next; return the end of the device where that is not written."""
-    order: Order = params["order"]
+    order: WaveOrder = params["order"]
     order.announce(Event(Step.APPLYING, device, f"by a worker of site {place.name}"))
     blocker = order.blocker()
     if not blocker:

@@ -13,7 +13,7 @@ from nornir_railweave.events import Event
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.confirm_commit import confirm_commit, rollback_device
 from nornir_railweave.workers.deploying_tasks import ApplyChange, AssessDevice, EndChange, SaveConfig, SoakDevice
-from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, Told
+from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, TaskEvent
 from nornir_railweave.workers.plan_tasks import FindLivePorts, PortsUp, RevertExpired
 from nornir_railweave.workers.reading_tasks import (
     HoldDevice,
@@ -75,10 +75,10 @@ class Worker:
 
     def answer(self, request: Request) -> Answer:
         """Return the answer to a request; nothing is raised but what ends the process."""
-        told: list[Told] = []
+        told: list[TaskEvent] = []
 
         def announce(event: Event) -> None:
-            told.append(Told(event.step, event.device, event.text, event.details))
+            told.append(TaskEvent(event.step, event.device, event.text, event.details))
 
         try:
             result = self._performed(request, announce)

@@ -14,7 +14,7 @@ from nornir_railweave.device.jobs import DeviceJob
 from nornir_railweave.device.reading import IntendedConfig
 from nornir_railweave.rollout.soaking import SoakCheck
 from nornir_railweave.target.model import Target
-from nornir_railweave.workers.message import Binding
+from nornir_railweave.workers.message import ProjectBinding
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect
 
@@ -43,7 +43,7 @@ class Workbench:
     ``begun`` is what the worker holds, by plan and device.
     """
 
-    binding: Binding
+    binding: ProjectBinding
     nornir: Nornir = field(repr=False)
     fabric: Fabric = field(repr=False)
     target: Target

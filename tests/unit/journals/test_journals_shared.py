@@ -11,7 +11,15 @@ import pytest
 from driven_clock import DrivenClock
 
 from nornir_railweave.journals import shared
-from nornir_railweave.journals.shared import LEASE_S, HeldError, Lease, SharedJournals, held_mark, is_held, read_record
+from nornir_railweave.journals.shared import (
+    LEASE_S,
+    JournalHeldError,
+    Lease,
+    SharedJournals,
+    held_mark,
+    is_held,
+    read_record,
+)
 from nornir_railweave.journals.store import StoreError, later_than
 from nornir_railweave.rollout.journal import Journal, capacity_held
 from nornir_railweave.rollout.node_log import NodeLog
@@ -144,11 +152,11 @@ def test_while_a_runner_lives_another_one_is_refused_and_told_who(
     lease = claimed(one)
     told: list[str] = []
     keep_renewing(other, lease)
-    with pytest.raises(HeldError) as held:
+    with pytest.raises(JournalHeldError) as held:
         other.refuse_while_held(PLACE, told.append)
     assert (held.value.by, held.value.rollout) == ("ada@runner", NAME)
     assert told == [f"waiting up to 45 s for a sign of life of rollout {NAME} (ada@runner)"]
-    with pytest.raises(HeldError):
+    with pytest.raises(JournalHeldError):
         claimed(other)
 
 

@@ -12,7 +12,7 @@ import pytest
 from acme_nos import AcmeFleet, AcmeSwitch, AcmeSwitchDriver, napalm_driver, parsed, written
 from napalm.base.base import NetworkDriver
 
-from nornir_railweave.device.device import Order
+from nornir_railweave.device.device import WaveOrder
 from nornir_railweave.device.jobs import DeployJob
 from nornir_railweave.device.reading import Comparer
 from nornir_railweave.events import silent
@@ -392,7 +392,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_change(changed: Acme) -> 
     planned = made.devices[name]
     job = DeployJob(compare, expect(fabric, fabric.switch_of[name]), planned, made.deltas[name])
     policy = Policy(rollout=bench.rollout, reconnect_s=0.05, clock=bench.clock)
-    order = Order({name: job}, frozenset(), 0, policy, silent, str)
+    order = WaveOrder({name: job}, frozenset(), 0, policy, silent, str)
     with bench.connected() as nr:
         nr.data.dry_run = True
         result = nr.filter(name=name).run(apply_change, order=order)[name][0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from napalm.base.exceptions import CommitError
 
 from nornir_railweave.device.device import Attempt
-from nornir_railweave.device.jobs import Found
+from nornir_railweave.device.jobs import JobReading
 from nornir_railweave.tasks.phase_progress import find_phase_progress
 from railweave.fabric.model import Fabric
 from railweave.plan.drift import judge
@@ -152,6 +152,6 @@ def test_a_switch_that_keeps_its_timer_is_not_called_committed(deployed: Any, ch
 
 
 def test_the_rollback_of_a_commit_whose_answer_was_lost_is_nobody_elses() -> None:
-    found = Found(RunningConfig({}, ""), "", Delta(), done=False)
+    found = JobReading(RunningConfig({}, ""), "", Delta(), done=False)
     lost = Attempt(found, earlier_id="1", message="deploy", sent_id="2")
     lost.refuse_forestalled(CommitStatus(pending=False, commit_id="3", message="rollback of 2"))

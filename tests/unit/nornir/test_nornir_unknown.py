@@ -13,7 +13,7 @@ from napalm.base.exceptions import CommandErrorException
 
 from napalm_sonic.observed import Observed
 from nornir_railweave.device.observing import seen_of
-from nornir_railweave.tasks.verifying import Judge, Judgment
+from nornir_railweave.tasks.verifying import FabricJudge, Judgment
 from railweave.catalog.load import load_catalog
 from railweave.design.build import design
 from railweave.fabric.model import Fabric
@@ -73,7 +73,7 @@ def answer(name: str) -> Answer:
 def judged(name: str, shown: Answer) -> Judgment | None:
     """Return what the answer says, None where it is refused."""
     try:
-        return Judge(fabric())(name, seen_of(Observed(name, shown)).observation)
+        return FabricJudge(fabric())(name, seen_of(Observed(name, shown)).observation)
     except CommandErrorException:
         return None
 

@@ -15,10 +15,10 @@ from nornir_railweave.events import Step
 from nornir_railweave.workers.channel import WorkerLostError
 from nornir_railweave.workers.message import (
     Answer,
-    Binding,
     MessageError,
+    ProjectBinding,
     Request,
-    Told,
+    TaskEvent,
     decode_answer,
     decode_request,
     encode,
@@ -31,7 +31,7 @@ from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 from railweave.sonic.delta.delta import Sharing
 from railweave.sonic.delta.diff import DeviceDiff
 
-BOUND = Binding("lab", "fake", "a" * 64, "1")
+BOUND = ProjectBinding("lab", "fake", "a" * 64, "1")
 
 # Workers that do as the first word of their command says; each answers what it is asked with the request's id.
 STAND_IN = """
@@ -61,7 +61,7 @@ def test_a_message_is_what_was_encoded() -> None:
     asked = Request("apply_change", "leaf1", BOUND, 12.5, "f" * 64, {"order": {"missing": 2}}, "r1")
     assert decode_request(encode(asked)) == asked
     assert asked.label == "apply_change leaf1 ffffffffffff"
-    answered = Answer("r1", "w", {"ok": True}, (Told(Step.APPLIED, "leaf1", "", {"commit_id": "c"}),), "", "")
+    answered = Answer("r1", "w", {"ok": True}, (TaskEvent(Step.APPLIED, "leaf1", "", {"commit_id": "c"}),), "", "")
     assert decode_answer(encode(answered)) == answered
 
 

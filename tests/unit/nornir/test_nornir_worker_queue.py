@@ -8,10 +8,10 @@ import pytest
 
 from nornir_railweave.workers.celery_queue import QueueChannel, make_app, queue_name
 from nornir_railweave.workers.channel import WorkerLostError
-from nornir_railweave.workers.message import Binding, Request, decode_request
+from nornir_railweave.workers.message import ProjectBinding, Request, decode_request
 from railweave.errors import RailweaveError
 
-BOUND = Binding("lab", "fake", "a" * 64, "1")
+BOUND = ProjectBinding("lab", "fake", "a" * 64, "1")
 
 
 def request() -> Request:

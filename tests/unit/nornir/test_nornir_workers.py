@@ -14,8 +14,8 @@ from nornir_railweave.target.policy import Policy
 from nornir_railweave.target.sessions import close_sessions
 from nornir_railweave.tasks.verifying import verify
 from nornir_railweave.workers.channel import WorkerLostError
-from nornir_railweave.workers.message import Answer, Binding, Request, decode_answer, decode_request, encode
-from nornir_railweave.workers.runner import Limits, Place, Spread, SpreadRunner
+from nornir_railweave.workers.message import Answer, ProjectBinding, Request, decode_answer, decode_request, encode
+from nornir_railweave.workers.runner import SpreadRunner, TaskLimits, TaskSpread, WorkPlace
 from nornir_railweave.workers.serving import READING, SPREAD, Worker
 from nornir_railweave.workers.workbench import Workbench
 from railweave.errors import RefusedError
@@ -24,7 +24,7 @@ from railweave.plan.document import plan_json
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, Outcome, VerifyResult
 
-BOUND = Binding("lab", "fake", "a" * 64, "1")
+BOUND = ProjectBinding("lab", "fake", "a" * 64, "1")
 LEAF, SPINE = "lab-leaf1", "lab-spine1"
 
 
@@ -63,7 +63,7 @@ class Rig:
 
     bench: Any
     benches: list[Workbench] = field(default_factory=list)
-    own: Binding = BOUND
+    own: ProjectBinding = BOUND
     events: list[Event] = field(default_factory=list)
     tasks: Any = field(default_factory=lambda: SPREAD)
     here: bool = False
@@ -85,8 +85,8 @@ class Rig:
         return self.benches[-1]
 
     def nornir(self) -> Nornir:
-        place = Place("west", self.queue, self.tasks, "railweave worker", self.here)
-        spread = Spread(BOUND, {LEAF: place, "lab-leaf2": place}.get, Limits(5, 5, 5), "inventory/fake.yml")
+        place = WorkPlace("west", self.queue, self.tasks, "railweave worker", self.here)
+        spread = TaskSpread(BOUND, {LEAF: place, "lab-leaf2": place}.get, TaskLimits(5, 5, 5), "inventory/fake.yml")
         spreading: Nornir = self.bench.nornir().with_runner(SpreadRunner(spread, 4))
         return spreading
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from nornir_railweave.journals.places import is_store, open_store
-from nornir_railweave.journals.shared import HeldError, SharedJournals
+from nornir_railweave.journals.shared import JournalHeldError, SharedJournals
 from nornir_railweave.journals.store import StoreError
 from nornir_railweave.rollout.journal import capacity_held, held_elsewhere, refuse_while_running, shared_place
 from nornir_railweave.rollout.resuming import newest_unfinished
@@ -113,7 +113,7 @@ def refuse_while_held(fabric: str, target: str, operator: Operator = SILENT) -> 
         return
     try:
         shared.refuse_while_held(shared_place(fabric, target), operator.tell)
-    except HeldError as held:
+    except JournalHeldError as held:
         raise held_elsewhere(held, fabric, target) from held
     except OSError as fault:
         raise RailweaveError(f"{shared.folder}: {fault.strerror}") from fault

@@ -20,8 +20,8 @@ from railweave.wording import command_line, first_few
 
 if TYPE_CHECKING:
     from nornir_railweave.workers.channel import Channel
-    from nornir_railweave.workers.message import Binding
-    from nornir_railweave.workers.runner import Place
+    from nornir_railweave.workers.message import ProjectBinding
+    from nornir_railweave.workers.runner import WorkPlace
 
 PAYS_FROM = 1000
 """Switches from which on further processes pay for their start on idle processors (docs/reference/scale.md)."""
@@ -40,11 +40,13 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
     if not site_of and count < 2:
         return nornir
     # Imported late: a target without sites and further processes needs none of it.
-    from nornir_railweave.workers.runner import Limits, Place, Spread, SpreadRunner
+    from nornir_railweave.workers.runner import SpreadRunner, TaskLimits, TaskSpread, WorkPlace
     from nornir_railweave.workers.serving import READING, SPREAD
 
-    sites = {site: Place(site, _channel(target, site), SPREAD, start_command(target, site)) for site in target.sites}
-    place_of: dict[str, Place] = {name: sites[site] for name, site in site_of.items()}
+    sites = {
+        site: WorkPlace(site, _channel(target, site), SPREAD, start_command(target, site)) for site in target.sites
+    }
+    place_of: dict[str, WorkPlace] = {name: sites[site] for name, site in site_of.items()}
     if count > 1:
         command = (sys.executable, "-c", _RUN, *_words(project, target))
         # Only reading and verifying cost processor time for every switch; changes wait for the switches.
@@ -54,21 +56,21 @@ def spread(project: Project, designed: Designed, target: Target, nornir: Nornir)
     times = target.timeouts
     changing_s = rollout.revert_in_s + times.reconnect_s + 2 * rollout.verify_timeout_s + rollout.drain_timeout_s
     reading_s = 4 * (times.connect_s + times.command_s) + times.worker_s
-    limits = Limits(times.worker_s, reading_s, changing_s + reading_s)
+    limits = TaskLimits(times.worker_s, reading_s, changing_s + reading_s)
     file = f"inventory/{target.name}.yml"
-    spreading = Spread(binding_of(designed, target.name), place_of.get, limits, file)
+    spreading = TaskSpread(binding_of(designed, target.name), place_of.get, limits, file)
     return nornir.with_runner(SpreadRunner(spreading, rollout.workers))
 
 
 _RUN = "from railweave.cli import run; run()"
 
 
-def _process(command: tuple[str, ...], name: str, target: Target, tasks: object) -> "Place":
+def _process(command: tuple[str, ...], name: str, target: Target, tasks: object) -> "WorkPlace":
     from nornir_railweave.workers.pipe import PipeChannel
-    from nornir_railweave.workers.runner import Place
+    from nornir_railweave.workers.runner import WorkPlace
 
     channel = PipeChannel(command, name, target.timeouts.worker_s)
-    return Place(name, channel, tasks, here=True)  # type: ignore[arg-type]
+    return WorkPlace(name, channel, tasks, here=True)  # type: ignore[arg-type]
 
 
 def _channel(target: Target, site: str) -> "Channel":
@@ -134,16 +136,16 @@ def _of_two_sites(target: Target, names: list[str], first: str, second: str) -> 
     )
 
 
-def binding_of(designed: Designed, target: str) -> "Binding":
+def binding_of(designed: Designed, target: str) -> "ProjectBinding":
     """Return what a worker must have in common with this project."""
-    from nornir_railweave.workers.message import Binding
+    from nornir_railweave.workers.message import ProjectBinding
     from railweave import __version__
 
     # The project's own switch models too: they decide names and lanes of ports as much as the intent does.
     digest = hashlib.sha256(sources_digest(designed.intent.sha256).encode())
     for path in sorted(path for path in _MODELS.rglob("*") if path.is_file()):
         digest.update(f"\0{path}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return Binding(designed.fabric.name, target, digest.hexdigest(), __version__)
+    return ProjectBinding(designed.fabric.name, target, digest.hexdigest(), __version__)
 
 
 def _words(project: Project, target: Target) -> tuple[str, ...]:
