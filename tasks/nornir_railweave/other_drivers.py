@@ -24,10 +24,10 @@ class _Deferring(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in _NAMES:
             return None
-        found = PathFinder.find_spec(fullname, path, target)
-        if found is not None and found.loader is not None:
-            found.loader = LazyLoader(found.loader)
-        return found
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 def defer() -> None:

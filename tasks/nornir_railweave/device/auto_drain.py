@@ -11,18 +11,18 @@ WHOLE = ("*",)
 """The whole device, every peer of it."""
 
 
-def needs_drain(device: Device, found: JobReading) -> bool:
+def needs_drain(device: Device, reading: JobReading) -> bool:
     """Tell whether this rollout has to drain: the job asks for it, the driver can, and it is not drained already."""
     peers = device.job.drain
-    return bool(peers) and device.driver.can(Capability.DRAIN) and not _covers(found.drained, peers)
+    return bool(peers) and device.driver.can(Capability.DRAIN) and not _covers(reading.drained, peers)
 
 
-def in_the_way(found: JobReading) -> str:
+def in_the_way(reading: JobReading) -> str:
     """Return why a device that an operator drained in part cannot be drained and undrained by a rollout."""
-    if not found.drained:
+    if not reading.drained:
         return ""
     return (
-        f"{', '.join(found.drained)} is drained by hand, which undraining after the change would end: undrain it, or "
+        f"{', '.join(reading.drained)} is drained by hand, which undraining after the change would end: undrain it, or "
         f"drain the whole device; nothing was done"
     )
 

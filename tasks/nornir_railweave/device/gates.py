@@ -21,7 +21,7 @@ def take_baseline(device: Device, seen: Seen) -> Baseline:
     rates = seen.losses.rates(used_ports(device)) if seen.losses else {}
     routes = session_routes(expectation, seen.observation)
     prefixes = accepted_prefixes(held, seen.observation, to_nodes=expectation.ipv4_to_nodes)
-    lacking = frozenset(one.peer for one in routes if not one.ok)
+    lacking = frozenset(session.peer for session in routes if not session.ok)
     return Baseline(held, prefixes, lacking, rates)
 
 
@@ -40,9 +40,13 @@ def checks_of(
         return checks
     peers = [check.subject for check in checks if check.kind is CheckKind.BGP]
     checks = (*checks, *prefix_checks(device.job.device, baseline.prefixes, seen, peers, order.missing))
-    routes = device.job.routes(seen, order.settled)
-    checks = (*checks, *(one.check for one in routes if one.announced and one.peer not in baseline.lacking))
-    return checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses))
+    # Sessions that lacked routes before the change are not judged by them after it.
+    for session in device.job.routes(seen, order.settled):
+        if session.announced and session.peer not in baseline.lacking:
+            checks = (*checks, session.check)
+    if losses is None:
+        return checks
+    return (*checks, *loss_checks_of(device, baseline, losses))
 
 
 def loss_checks_of(device: Device, baseline: Baseline, losses: LossWatch) -> tuple[VerifyCheck, ...]:
@@ -64,7 +68,8 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
     Without ``whole`` neither prefixes nor losses are judged. ``first`` is a look that was had already. What settled
     neighbors announce is waited for no longer than WAIT_S: it is not the doing of this device.
     """
-    rollout, clock = device.order.policy.rollout, device.order.policy.clock
+    rollout = device.order.policy.rollout
+    clock = device.order.policy.clock
     deadline = clock.monotonic() + rollout.verify_timeout_s
     routes_deadline = clock.monotonic() + min(rollout.verify_timeout_s, WAIT_S)
     watched = whole and bool(baseline.losses)
@@ -74,7 +79,8 @@ def wait_for_gate(device: Device, baseline: Baseline, *, whole: bool = True, fir
         failed = [check for check in look.checks if not check.ok]
         if not failed and not look.awaits_routes:
             return ""
-        if clock.monotonic() + rollout.verify_interval_s > (deadline if failed else routes_deadline):
+        ends_s = deadline if failed else routes_deadline
+        if clock.monotonic() + rollout.verify_interval_s > ends_s:
             return sentence(failed) if failed else ""
         clock.sleep(rollout.verify_interval_s)
         seen = None
@@ -85,23 +91,33 @@ def _look(device: Device, baseline: Baseline, seen: Seen | None, *, whole: bool,
     try:
         seen = seen or Seen(observe(device.driver))
         checks = checks_of(device, baseline, seen.observation, None, whole=whole)
-        routes = device.job.routes(seen.observation, device.order.settled) if whole else ()
-        awaits = any(not one.ok and not one.announced and one.peer not in baseline.lacking for one in routes)
-        if not watched or awaits or not all(check.ok for check in checks):
-            return _Look(checks, awaits)
+        awaits_routes = whole and _awaits_routes(device, baseline, seen.observation)
+        if not watched or awaits_routes or not all(check.ok for check in checks):
+            return _Look(checks, awaits_routes)
         losses = seen.losses or losses_of(count_over(device.driver, device.interval_s))
-        return _Look(checks if losses is None else (*checks, *loss_checks_of(device, baseline, losses)))
+        if losses is None:
+            return _Look(checks)
+        return _Look((*checks, *loss_checks_of(device, baseline, losses)))
     except DEVICE_ERRORS as fault:
         device.session.close()
         return _Look((unreachable(device.job.device, error_text(fault)),))
 
 
+def _awaits_routes(device: Device, baseline: Baseline, seen: Observation) -> bool:
+    """Tell whether a neighbor has not announced yet what is its own."""
+    routes = device.job.routes(seen, device.order.settled)
+    lacking = {session.peer for session in routes if not session.ok and not session.announced}
+    return not lacking <= baseline.lacking
+
+
 def sentence(failed: Iterable[VerifyCheck]) -> str:
     """Return failing checks as one sentence."""
-    all_of_them = list(failed)
-    shown = "; ".join(
-        f"{one.kind.value} {one.subject}: expected {one.expected}, is {one.actual}"
-        for one in all_of_them[:_SHOWN_CHECKS]
-    )
-    left = len(all_of_them) - _SHOWN_CHECKS
-    return f"verification failed: {shown}{f'; and {left} more' if left > 0 else ''}"
+    checks = list(failed)
+    shown = "; ".join(map(_failure, checks[:_SHOWN_CHECKS]))
+    left = len(checks) - _SHOWN_CHECKS
+    more = f"; and {left} more" if left > 0 else ""
+    return f"verification failed: {shown}{more}"
+
+
+def _failure(check: VerifyCheck) -> str:
+    return f"{check.kind.value} {check.subject}: expected {check.expected}, is {check.actual}"

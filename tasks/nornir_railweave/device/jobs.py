@@ -29,27 +29,28 @@ from railweave.sonic.document import DocumentError, RunningConfig
 
 @dataclass(frozen=True, slots=True)
 class JobReading:
-    """What a device runs. ``sha256`` is the digest over what we own of it (``sonic.diff.running_sha256``).
-
-    ``delta`` is what is still to be done, and ``done`` tells that the job is: a device whose digest is another than it
-    should be is not, whatever its delta says. ``disconnects``: links and
-    sessions go down with the job until their far ends follow, or there are none yet (a switch that is being
-    provisioned), so nothing has to hold right after it because it held before. ``drained`` names the BGP peers that
-    somebody has drained already, ``("*",)`` for all.
-    """
+    """What a device runs, against its job."""
 
     running: RunningConfig
+    # The digest over what we own of it (`sonic.delta.diff.running_sha256`).
     sha256: str
+    # What is still to be done.
     delta: Delta
+    # The job is done; a device of another digest than it should have is not, whatever its delta says.
     done: bool
+    # Links and sessions go down with the job until their far ends follow, or there are none yet (a switch that is being
+    # provisioned): then nothing has to hold right after the change because it held before.
     disconnects: bool = False
+    # The BGP peers that somebody has drained already, `("*",)` for all.
     drained: tuple[str, ...] = ()
+    # Why what is still to be done cannot be.
     blockers: tuple[Blocker, ...] = ()
 
     @property
     def remaining(self) -> list[str]:
         """Return what is still to be done, and why it cannot be, as a person may see it."""
-        return [*(one.message for one in self.blockers), *(one.unmet for one in self.delta)]
+        reasons = [blocker.message for blocker in self.blockers]
+        return [*reasons, *(change.unmet for change in self.delta)]
 
 
 class DeviceJob(Protocol):
@@ -83,11 +84,11 @@ class DeviceJob(Protocol):
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Read the running (or ``startup``) configuration; raises the driver's exceptions and DocumentError."""
 
-    def moved(self, found: JobReading) -> str:
-        """Return in a sentence why ``found`` must not be worked on; empty where it is what the job was made for."""
+    def moved(self, reading: JobReading) -> str:
+        """Return in a sentence why ``reading`` must not be worked on; empty where it is what the job was made for."""
 
-    def snapshot(self, found: JobReading) -> Snapshot:
-        """Return what a device on which ``found`` was read before the change returns to when the change fails."""
+    def snapshot(self, reading: JobReading) -> Snapshot:
+        """Return what a device on which ``reading`` was read before the change returns to when the change fails."""
 
     @property
     def expectation(self) -> Expectation:
@@ -104,11 +105,11 @@ class DeviceJob(Protocol):
         """Return the routes that sessions carry and must: announced over all, accepted from ``settled`` devices."""
 
 
-def config_state(found: JobReading, job: DeviceJob) -> ConfigState:
-    """Tell which configuration ``found`` is."""
-    if found.done:
+def config_state(reading: JobReading, job: DeviceJob) -> ConfigState:
+    """Tell which configuration ``reading`` is."""
+    if reading.done:
         return ConfigState.AFTER
-    return ConfigState.BEFORE if found.sha256 == job.before_sha256 else ConfigState.PARTIAL
+    return ConfigState.BEFORE if reading.sha256 == job.before_sha256 else ConfigState.PARTIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +158,30 @@ class DeployJob:
 
     def read(self, driver: CheckedDriver, which: str = "running") -> JobReading:
         """Compare what the device runs, or boots, with what is intended."""
-        found = self.compare(driver, self.device, which)
-        delta = found.difference.delta
+        comparison = self.compare(driver, self.device, which)
+        difference = comparison.difference
+        delta = difference.delta
         return JobReading(
-            running=found.running,
-            sha256=found.sha256,
+            running=comparison.running,
+            sha256=comparison.sha256,
             delta=delta,
-            done=not delta and not found.difference.blockers,
-            disconnects=found.difference.unprovisioned or needs_both_ends(delta),
-            drained=found.difference.drained,
-            blockers=found.difference.blockers,
+            done=not delta and not difference.blockers,
+            disconnects=difference.unprovisioned or needs_both_ends(delta),
+            drained=difference.drained,
+            blockers=difference.blockers,
         )
 
-    def moved(self, found: JobReading) -> str:
+    def moved(self, reading: JobReading) -> str:
         """Return why the device is not as the plan says."""
-        if found.sha256 != self.before_sha256:
+        if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
-        if found.delta != self.delta and _shown(found.delta) != _shown(self.delta):
+        if reading.delta != self.delta and _shown(reading.delta) != _shown(self.delta):
             return "the changes differ from those of the plan; nothing was done"
         return ""
 
-    def snapshot(self, found: JobReading) -> Snapshot:
+    def snapshot(self, reading: JobReading) -> Snapshot:
         """Return what the device held before the plan's changes."""
-        return snapshot_before(found.delta, found.running, self.compare.intended(self.device))
+        return snapshot_before(reading.delta, reading.running, self.compare.intended(self.device))
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks of the intended state, over links to settled devices, and of what held before."""
@@ -190,8 +192,8 @@ class DeployJob:
 
         What this device passes on follows from what it accepted itself, whatever the far ends run.
         """
-        found = session_routes(self.expectation, seen)
-        return tuple(one for one in found if one.announced or one.neighbor in settled)
+        routes = session_routes(self.expectation, seen)
+        return tuple(session for session in routes if session.announced or session.neighbor in settled)
 
 
 def _shown(delta: Delta) -> list[dict[str, Any]]:
@@ -247,15 +249,15 @@ class RollbackJob:
             drained=difference.drained,
         )
 
-    def moved(self, found: JobReading) -> str:
+    def moved(self, reading: JobReading) -> str:
         """Return why the device is not as it was when the rollback was planned."""
-        if found.sha256 != self.before_sha256:
+        if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the rollback was planned; nothing was done"
         return ""
 
-    def snapshot(self, found: JobReading) -> Snapshot:
+    def snapshot(self, reading: JobReading) -> Snapshot:
         """Return what the device held before the rollback."""
-        return snapshot_before(found.delta, found.running, self.earlier.owned)
+        return snapshot_before(reading.delta, reading.running, self.earlier.owned)
 
     def gate(self, seen: Observation, settled: Container[str], held: Health) -> tuple[VerifyCheck, ...]:
         """Return the checks of what held before the rollout; what held between then and now is no measure."""
@@ -282,5 +284,5 @@ class RollbackJob:
 
 def held_before(record: DeviceRecord) -> Health:
     """Return what held on a device before a rollout; kinds that this version does not know are left out."""
-    known = {kind.value: kind for kind in CheckKind}
-    return frozenset((known[kind], subject) for kind, subject in record.held if kind in known)
+    kinds = {kind.value: kind for kind in CheckKind}
+    return frozenset((kinds[kind], subject) for kind, subject in record.held if kind in kinds)

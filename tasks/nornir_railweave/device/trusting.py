@@ -70,7 +70,7 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
     """Return the key that each device shows, in the order of ``reaches``; at most ``workers`` are asked at once."""
     jump = jump_of(reaches)
 
-    def one(device: str) -> ShownKey:
+    def look_at(device: str) -> ShownKey:
         reach = reaches[device]
         timeout_s = float(reach.options.get("conn_timeout", reach.timeout_s))
 
@@ -82,7 +82,7 @@ def look(reaches: Mapping[str, Reach], known_hosts: Path, workers: int) -> tuple
         return _look(device, known_name(reach.host, reach.port), known_hosts, reached, timeout_s)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="railweave-trust") as pool:
-        return tuple(pool.map(one, reaches))
+        return tuple(pool.map(look_at, reaches))
 
 
 def devices_by_key(
@@ -90,31 +90,35 @@ def devices_by_key(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return the devices that have the same key, by its fingerprint: those that showed it, and others whose recorded
     key it is."""
-    shown = {one.device: one for one in keys if one.key}
-    found: dict[str, list[str]] = {}
+    shown = {key.device: key for key in keys if key.key}
+    devices_of: dict[str, list[str]] = {}
     for device, reach in reaches.items():
         if device in shown:
-            found.setdefault(shown[device].key, []).append(device)
+            devices_of.setdefault(shown[device].key, []).append(device)
         else:
-            for key in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
-                found.setdefault(" ".join(key), []).append(device)
-    fingerprints = {one.key: one.fingerprint for one in shown.values()}
-    return {fingerprints[key]: tuple(names) for key, names in found.items() if key in fingerprints and len(names) > 1}
+            for recorded in recorded_keys(known_hosts, known_name(reach.host, reach.port)):
+                devices_of.setdefault(" ".join(recorded), []).append(device)
+    # Only of a key that was shown now the fingerprint is known.
+    fingerprints = {key.key: key.fingerprint for key in shown.values()}
+    shared = {key: names for key, names in devices_of.items() if len(names) > 1}
+    return {fingerprints[key]: tuple(names) for key, names in shared.items() if key in fingerprints}
 
 
 def _look(device: str, name: str, known_hosts: Path, reached: Callable[[], Any], timeout_s: float) -> ShownKey:
     import paramiko
 
-    known = recorded_keys(known_hosts, name)
+    recorded = recorded_keys(known_hosts, name)
     try:
-        shown = _fetch(reached(), [kind for kind, _ in known], timeout_s)
+        shown = _fetch(reached(), [kind for kind, _ in recorded], timeout_s)
     except (NapalmException, paramiko.SSHException, OSError, EOFError) as fault:
         return ShownKey(device, name, Trust.UNREACHABLE, error=error_text(fault))
     key = (shown.get_name(), shown.get_base64())
     if key in recorded_keys(known_hosts, name, "@revoked"):
         trust = Trust.REVOKED
+    elif not recorded:
+        trust = Trust.NEW
     else:
-        trust = Trust.NEW if not known else Trust.KNOWN if key in known else Trust.CHANGED
+        trust = Trust.KNOWN if key in recorded else Trust.CHANGED
     return ShownKey(device, name, trust, " ".join(key), str(shown.fingerprint))
 
 

@@ -44,10 +44,11 @@ class _Remote(NamedTuple):
 
 def _without_login(remote: str) -> _Remote:
     """Return a remote without what a URL says of its login, which every process list would show."""
-    found = _LOGIN_IN_URL.fullmatch(remote)
-    if found is None:
+    url = _LOGIN_IN_URL.fullmatch(remote)
+    if url is None:
         return _Remote(remote, {})
-    user, password = unquote(found["user"]), unquote(found["password"] or "")
+    user = unquote(url["user"])
+    password = unquote(url["password"] or "")
     # Of a whole login no other helper is asked, nor told to store it; without a password those of the user come first.
     first = ("credential.helper", "") if password else ("credential.username", user)
     count = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
@@ -60,7 +61,7 @@ def _without_login(remote: str) -> _Remote:
         "RAILWEAVE_GIT_USER": user,
         "RAILWEAVE_GIT_PASSWORD": password,
     }
-    return _Remote(found["scheme"] + found["rest"], login)
+    return _Remote(url["scheme"] + url["rest"], login)
 
 
 class GitBranch:
@@ -81,28 +82,32 @@ class GitBranch:
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
         """Return the records as the branch had them when it was looked at last."""
-        there = set(self._names())
-        asked = [name for name in names if name in there]
-        told = self._git("cat-file", "--batch", data="".join(f"{self._head}:{name}\n" for name in asked).encode())
-        found: dict[str, bytes] = {}
-        for name in asked:
-            heading, _, told = told.partition(b"\n")
+        stored = set(self._names())
+        wanted = [name for name in names if name in stored]
+        objects = "".join(f"{self._head}:{name}\n" for name in wanted)
+        output = self._git("cat-file", "--batch", data=objects.encode())
+        records: dict[str, bytes] = {}
+        for name in wanted:
+            # Each object is `ID TYPE LENGTH`, its content, and a line feed after that.
+            heading, _, output = output.partition(b"\n")
             length = int(heading.rsplit(b" ", 1)[-1])
-            found[name], told = told[:length], told[length + 1 :]
-        return found
+            records[name] = output[:length]
+            output = output[length + 1 :]
+        return records
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
         """Commit a record and push it."""
         for _ in range(_ATTEMPTS):
-            there = set(self._names())
-            if name in there:
+            stored = set(self._names())
+            if name in stored:
                 return self.read([name])[name] == data
-            if later_than(name, there):
+            if later_than(name, stored):
                 return False
-            before, made = self._head, self._commit(name, data, [one for one in removing if one in there])
-            refused = self._push(made)
+            before = self._head
+            commit = self._commit(name, data, [record for record in removing if record in stored])
+            refused = self._push(commit)
             if not refused:
-                self._head = made
+                self._head = commit
                 return True
             self._fetch()
             if self._head == before:
@@ -129,14 +134,14 @@ class GitBranch:
             return _Remote(self._named, {})
         except StoreError:
             return _Remote(self._named, {})
-        found = _without_login(url)
-        return found if found.login else _Remote(self._named, {})
+        remote = _without_login(url)
+        return remote if remote.login else _Remote(self._named, {})
 
     def _reach(self, verb: str, *words: str) -> bytes:
         """Run a git command that talks to the remote; ``words`` follow its name."""
         remote = self._push_remote if verb == "push" else self._remote
-        options = [one for one in words if one.startswith("-")]
-        rest = [one for one in words if not one.startswith("-")]
+        options = [word for word in words if word.startswith("-")]
+        rest = [word for word in words if not word.startswith("-")]
         return self._git(verb, *options, remote.name, *rest, more=remote.login)
 
     @property
@@ -149,8 +154,8 @@ class GitBranch:
         return self._git("ls-tree", "-r", "-z", "--name-only", self._head).decode().split("\0")[:-1]
 
     def _fetch(self) -> None:
-        told = self._reach("ls-remote", "--quiet", self._ref).decode().split()
-        head = told[0] if told else ""
+        words = self._reach("ls-remote", "--quiet", self._ref).decode().split()
+        head = words[0] if words else ""
         if head not in ("", self._head):
             # Neither FETCH_HEAD nor a branch is written: several processes of one clone may fetch at once.
             self._reach("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", self._ref)
@@ -158,11 +163,11 @@ class GitBranch:
 
     def _commit(self, name: str, data: bytes, removing: Sequence[str]) -> str:
         blob = self._git("hash-object", "-w", "--stdin", data=data).decode().strip()
-        entries = [*(f"{_GONE}\t{one}" for one in removing), f"100644 {blob}\t{name}"]
+        entries = "".join(f"{_GONE}\t{record}\n" for record in removing) + f"100644 {blob}\t{name}\n"
         with tempfile.TemporaryDirectory() as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             self._git("read-tree", *([self._head] if self._head else ["--empty"]), more=index)
-            self._git("update-index", "--index-info", data="".join(f"{one}\n" for one in entries).encode(), more=index)
+            self._git("update-index", "--index-info", data=entries.encode(), more=index)
             tree = self._git("write-tree", more=index).decode().strip()
         parent = ["-p", self._head] if self._head else []
         return self._git("commit-tree", *parent, "-m", name, tree, more=_IDENTITY).decode().strip()
@@ -191,7 +196,12 @@ class GitBranch:
         except subprocess.TimeoutExpired:
             raise StoreError(f"git {words[0]}: no answer within {_TIMEOUT_S:g} s") from None
         if done.returncode:
-            lines = [one for one in done.stderr.decode("utf-8", "replace").splitlines() if one.strip()]
-            told = [one for one in lines if one.startswith(("fatal:", "error:", " ! "))]
-            raise StoreError(f"git {words[0]}: {(told or lines or ['failed'])[0].strip()}")
+            raise StoreError(f"git {words[0]}: {_reason(done.stderr)}")
         return done.stdout
+
+
+def _reason(stderr: bytes) -> str:
+    """Return the line of git's output that says why it failed; others are advice and progress."""
+    lines = [line for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
+    return (reasons or lines or ["failed"])[0].strip()

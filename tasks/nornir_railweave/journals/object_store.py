@@ -46,14 +46,14 @@ class ObjectStore:
         import obstore
 
         with _told():
-            found = [one["path"] for part in obstore.list(self._bucket, folder or None) for one in part]
-        return sorted(found)
+            # The bucket is listed in pages.
+            return sorted(entry["path"] for page in obstore.list(self._bucket, folder or None) for entry in page)
 
     def read(self, names: Sequence[str]) -> Mapping[str, bytes]:
         """Read objects, several at once."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = zip(names, pool.map(self._content, names), strict=True)
-            return {name: data for name, data in found if data is not None}
+            contents = zip(names, pool.map(self._content, names), strict=True)
+            return {name: content for name, content in contents if content is not None}
 
     def create(self, name: str, data: bytes, removing: Sequence[str] = ()) -> bool:
         """Put an object where there is none of its name; what is to be removed goes after that."""

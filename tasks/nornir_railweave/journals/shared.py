@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from railweave.plan.rollout import NAME
 RENEW_S = 15.0
 LEASE_S = 45.0
 _POLL_S = 2.0
-_ATTEMPTS, _PAUSE_S = 3, 2.0
+_ATTEMPTS = 3
+_PAUSE_S = 2.0
 AUDIT = "audit"
 
 
@@ -36,7 +37,8 @@ class JournalHeldError(Exception):
     def __init__(self, by: str, rollout: str) -> None:
         """Keep who it is."""
         super().__init__(by)
-        self.by, self.rollout = by, rollout
+        self.by = by
+        self.rollout = rollout
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,18 @@ def read_record(data: bytes) -> Record | None:
     """Return a record that somebody stored, None for anything else."""
     heading, _, lines = data.partition(b"\n")
     try:
-        told = json.loads(heading)
+        head = json.loads(heading)
         record = Record(
-            str(told["token"]), str(told["by"]), str(told["rollout"]), told["held"] is True, str(told["at"]),
-            int(told["replaces"]), lines, told.get("journaled") is not False,
-        )  # fmt: skip
+            token=str(head["token"]),
+            by=str(head["by"]),
+            rollout=str(head["rollout"]),
+            held=head["held"] is True,
+            at=str(head["at"]),
+            replaces=int(head["replaces"]),
+            lines=lines,
+            # Records of earlier revisions do not say it.
+            journaled=head.get("journaled") is not False,
+        )
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     # The name becomes a file's.
@@ -171,8 +180,11 @@ class SharedJournals:
     def lines_of(self, place: str) -> bytes:
         """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
         names = [name for name in self.store.names(place) if _place(name)[1]]
-        found = {_place(name)[1]: read_record(data) for name, data in self.store.read(names).items()}
-        numbered = {number: record for number, record in found.items() if record is not None}
+        numbered: dict[int, Record] = {}
+        for name, data in self.store.read(names).items():
+            record = read_record(data)
+            if record is not None:
+                numbered[_place(name)[1]] = record
         return b"".join(numbered[number].lines for number in _standing(numbered))
 
     # The audit log, a sequence of lines that nobody holds
@@ -180,8 +192,8 @@ class SharedJournals:
     def audit_lines(self) -> list[bytes]:
         """Return the lines of the audit log, in their order."""
         names = self.store.names(AUDIT)
-        found = self.store.read(names)
-        return [found[name] for name in names if name in found]
+        lines = self.store.read(names)
+        return [lines[name] for name in names if name in lines]
 
     def append_audit(self, line: Callable[[bytes], bytes]) -> bool:
         """Store the ``line`` that follows the last one, empty where there is none; False where another came first."""
@@ -197,14 +209,19 @@ class Lease:
     def __init__(self, journals: SharedJournals, place: str, number: int, record: Record) -> None:
         """Create the first record. Raises HeldError where another runner is faster, StoreError."""
         self._journals = journals
-        self._place, self._first, self._number = place, number, number
+        self._place = place
+        # The first record that is the holder's, and the next one that it creates.
+        self._first = number
+        self._number = number
         self._record = record
         self._lines = b""
         self._written = b""
         self._unsent: tuple[bytes, bytes] | None = None
         self._names: list[str] = []
         self._idle: list[str] = []
-        self._adding, self._sending = threading.Lock(), threading.Lock()
+        # Lines are added while others are sent: a step of a rollout does not wait for the store.
+        self._adding = threading.Lock()
+        self._sending = threading.Lock()
         self._ended = threading.Event()
         if not self._create(self._body()):
             raise JournalHeldError("", "")
@@ -264,7 +281,8 @@ class Lease:
             if not self._lines:
                 return
         with self._adding:
-            lines, self._lines = self._lines, b""
+            lines = self._lines
+            self._lines = b""
         self._store(lines, self._body(lines))
 
     def _store(self, lines: bytes, body: bytes) -> None:
@@ -278,8 +296,7 @@ class Lease:
 
     def _body(self, lines: bytes = b"", *, held: bool = True, replaces: int = 0) -> bytes:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        one = self._record
-        return Record(one.token, one.by, one.rollout, held, now, replaces, lines, one.journaled).encoded()
+        return replace(self._record, held=held, at=now, replaces=replaces, lines=lines).encoded()
 
     def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
         name = _name(self._place, self._number)

@@ -26,8 +26,8 @@ class StoreError(RailweaveError):
     def __init__(self, text: str) -> None:
         """Take over the first line of ``text``, without what logs in anywhere."""
         secrets = [value for name, value in os.environ.items() if _SECRET_NAME.search(name)]
-        shown = shown_text(text, (one for one in secrets if len(one) >= _SHORTEST_SECRET))
-        line = next((one.strip() for one in shown.splitlines() if one.strip()), "")
+        shown = shown_text(text, (secret for secret in secrets if len(secret) >= _SHORTEST_SECRET))
+        line = next((line.strip() for line in shown.splitlines() if line.strip()), "")
         super().__init__(printable(_QUERY.sub("?***", _LOGIN.sub("***@", line)))[:_LONGEST])
 
 
@@ -51,5 +51,5 @@ class Store(Protocol):
 def later_than(name: str, names: Iterable[str]) -> bool:
     """Tell whether a folder has a record after this one; numbers have as many digits each."""
     folder, _, number = name.rpartition("/")
-    others = (one.removeprefix(f"{folder}/") for one in names if one.startswith(f"{folder}/"))
-    return any(one.isdecimal() and one > number for one in others)
+    numbers = (record.removeprefix(f"{folder}/") for record in names if record.startswith(f"{folder}/"))
+    return any(other.isdecimal() and other > number for other in numbers)

@@ -34,9 +34,9 @@ def remove(ends: Iterable[str]) -> None:
 
 def connect(pairs: Iterable[tuple[str, str]]) -> None:
     """Connect pairs of interfaces of the host; raises ContainerlabError."""
-    for one, other in pairs:
-        isolate((one, other))
-        for near, far in ((one, other), (other, one)):
+    for left, right in pairs:
+        isolate((left, right))
+        for near, far in ((left, right), (right, left)):
             # What an earlier far end has left: it went with its container, the rule that named it did not.
             _run("tc", "qdisc", "del", "dev", near, "clsact")
             to_the_other = ("action", "mirred", "egress", "redirect", "dev", far)

@@ -24,12 +24,15 @@ CHECKED_VERSION = "0.69.3 and 0.79.0"
 OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
 """By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm."""
 _FILLS_IN_MAC = (0, 79, 0)
-_DEPLOY_S, _DESTROY_S, _READ_S = 900.0, 300.0, 60.0
+_DEPLOY_S = 900.0
+_DESTROY_S = 300.0
+_READ_S = 60.0
 _VERSION = re.compile(r"^\s*version:\s*v?([0-9]+\.[0-9]+\.[0-9]+)", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SHOWN_LINES = 6
 _RUNS_ALREADY = "a lab of this name runs already"
-_TIMES, _PAUSE_S = 5, 0.5
+_TIMES = 5
+_PAUSE_S = 0.5
 _FLEETING = "could not list containers"
 """What Containerlab says when a container of another lab vanished while it looked."""
 
@@ -107,10 +110,10 @@ class Containerlab:
 
     def version(self) -> str:
         """Return the version; raises ContainerlabError where Containerlab is not installed or says none."""
-        found = _VERSION.search(_COLOUR.sub("", self._run("version", timeout_s=_READ_S)))
-        if found is None:
+        version = _VERSION.search(_COLOUR.sub("", self._run("version", timeout_s=_READ_S)))
+        if version is None:
             raise ContainerlabError(f"{self.program} version does not say which version it is")
-        return found[1]
+        return version[1]
 
     def machine_mac(self) -> str:
         """Return what a virtual machine's start-up configuration says of its MAC address; raises ContainerlabError.
@@ -122,11 +125,12 @@ class Containerlab:
 
     def refuse_too_old(self, kind: str) -> None:
         """Raise ContainerlabError where this Containerlab is too old for switches of a kind, or not installed."""
-        found, oldest = self.version(), OLDEST[kind]
-        if _numbers(found) < oldest:
+        installed = self.version()
+        oldest = OLDEST[kind]
+        if _numbers(installed) < oldest:
             wanted = ".".join(map(str, oldest))
             raise ContainerlabError(
-                f"Containerlab {found} is too old for a lab of kind {kind}, which needs {wanted} or newer (checked "
+                f"Containerlab {installed} is too old for a lab of kind {kind}, which needs {wanted} or newer (checked "
                 f"with {CHECKED_VERSION}): upgrade it, see https://containerlab.dev/install/"
             )
 
@@ -151,16 +155,13 @@ class Containerlab:
                 return ()
             raise
         start = f"clab-{self.lab}-"
-        found = (one for listed in _decoded(_INSPECT, answer).values() for one in listed)
-        mine = [one for one in found if one.lab_name.partition("_")[0] == self.lab]
-        return tuple(
-            ContainerNode(
-                one.name.removeprefix(start),
-                one.state,
-                str(Path(one.topology).parent) if one.topology else "",
-            )
-            for one in sorted(mine, key=lambda one: one.name)
-        )
+        containers = [container for lab in _decoded(_INSPECT, answer).values() for container in lab]
+        own = [container for container in containers if container.lab_name.partition("_")[0] == self.lab]
+        nodes: list[ContainerNode] = []
+        for container in sorted(own, key=lambda container: container.name):
+            folder = str(Path(container.topology).parent) if container.topology else ""
+            nodes.append(ContainerNode(container.name.removeprefix(start), container.state, folder))
+        return tuple(nodes)
 
     def destroy(self) -> None:
         """Stop the lab and remove its containers, network and folder; nothing happens where it does not run."""

@@ -88,7 +88,7 @@ def _lost(nodes: Iterable[ContainerNode], noted: LabTopology) -> list[str]:
 def refuse_obstacles(name: str, growth: LabGrowth) -> None:
     """Raise ContainerlabError if a running lab cannot become what its intent says."""
     if growth.obstacles:
-        reasons = first_few((f"\n  {one}" for one in growth.obstacles), separator="")
+        reasons = first_few((f"\n  {obstacle}" for obstacle in growth.obstacles), separator="")
         anew = f"`{command_line('lab', 'down')}` and `{command_line('lab', 'up')}`"
         raise ContainerlabError(
             f"the running lab {name} cannot be changed like this; nothing was done:{reasons}\n"
@@ -117,7 +117,7 @@ def grow(
     ends = waiting_ends(lab.name, further.topology)
     remove(ends)
     try:
-        known = host_keys(new, public_key(lab)) if lab.own_image else ""
+        known_hosts = host_keys(new, public_key(lab)) if lab.own_image else ""
         further.deploy()
         isolate(ends)
         connect(growth.joints)
@@ -128,16 +128,16 @@ def grow(
         for name in growth.added:
             shutil.rmtree(lab.folder / "nodes" / name, ignore_errors=True)
         raise
-    if known:
+    if known_hosts:
         with (lab.folder / "known_hosts").open("a", encoding="utf-8") as file:
-            file.write(known)
+            file.write(known_hosts)
     write_endpoints(lab)
     (lab.folder / RUNNING).write_bytes(record(growth.topology))
 
 
 def _further(lab: LabFolder, document: Mapping[str, Any]) -> Containerlab:
     """Write the lab of what is added beside those that run."""
-    number = next(one for one in itertools.count(2) if not (lab.folder / MORE.format(one)).exists())
+    number = next(number for number in itertools.count(2) if not (lab.folder / MORE.format(number)).exists())
     further = lab.beside((lab.folder / MORE.format(number)).resolve())
     text = yaml.safe_dump({**document, "name": further.lab}, sort_keys=False, width=120)
     further.topology.write_text(text, encoding="utf-8")

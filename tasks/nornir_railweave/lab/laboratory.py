@@ -88,8 +88,8 @@ def image_tag(sources: Path) -> str:
 
 
 def _files(sources: Path) -> list[Path]:
-    found = (path for name in _SOURCES for path in (sources / name).rglob("*"))
-    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    paths = (path for name in _SOURCES for path in (sources / name).rglob("*"))
+    return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
 
 
 def ensure_image(sources: Path) -> str:
@@ -133,9 +133,14 @@ def running_nodes(name: str) -> dict[str, str]:
 def _containers(name: str, *options: str) -> list[str]:
     """Return the containers of a lab, those that were added included."""
     form = '{{.Names}} {{.Label "containerlab"}}'
-    told = docker("ps", *options, "--filter", "label=containerlab", "--format", form).stdout.splitlines()
-    found = (line.partition(" ") for line in told)
-    return [container for container, _, lab in found if lab.partition("_")[0] == name]
+    lines = docker("ps", *options, "--filter", "label=containerlab", "--format", form).stdout.splitlines()
+    containers: list[str] = []
+    for line in lines:
+        container, _, lab = line.partition(" ")
+        # What was added to a running lab is a lab of its own beside it: `NAME_2`.
+        if lab.partition("_")[0] == name:
+            containers.append(container)
+    return containers
 
 
 def docker(*words: str, timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
@@ -162,7 +167,8 @@ def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot
     shutil.rmtree(lab.folder, ignore_errors=True)
     write()
     write_keys(lab)
-    containerlab, ends = lab.containerlab, waiting_ends(lab.name, lab.folder / TOPOLOGY)
+    containerlab = lab.containerlab
+    ends = waiting_ends(lab.name, lab.folder / TOPOLOGY)
     remove(ends)
     try:
         containerlab.deploy()
@@ -223,8 +229,8 @@ def _remove_remains(name: str) -> None:
 
     Raises ContainerlabError where its network stays, as while containers of others are attached to it.
     """
-    if found := _containers(name, "--all"):
-        docker("rm", "--force", "--volumes", *found, timeout_s=300.0)
+    if containers := _containers(name, "--all"):
+        docker("rm", "--force", "--volumes", *containers, timeout_s=300.0)
     network = f"railweave-{name}"
     removed = docker("network", "rm", network)
     if removed.returncode != 0 and docker("network", "inspect", network).returncode == 0:
@@ -327,14 +333,14 @@ def write_keys(lab: LabFolder) -> None:
 
 def host_keys(lab: LabFolder, public: str) -> str:
     """Make a host key for every switch, which lets the lab's public key in; return their lines of known_hosts."""
-    known = []
+    known_hosts: list[str] = []
     for name, port in lab.ssh_ports.items():
         host_private, host_public = _new_key()
         folder = lab.folder / "nodes" / name
         _write_private(folder / "ssh_host_ed25519_key", host_private)
         (folder / "authorized_keys").write_text(public + "\n", encoding="utf-8")
-        known.append(f"[{HOST_ADDRESS}]:{port} {host_public}\n")
-    return "".join(known)
+        known_hosts.append(f"[{HOST_ADDRESS}]:{port} {host_public}\n")
+    return "".join(known_hosts)
 
 
 def public_key(lab: LabFolder) -> str:

@@ -52,7 +52,7 @@ def build(
     """
     often, *seldom = gc.get_threshold()
     if often > _GARBAGE:  # the command line searches hardly ever; 0 is somebody's wish that nobody searches
-        gc.set_threshold(_GARBAGE, *(min(_SELDOM, one) for one in seldom))
+        gc.set_threshold(_GARBAGE, *(min(_SELDOM, threshold) for threshold in seldom))
     inventory = build_inventory(fabric, target, state_dir, environ, partial=partial)
     _refuse_driver(inventory, target)
     if CONNECTION not in ConnectionPluginRegister.available:  # every installed package is searched for plug-ins

@@ -133,16 +133,18 @@ def _pattern_can_be_filled(value: str) -> str:
 
 def _with_numbers(value: Mapping[str, Option | SecretName]) -> Mapping[str, Option | SecretName]:
     # The reader of YAML leaves every number that is not whole as text.
-    return {
-        name: float(one) if isinstance(one, str) and _DECIMAL.fullmatch(one) else one for name, one in value.items()
-    }
+    options: dict[str, Option | SecretName] = {}
+    for name, option in value.items():
+        is_decimal = isinstance(option, str) and _DECIMAL.fullmatch(option)
+        options[name] = float(str(option)) if is_decimal else option
+    return options
 
 
 def _from_one_place(value: Mapping[str, SecretSource]) -> Mapping[str, SecretSource]:
-    for name, one in value.items():
+    for name, source in value.items():
         if references(reference(name)) != (name,):
             raise ValueError(f"{name!r} is no name of a secret: letters, digits, `_`, `.` and `-`")
-        if sum(place is not None for place in (one.env, one.file, one.command)) != 1:
+        if sum(place is not None for place in (source.env, source.file, source.command)) != 1:
             raise ValueError(f"{name} comes from one place: write `env:`, `file:` or `command:`")
     return value
 

@@ -86,16 +86,19 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     missing = tuple(name for name, address in addresses.items() if address is None)
     if not missing:
         return
-    listed = ", ".join(missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    listed = ", ".join(missing[:_SHOWN]) + more
+    code = "RW604"
     if target.source is Source.SIM:
-        code, message = "RW604", f"the simulator does not know {listed}"
+        message = f"the simulator does not know {listed}"
         without = command_line("plan", "--skip-unreachable")
         fix = f"bring it up to date: `{command_line('sim', 'up')}`; for a review, `{without}` plans without them"
     elif target.source is Source.LAB:
-        code, message = "RW604", f"the lab runs without {listed}"
+        message = f"the lab runs without {listed}"
         fix = f"add them to the running lab: `{command_line('lab', 'up')}`"
     else:
-        code, message = "RW602", f"target {target.name} has no address for {listed}"
+        code = "RW602"
+        message = f"target {target.name} has no address for {listed}"
         fix = f"add them under `devices:` of inventory/{target.name}.yml, or give an `address:` pattern"
     raise RefusedError([error(code, message, devices=missing, fix=fix)])
 
@@ -175,11 +178,9 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
         "conn_timeout": target.timeouts.connect_s,
         "auth_timeout": target.timeouts.connect_s,
         "banner_timeout": target.timeouts.connect_s,
-        **{
-            name: store.required(one.secret) if isinstance(one, SecretName) else one
-            for name, one in target.options.items()
-        },
     }
+    for name, option in target.options.items():
+        options[name] = store.required(option.secret) if isinstance(option, SecretName) else option
     if login.key_file is not None:
         options["key_file"] = str(login.key_file)
     if passphrase := _secret(login.passphrase, login.passphrase_env, store):

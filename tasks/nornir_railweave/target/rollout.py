@@ -16,10 +16,10 @@ _CONSENT_MARGIN_S = 30
 
 
 def _percent(value: Any, wanted: str) -> float:
-    found = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or not 0 < float(found[1]) <= 100:
+    number = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if number is None or not 0 < float(number[1]) <= 100:
         raise ValueError(wanted)
-    return float(found[1])
+    return float(number[1])
 
 
 def _share(value: Any) -> Share:

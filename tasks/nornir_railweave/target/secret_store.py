@@ -37,13 +37,13 @@ class SecretStore:
 
     def missing(self, places: Mapping[str, Where]) -> tuple[Diagnostic, ...]:
         """Resolve the secrets of these names; return an error for each that cannot be, at its place."""
-        found = []
+        diagnostics: list[Diagnostic] = []
         for name, where in places.items():
             try:
                 self._resolve(name)
             except _MissingError as why:
-                found.append(self._diagnostic(name, str(why), where))
-        return tuple(found)
+                diagnostics.append(self._diagnostic(name, str(why), where))
+        return tuple(diagnostics)
 
     def required(self, name: str) -> str:
         """Return the value of a secret; raises RefusedError."""

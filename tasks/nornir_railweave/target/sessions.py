@@ -47,10 +47,10 @@ class OpenSessions:
             surplus = len(self._unused) + len(self._in_use) - self.most
             # Taken under the lock: a task that begins on such a host meanwhile opens a session of its own.
             closed = [self._unused.pop(name).connections.pop(CONNECTION, None) for name in self._dispensable(surplus)]
-        for one in closed:
-            if one is not None:
+        for connection in closed:
+            if connection is not None:
                 with suppress(Exception):
-                    one.close()
+                    connection.close()
         if not _answers(host):
             close_session(host)
 

@@ -50,8 +50,9 @@ def parse_target(text: str, file: str, name: str) -> Target:
     try:
         target = _TARGET.validate_python(ArgsKwargs((name,), document.value))
     except ValidationError as fault:
-        found = [_diagnostic(document, file, each) for each in fault.errors(include_url=False, include_input=False)]
-        raise RefusedError([*diagnostics, *dict.fromkeys(found)]) from None
+        errors = fault.errors(include_url=False, include_input=False)
+        refused = dict.fromkeys(_diagnostic(document, file, each) for each in errors)
+        raise RefusedError([*diagnostics, *refused]) from None
     if diagnostics:
         raise RefusedError(diagnostics)
     return _placed(target, document.places)
@@ -68,9 +69,10 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
         return error("RW601", f"`{key}` is missing", where, fix=f"add `{key}:`")
     if key in _SECRETS and fault["type"] == "dataclass_type":
         return _secret_in_file(key, where)
-    if fault["type"] == "dataclass_type":  # whose text names a class of this program
-        message, fix = "Input should be a mapping of keys", f"known here: {', '.join(_keys_at(parts))}"
-        return error("RW601", f"{where.path}: {message}", where, fix=fix)
+    if fault["type"] == "dataclass_type":
+        # pydantic's own text names a class of this program.
+        fix = f"known here: {', '.join(_keys_at(parts))}"
+        return error("RW601", f"{where.path}: Input should be a mapping of keys", where, fix=fix)
     message = str(fault["msg"]).removeprefix("Value error, ")
     return error("RW601", f"{where.path or 'the target'}: {message}", where, fix=_COMPARE)
 
@@ -78,9 +80,9 @@ def _diagnostic(document: Document, file: str, fault: Any) -> Diagnostic:
 def _unknown_key(key: str, parts: tuple[Any, ...], where: Where) -> Diagnostic:
     if key in _SECRETS:
         return _secret_in_file(key, where)
-    known = _keys_at(parts[:-1])
-    near = get_close_matches(key, known, 1)
-    fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+    keys = _keys_at(parts[:-1])
+    near = get_close_matches(key, keys, 1)
+    fix = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(keys)}"
     return error("RW601", f"unknown key `{key}`", where, fix=fix)
 
 
@@ -116,8 +118,8 @@ def _keys_at(parts: tuple[Any, ...]) -> list[str]:
         ("rollout", "max_unavailable"): Unavailable,
         ("rollout", "floor"): Floor,
     }
-    known = next(models[parts[:depth]] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
-    return _keys_of(known)
+    nearest = next(parts[:depth] for depth in range(len(parts), -1, -1) if parts[:depth] in models)
+    return _keys_of(models[nearest])
 
 
 @cache

@@ -112,7 +112,7 @@ class _Application:
         return Result(host=task.host, result=ApplyResult(outcome=outcome), failed=True)
 
     def _begin(self) -> Attempt:
-        """Look at the device before anything is done; a session that breaks off says nothing of it, so one more try."""
+        """Read the device before anything is done; a session that breaks off says nothing of it, so one more try."""
         try:
             return self._look()
         except ConnectionClosedException as fault:
@@ -126,16 +126,16 @@ class _Application:
         driver = device.driver
         if not driver.can(Capability.APPLY_WITH_TIMER):
             raise _UntouchedError(f"{lacking(driver.name, [Capability.APPLY_WITH_TIMER])}; nothing was done")
-        found, seen = device.read_and_look()
+        reading, seen = device.read_and_look()
         last = device.last_commit(just_read=True)
         if last.pending:
             raise _UntouchedError("another commit waits for its confirmation; nothing was done")
-        if moved := device.job.moved(found):
+        if moved := device.job.moved(reading):
             raise _UntouchedError(moved)
         baseline = Baseline()
-        if not found.disconnects:
+        if not reading.disconnects:
             baseline = take_baseline(device, seen or observe_over(device.driver, device.interval_s))
-        return Attempt(found, baseline, last.commit_id, device.order.policy.message)
+        return Attempt(reading, baseline, last.commit_id, device.order.policy.message)
 
     def _drain(self, attempt: Attempt) -> bool:
         """Take the traffic away where the work needs that; tell whether it was done.
@@ -173,7 +173,7 @@ class _Application:
         ends_at_s = device.order.policy.clock.monotonic() + device.revert_in_s
         attempt = replace(attempt, sent_id=new_id(), ends_at_s=ends_at_s)
         try:
-            device.begin(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_told(attempt.baseline.held))
+            device.begin(Step.APPLYING, f"{len(attempt.before.delta)} changes", held=_held_json(attempt.baseline.held))
             applied = self._apply(attempt)
             attempt = replace(attempt, commit_id=applied.commit_id, after=applied.reading, complaint=applied.complaint)
         except _NOT_BEGUN as fault:
@@ -206,20 +206,21 @@ class _Application:
         """Read what the commit left and verify it; what is not as intended is rolled back."""
         device = self._device
         try:
-            found = self._read_again(attempt, reconnect=bool(fault_text))
+            reading = self._read_again(attempt, reconnect=bool(fault_text))
         except DEVICE_ERRORS as fault:
             return ApplyResult(outcome=device.lost(fault_text or error_text(fault)))
-        if config_state(found, device.job) is not ConfigState.AFTER:
-            left = first_few(found.remaining, separator="; ") or "its digest is another"
+        if config_state(reading, device.job) is not ConfigState.AFTER:
+            left = first_few(reading.remaining, separator="; ") or "its digest is another"
             why = fault_text or f"the device does not hold what was committed: {left}"
             return ApplyResult(outcome=roll_back(device, attempt, why))
         if untimed := self._without_timer(attempt):
             return ApplyResult(outcome=roll_back(device, attempt, untimed))
-        attempt = replace(attempt, after_sha256=found.sha256)
+        attempt = replace(attempt, after_sha256=reading.sha256)
         try:
             wrong, after = self._verify(attempt)
         except DEVICE_ERRORS as fault:
-            wrong, after = f"could not be verified: {error_text(fault)}", None
+            wrong = f"could not be verified: {error_text(fault)}"
+            after = None
         if wrong:
             # The switch's own words come first: what is missing after a reload that failed follows from that.
             return ApplyResult(outcome=roll_back(device, attempt, "; ".join(filter(None, (attempt.complaint, wrong)))))
@@ -250,7 +251,8 @@ class _Application:
     def _verify(self, attempt: Attempt) -> tuple[str, ConfigReading | None]:
         """Return what is wrong with the device in its new configuration, its traffic on it again at the end; and what
         was read of that configuration, as it is without a drain."""
-        device, after = self._device, attempt.after
+        device = self._device
+        after = attempt.after
         device.say(Step.VERIFYING)
         shown = None if after is None or after.view is None else seen_of(after.view)
         wrong = wait_for_gate(device, attempt.baseline, whole=not attempt.drained, first=shown)
@@ -288,6 +290,6 @@ def _undrained(after: ConfigReading, last: ConfigReading | None) -> ConfigReadin
     return last if before.entries == now.entries else None
 
 
-def _told(held: Health) -> list[list[str]]:
-    """Return what held as the journal keeps it for a later rollback: the kinds that outlive a configuration."""
+def _held_json(held: Health) -> list[list[str]]:
+    """Return the checks that held, for the journal: a later rollback needs the kinds that outlive a configuration."""
     return sorted([kind.value, subject] for kind, subject in held if kind in _OUTLIVING)

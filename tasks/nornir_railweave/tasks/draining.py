@@ -40,26 +40,37 @@ def drain(
     """
     results: list[DrainResult] = []
     for target in targets:
-        if why := _held(target, holding) or _told(forbidden()):
+        if why := _held(target, holding) or _reasons(forbidden()):
             results.append(DrainResult(target.device, error=why))
             break
-        hold = "" if holding is None else holding.name
-        drained = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
-        if holding is not None and drained.changed:
-            holding.drained((target.device,))
-        if drained.changed and (why := _told(forbidden())):
-            results.append(_given_back(nr, target, drained, why))
-            break
-        if not drained.error and wait_s > 0:
-            arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
-            quiet = run_on(nr, (target.device,), wait_until_quiet, **arguments)[target.device]
-            drained = replace(drained, waited=True, flows=quiet.flows, error=quiet.error)
-        results.append(drained)
-        if not results[-1].ok:
+        result = _drained_beside(nr, target, forbidden, holding)
+        if not result.error and wait_s > 0:
+            result = _waited(nr, target, result, wait_s, packets_per_s)
+        results.append(result)
+        if not result.ok:
             break
     if holding is not None:
         holding.release()
     return tuple(results)
+
+
+def _drained_beside(
+    nr: Nornir, target: DrainTarget, forbidden: Callable[[], Sequence[Diagnostic]], holding: Holding | None
+) -> DrainResult:
+    """Drain a switch, and undrain it again where another one was drained meanwhile."""
+    hold = "" if holding is None else holding.name
+    result: DrainResult = run_on(nr, (target.device,), drain_device, peers=target.peers, hold=hold)[target.device]
+    if holding is not None and result.changed:
+        holding.drained((target.device,))
+    if result.changed and (why := _reasons(forbidden())):
+        return _given_back(nr, target, result, why)
+    return result
+
+
+def _waited(nr: Nornir, target: DrainTarget, result: DrainResult, wait_s: float, packets_per_s: float) -> DrainResult:
+    arguments = {"ports": target.ports, "wait_s": wait_s, "packets_per_s": packets_per_s}
+    quiet = run_on(nr, (target.device,), wait_until_quiet, **arguments)[target.device]
+    return replace(result, waited=True, flows=quiet.flows, error=quiet.error)
 
 
 def _held(target: DrainTarget, holding: Holding | None) -> str:
@@ -67,8 +78,8 @@ def _held(target: DrainTarget, holding: Holding | None) -> str:
     return "" if holding is None else holding.take({target.device: target.peers})
 
 
-def _told(refused: Sequence[Diagnostic]) -> str:
-    return "; ".join(f"{one.message} ({one.code})" for one in refused)
+def _reasons(refused: Sequence[Diagnostic]) -> str:
+    return "; ".join(f"{diagnostic.message} ({diagnostic.code})" for diagnostic in refused)
 
 
 def _given_back(nr: Nornir, target: DrainTarget, drained: DrainResult, why: str) -> DrainResult:

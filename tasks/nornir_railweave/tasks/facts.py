@@ -43,5 +43,5 @@ def collect(
     """Return the facts of the devices ``names``, made by ``keep`` of the configuration that each one prints."""
     announce = Announcer([events])
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-    found = run_on(nr, names, read_facts, keep=keep, announce=announce)
-    return {name: one or FactReading(error="not attempted") for name, one in found.items()}
+    readings = run_on(nr, names, read_facts, keep=keep, announce=announce)
+    return {name: reading or FactReading(error="not attempted") for name, reading in readings.items()}

@@ -67,22 +67,28 @@ class Holding:
 
         Nothing is held then. A switch that is silent refuses its drain, which names a hold that it lacks.
         """
-        planes = {self.fabric.switch_of[name].plane for name in peers_of}
-        answers = self._take(peers_of, self.seconds)
-        refused = _refused(answers)
+        results = self._take(peers_of, self.seconds)
+        refused = _refused(results)
         if not refused:
-            registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
-            answers = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
-            self.everywhere = any(answers[name].silent for name in registrars)
-            if self.everywhere:
-                others = [one.name for one in self.fabric.switches if one.plane in planes and one.name not in peers_of]
-                rest = dict.fromkeys((name for name in others if name not in registrars), ())
-                answers |= self._take(rest, self.seconds + _LATER_S)
-            refused = _refused(answers)
+            results |= self._take_registrars(peers_of)
+            refused = _refused(results)
         if refused:
-            self.others_s = max(one.remaining_s for one in answers.values())
+            self.others_s = max(result.remaining_s for result in results.values())
             self.release()
         return refused
+
+    def _take_registrars(self, peers_of: Mapping[str, Collection[str]]) -> dict[str, HoldResult]:
+        """Hold the registrars of the planes, and all switches of these planes where a registrar is silent."""
+        planes = {self.fabric.switch_of[name].plane for name in peers_of}
+        registrars = [name for name in _registrars(self.fabric, planes) if name not in peers_of]
+        results = self._take(dict.fromkeys(registrars, ()), self.seconds + _LATER_S)
+        self.everywhere = any(results[name].silent for name in registrars)
+        if self.everywhere:
+            taken = {*peers_of, *registrars}
+            switches = [switch.name for switch in self.fabric.switches if switch.plane in planes]
+            others = [name for name in switches if name not in taken]
+            results |= self._take(dict.fromkeys(others, ()), self.seconds + _LATER_S)
+        return results
 
     def drained(self, names: Iterable[str]) -> None:
         """Note that switches were drained, which ends their hold there."""
@@ -95,21 +101,26 @@ class Holding:
         self._held.clear()
 
     def _take(self, peers_of: Mapping[str, Collection[str]], seconds: float) -> dict[str, HoldResult]:
-        asked = {name: one for name, one in peers_of.items() if name not in self.unread}
-        found = self._run(asked, seconds)
-        over = {name: one.hold for name, one in found.items() if one.by and self.has_ended(one.message)}
-        if over:
-            found |= self._run({name: asked[name] for name in over}, seconds, over)
-        self._held.update(name for name, one in found.items() if not one.by and not one.silent)
-        return {**dict.fromkeys(peers_of, HoldResult(silent=True)), **found}
+        wanted = {name: peers for name, peers in peers_of.items() if name not in self.unread}
+        results = self._run(wanted, seconds)
+        ended = {name: result.hold for name, result in results.items() if self._is_of_ended(result)}
+        if ended:
+            results |= self._run({name: wanted[name] for name in ended}, seconds, ended)
+        self._held.update(name for name, result in results.items() if not result.by and not result.silent)
+        return {**dict.fromkeys(peers_of, HoldResult(silent=True)), **results}
+
+    def _is_of_ended(self, result: HoldResult) -> bool:
+        """Tell whether a switch is held by a command that does not run any more."""
+        return bool(result.by) and self.has_ended(result.message)
 
     def _run(
         self, peers_of: Mapping[str, Collection[str]], seconds: float, over: Mapping[str, str] | None = None
     ) -> dict[str, HoldResult]:
-        known = {name: peers for name, peers in peers_of.items() if name in self.nr.inventory.hosts}
-        arguments = {"peers_of": known, "seconds": seconds, "message": self.message, "over": over or {}}
-        found: dict[str, HoldResult] = run_on(self.nr, known, hold_device, hold=self.name, **arguments)
-        return {name: one or HoldResult(silent=True) for name, one in found.items()}
+        """Hold switches for so many seconds, in the place of the holds ``over``; one without an address is silent."""
+        reached = {name: peers for name, peers in peers_of.items() if name in self.nr.inventory.hosts}
+        arguments = {"peers_of": reached, "seconds": seconds, "message": self.message, "over": over or {}}
+        results = run_on(self.nr, reached, hold_device, hold=self.name, **arguments)
+        return {name: result or HoldResult(silent=True) for name, result in results.items()}
 
 
 def _registrars(fabric: Fabric, planes: Collection[int]) -> list[str]:
@@ -121,8 +132,9 @@ def _registrars(fabric: Fabric, planes: Collection[int]) -> list[str]:
     return [*first.values()]
 
 
-def _refused(answers: Mapping[str, HoldResult]) -> str:
-    return first_few([one.by for one in answers.values() if one.by], separator="; ")
+def _refused(results: Mapping[str, HoldResult]) -> str:
+    """Return who else holds switches; empty for nobody."""
+    return first_few([result.by for result in results.values() if result.by], separator="; ")
 
 
 def hold_device(

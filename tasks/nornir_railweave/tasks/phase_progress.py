@@ -15,6 +15,7 @@ from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.timers import wait_for_timers
 from railweave.plan.phase_progress import PhaseProgress
 from railweave.sonic.delta.diff import diff
+from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 
@@ -55,19 +56,19 @@ def find_phase_progress(
     def read(wanted: Collection[str]) -> dict[str, DevicePhase]:
         return run_on(nr, wanted, match_phase, candidates=candidates, announce=announce)
 
-    found = wait_for_timers(
+    phases = wait_for_timers(
         nr,
         read(names),
-        is_waiting=lambda one: one.pending,
+        is_waiting=lambda phase: phase.pending,
         read=read,
         wait_s=pending_wait_s,
         announce=announce,
         clock=clock,
     )
     return PhaseProgress(
-        latest={name: one.number for name, one in found.items() if not (one.error or one.pending)},
-        unreadable={name: one.error for name, one in found.items() if one.error},
-        waiting=tuple(name for name, one in found.items() if one.pending),
+        latest={name: phase.number for name, phase in phases.items() if not (phase.error or phase.pending)},
+        unreadable={name: phase.error for name, phase in phases.items() if phase.error},
+        waiting=tuple(name for name, phase in phases.items() if phase.pending),
     )
 
 
@@ -91,7 +92,6 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
     leaves = stages[0][1] is None
     while len(stages) > 1 and stages[0][1] is None:
         stages.pop(0)
-    last = stages[0][0]
     with session(task) as opened:
         try:
             driver = opened.driver
@@ -101,16 +101,24 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
             # What leaves may be switched off by now.
             unread = DevicePhase(newest) if leaves else DevicePhase(error=error_text(fault))
             return Result(host=task.host, result=unread)
+    announce(Event(Step.READ, name))
     if pending:
-        announce(Event(Step.READ, name))
         return Result(host=task.host, result=DevicePhase(pending=True))
+    number = _number_of(name, running, stages, leaves=leaves)
+    # A device that does not change any more after a phase has come to the end with it.
+    is_last = number == stages[0][0] and stages[0][1] is not None
+    return Result(host=task.host, result=DevicePhase(newest if is_last else number))
+
+
+def _number_of(name: str, running: RunningConfig, stages: Sequence[Candidate], *, leaves: bool) -> int | None:
+    """Return the number of the first stage whose configuration runs, None for none of them."""
     for number, intended in stages:
         if intended is None:
-            return Result(host=task.host, result=DevicePhase(number))
-        found = diff(name, running, intended())
-        gone = leaves and found.unprovisioned
-        if gone or not (found.delta or found.blockers):
-            announce(Event(Step.READ, name))
-            return Result(host=task.host, result=DevicePhase(newest if gone or number == last else number))
-    announce(Event(Step.READ, name))
-    return Result(host=task.host, result=DevicePhase())
+            return number
+        difference = diff(name, running, intended())
+        if leaves and difference.unprovisioned:
+            # It was taken out and is as it came from the factory: that is the last stage.
+            return stages[0][0]
+        if not (difference.delta or difference.blockers):
+            return number
+    return None

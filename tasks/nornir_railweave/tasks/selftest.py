@@ -344,12 +344,13 @@ def _description(config_db: ConfigDb, seen: Observed | None, probe: Mapping[str,
     report = SelftestReport(platform=platform, counters=probe["counters"])
     if seen is None:
         return replace(report, error="the switch does not show its interfaces")
+    ports = config_db.get("PORT", {})
     neighbors = {
-        port: str(found[0]["remote_system_name"])
-        for port, found in seen.get_lldp_neighbors_detail().items()
-        if found and port in config_db.get("PORT", {})
+        port: str(systems[0]["remote_system_name"])
+        for port, systems in seen.get_lldp_neighbors_detail().items()
+        if systems and port in ports
     }
-    links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in config_db.get("PORT", {})}
+    links = {port: state["is_up"] for port, state in seen.get_interfaces().items() if port in ports}
     sessions = list(_established(seen.get_bgp_neighbors()))
     return replace(report, image=dict(seen.shown.get("image") or {}), uses=uses(links, neighbors, sessions))
 

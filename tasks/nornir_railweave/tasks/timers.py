@@ -20,7 +20,7 @@ Read = TypeVar("Read")
 
 def wait_for_timers(
     nr: Nornir,
-    found: Mapping[str, Read],
+    readings: Mapping[str, Read],
     *,
     is_waiting: Callable[[Read], bool],
     read: Callable[[Collection[str]], Mapping[str, Read]],
@@ -28,18 +28,21 @@ def wait_for_timers(
     announce: Events,
     clock: Clock,
 ) -> dict[str, Read]:
-    """Return ``found``, of which the devices with a commit that waits were read again until their timers had ended.
+    """Return ``readings``, with those of devices with a commit that waits read again until their timers have ended.
 
     It takes ``wait_s`` at most. Where a switch lost its timer, the commit is reverted once its deadline has passed.
     """
-    known = dict(found)
+    latest = dict(readings)
     deadline = clock.monotonic() + wait_s
-    while (waiting := [name for name, one in known.items() if is_waiting(one)]) and clock.monotonic() < deadline:
+    while clock.monotonic() < deadline:
+        waiting = [name for name, reading in latest.items() if is_waiting(reading)]
+        if not waiting:
+            break
         announce(Event(Step.WAITING, text=f"for the timers of an interrupted deployment on {', '.join(waiting)}"))
         clock.sleep(_POLL_S)
         run_on(nr, waiting, revert_expired_commit, announce=announce)
-        known |= read(waiting)
-    return known
+        latest |= read(waiting)
+    return latest
 
 
 def revert_expired_commit(task: Task, announce: Events) -> Result:

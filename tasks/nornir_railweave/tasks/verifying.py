@@ -1,6 +1,6 @@
 """Verification of a fabric: read every device and compare it with what the fabric needs."""
 
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -55,17 +55,22 @@ def verify(
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
     times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
-    found = run_on(nr, names, verify_device, judge=FabricJudge(fabric, settled, expecting), **times, announce=announce)
-    checks = with_port_names(fabric, chain.from_iterable(one.checks for one in found.values()))
+    judge = FabricJudge(fabric, settled, expecting)
+    judgments = run_on(nr, names, verify_device, judge=judge, **times, announce=announce)
+    checks = with_port_names(fabric, chain.from_iterable(judgment.checks for judgment in judgments.values()))
+    cables = [str(cable) for cable in misplugged_cables(fabric, checks)]
+    warnings = _warnings(fabric, {name: judgments[name] for name in names})
+    return VerifyResult(checks, (*cables, *repairs_of(checks)), (*warnings, *half_linked(fabric, checks)))
+
+
+def _warnings(fabric: Fabric, judgments: Mapping[str, "Judgment"]) -> tuple[str, ...]:
+    """Return what is said of devices beside their checks."""
     intended = fabric.policies.sonic.release
-    differing = {name: other_release(found[name].release, intended) for name in names}
-    lacking = chain.from_iterable(found[name].lacking for name in names)
-    without_bfdd = (found[name].warning for name in names if found[name].warning)
-    unseen = unseen_warnings({name: found[name].unseen for name in names})
-    links = half_linked(fabric, checks)
-    warnings = (*release_warnings(differing), *missing_routes(lacking), *without_bfdd, *unseen, *links)
-    cables = (str(cable) for cable in misplugged_cables(fabric, checks))
-    return VerifyResult(checks, (*cables, *repairs_of(checks)), warnings)
+    differing = {name: other_release(judgment.release, intended) for name, judgment in judgments.items()}
+    lacking = chain.from_iterable(judgment.lacking for judgment in judgments.values())
+    unseen = unseen_warnings({name: judgment.unseen for name, judgment in judgments.items()})
+    of_devices = [judgment.warning for judgment in judgments.values() if judgment.warning]
+    return (*release_warnings(differing), *missing_routes(lacking), *of_devices, *unseen)
 
 
 _ATTEMPTS = 2
@@ -74,7 +79,7 @@ _ATTEMPTS = 2
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """What one look at a device says: its checks, the sessions that are ``lacking`` routes (waited for a while, and
-    then a warning), another warning, the SONiC release that it runs, empty where it was not told, and the fields of
+    then a warning), another warning, the SONiC release that it runs, empty where that is not known, and the fields of
     ports of which it does not tell what is in force."""
 
     checks: tuple[VerifyCheck, ...]
@@ -92,14 +97,17 @@ class FabricJudge:
     fabric: Fabric = field(repr=False)
     settled: Container[str] = EVERYONE
     expecting: Expecting = expect
-    _known: dict[str, Expectation] = field(default_factory=dict, repr=False)
+    _expectations: dict[str, Expectation] = field(default_factory=dict, repr=False)
 
     def __call__(self, name: str, seen: Observation) -> Judgment:
         """Return what ``seen`` of device ``name`` says."""
-        expected = self._known.get(name)
-        if expected is None:  # a verification that waits looks at it again and again
-            expected = self._known[name] = self.expecting(self.fabric, self.fabric.switch_of[name])
-        lacking = tuple(one for one in session_routes(expected, seen, self.settled) if not one.ok)
+        expected = self._expectations.get(name)
+        if expected is None:
+            # Kept: a verification that waits judges a device every few seconds.
+            expected = self.expecting(self.fabric, self.fabric.switch_of[name])
+            self._expectations[name] = expected
+        routes = session_routes(expected, seen, self.settled)
+        lacking = tuple(session for session in routes if not session.ok)
         checks = (*unsettled(expected, seen), *check_device(expected, seen, self.settled))
         return Judgment(checks, lacking, missing_bfdd(expected, seen), seen.release, seen.unseen)
 
@@ -117,7 +125,8 @@ def verify_device(
 
     A device that does not answer twice in a row is not waited for, missing routes alone no longer than WAIT_S.
     """
-    deadline, routes_deadline = clock.monotonic() + timeout_s, clock.monotonic() + min(timeout_s, WAIT_S)
+    deadline = clock.monotonic() + timeout_s
+    routes_deadline = clock.monotonic() + min(timeout_s, WAIT_S)
     silent_reads = 0
     with session(task) as opened:
         while True:

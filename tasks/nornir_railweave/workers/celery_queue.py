@@ -125,9 +125,10 @@ class QueueChannel:
         self._closed.set()
         self._wake.set()
         with self._lock:
-            threads, self._threads = self._threads, []
-        for one in threads:
-            one.join()
+            threads = self._threads
+            self._threads = []
+        for thread in threads:
+            thread.join()
         self._closed.clear()
         with suppress(Exception):
             self._app.close()
@@ -162,8 +163,8 @@ class QueueChannel:
                 continue
             try:
                 with _reaching(f"the broker of site {self._site} cannot be reached"):
-                    for name, one in asked.items():
-                        self._look(name, one)
+                    for name, request in asked.items():
+                        self._look(name, request)
                 failing_s = 0.0
             except WorkerLostError as fault:
                 failing_s = failing_s or time.monotonic()
@@ -173,35 +174,37 @@ class QueueChannel:
 
     def _waiting(self) -> dict[str, _Asked]:
         with self._lock:
-            return {name: one for name, one in self._asked.items() if not one.answer.done()}
+            return {name: request for name, request in self._asked.items() if not request.answer.done()}
 
-    def _look(self, name: str, one: _Asked) -> None:
-        """See how far a request is."""
+    def _look(self, name: str, request: _Asked) -> None:
+        """Read from the queue how far a request is."""
         backend = self._app.backend
         meta = backend.get_task_meta(name, cache=False)
-        now_s, result = time.monotonic(), meta["result"]
+        result = meta["result"]
+        now_s = time.monotonic()
         if meta["status"] in ("SUCCESS", "FAILURE", "REVOKED"):
             backend.forget(name)
             with self._lock:
-                if not one.answer.done():
-                    _settle(one.answer, meta["status"], result, self._site)
-        elif meta["status"] == "STARTED" and not one.worker:
-            one.heard_s, one.worker = now_s, str(result["hostname"])
-        elif not one.worker and now_s > one.taken_by_s:
+                if not request.answer.done():
+                    _settle(request.answer, meta["status"], result, self._site)
+        elif meta["status"] == "STARTED" and not request.worker:
+            request.heard_s = now_s
+            request.worker = str(result["hostname"])
+        elif not request.worker and now_s > request.taken_by_s:
             self._give_up(name)
-            self._fail({name: one}, self._untaken(self._silent_s))
-        elif one.worker and now_s - one.heard_s > self._silent_s:
-            text = f"worker {one.worker} of site {self._site} was silent for {self._silent_s:g} s"
-            self._fail({name: one}, WorkerLostError(text))
+            self._fail({name: request}, self._untaken(self._silent_s))
+        elif request.worker and now_s - request.heard_s > self._silent_s:
+            text = f"worker {request.worker} of site {self._site} was silent for {self._silent_s:g} s"
+            self._fail({name: request}, WorkerLostError(text))
 
     def _untaken(self, seconds: float) -> WorkerLostError:
         return WorkerLostError(f"no worker of site {self._site} took it in {seconds:g} s")
 
     def _fail(self, asked: dict[str, _Asked], fault: WorkerLostError) -> None:
         with self._lock:
-            for one in asked.values():
-                if not one.answer.done():
-                    one.answer.set_exception(fault)
+            for request in asked.values():
+                if not request.answer.done():
+                    request.answer.set_exception(fault)
 
     def _give_up(self, name: str) -> None:
         """Let nobody begin a request any more; it expires by itself where this cannot be told."""
@@ -212,7 +215,7 @@ class QueueChannel:
         """Ask the workers that have taken requests whether they are there."""
         beat_s = self._silent_s / _BEATS
         while not self._closed.wait(beat_s):
-            workers = {one.worker for one in self._waiting().values() if one.worker}
+            workers = {request.worker for request in self._waiting().values() if request.worker}
             if not workers:
                 continue
             with suppress(Exception):  # those who do not answer are missed by `_look`
@@ -226,9 +229,9 @@ class QueueChannel:
 
     def _heard(self, workers: set[str]) -> None:
         now_s = time.monotonic()
-        for one in self._waiting().values():
-            if one.worker in workers:
-                one.heard_s = now_s
+        for request in self._waiting().values():
+            if request.worker in workers:
+                request.heard_s = now_s
 
 
 def _settle(answer: "Future[Answer]", status: str, result: Any, site: str) -> None:

@@ -49,11 +49,11 @@ class NamedJob(DeployJob):
         """Return what the coordinator knows of the plan."""
         return self.cuts
 
-    def moved(self, found: JobReading) -> str:
+    def moved(self, reading: JobReading) -> str:
         """Return why the device is not as the plan says."""
-        if found.sha256 != self.before_sha256:
+        if reading.sha256 != self.before_sha256:
             return "the device's configuration changed since the plan was made; nothing was done"
-        if changes_sha256(found.delta) != self.changes_sha256:
+        if changes_sha256(reading.delta) != self.changes_sha256:
             return "the changes differ from those of the plan; nothing was done"
         return ""
 
@@ -106,40 +106,40 @@ def order_of(bench: Workbench, request: Request, announce: Events, job: DeviceJo
     asked. Raises RefusedHereError where this worker lacks a secret that the device's configuration needs."""
     if bench.missing_secrets:
         raise RefusedHereError(f"it cannot resolve the secrets {', '.join(bench.missing_secrets)}")
-    told = decoded(dict[str, Any], request.arguments["order"])
-    times = decoded(dict[str, float], told["times"])
+    order = decoded(dict[str, Any], request.arguments["order"])
+    times = decoded(dict[str, float], order["times"])
     rollout = replace(Rollout(), **{name: times[name] for name in _TIMES}, max_failures=1)
     return WaveOrder(
-        jobs={request.device: job or _job(bench, request.device, decoded(dict[str, Any], told["job"]))},
-        settled=decoded(frozenset[str], told["settled"]),
-        missing=decoded(int, told["missing"]),
+        jobs={request.device: job or _job(bench, request.device, decoded(dict[str, Any], order["job"]))},
+        settled=decoded(frozenset[str], order["settled"]),
+        missing=decoded(int, order["missing"]),
         policy=Policy(
             rollout=replace(rollout, revert_in_s=int(rollout.revert_in_s)),
-            reconnect_s=decoded(float, told["reconnect_s"]),
-            message=decoded(str, told["message"]),
+            reconnect_s=decoded(float, order["reconnect_s"]),
+            message=decoded(str, order["message"]),
             clock=bench.clock,
         ),
         announce=announce,
         blocker=str,
-        hold=decoded(str, told["hold"]),
+        hold=decoded(str, order["hold"]),
     )
 
 
-def _job(bench: Workbench, device: str, told: Mapping[str, Any]) -> NamedJob:
+def _job(bench: Workbench, device: str, document: Mapping[str, Any]) -> NamedJob:
     planned = DevicePlan(
         DeviceState.CHANGED,
-        running_sha256=decoded(str, told["before_sha256"]),
-        drain=decoded(tuple[str, ...], told["drain"]),
-        generation=Generation(number=decoded(int, told["generation"])),
+        running_sha256=decoded(str, document["before_sha256"]),
+        drain=decoded(tuple[str, ...], document["drain"]),
+        generation=Generation(number=decoded(int, document["generation"])),
     )
     return NamedJob(
-        Comparer(bench.fabric, bench.intended, decoded(bool, told["remove_conflicting"])),
+        Comparer(bench.fabric, bench.intended, decoded(bool, document["remove_conflicting"])),
         bench.expecting(bench.fabric, bench.fabric.switch_of[device]),
         planned,
         Delta(),
-        decoded(Generation, told["own"]),
-        changes_sha256=decoded(str, told["changes_sha256"]),
-        cuts=decoded(bool, told["disconnects"]),
+        decoded(Generation, document["own"]),
+        changes_sha256=decoded(str, document["changes_sha256"]),
+        cuts=decoded(bool, document["disconnects"]),
     )
 
 
@@ -183,13 +183,13 @@ class ApplyChange(_RolloutStep):
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return an ``ApplyResult``. The switch's timer began after the request was made."""
-        told = decoded(dict[str, Any], value)
-        if "attempt" not in told:
-            outcome = decoded(DeviceOutcome, told.get("outcome"))
+        answer = decoded(dict[str, Any], value)
+        if "attempt" not in answer:
+            outcome = decoded(DeviceOutcome, answer.get("outcome"))
             return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
         order: WaveOrder = params["order"]
-        before = JobReading(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, told.get("cut")))
-        kept = decoded(dict[str, str | bool], told["attempt"])
+        before = JobReading(_UNREAD, order.jobs[device].before_sha256, Delta(), False, decoded(bool, answer.get("cut")))
+        kept = decoded(dict[str, str | bool], answer["attempt"])
         attempt = Attempt(before, ends_at_s=asked_s + order.policy.rollout.revert_in_s, **cast(dict[str, Any], kept))
         return Result(host=None, result=ApplyResult(attempt), changed=True)
 
@@ -347,7 +347,8 @@ class SaveConfig(LostAsRefused):
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Saved``."""
         del device, params, asked_s
-        return Result(host=None, result={one.name: one for one in Saved}.get(value, Saved.UNKNOWN))
+        states = {state.name: state for state in Saved}
+        return Result(host=None, result=states.get(value, Saved.UNKNOWN))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return that nobody could ask the device; the verification that follows finds why."""

@@ -66,7 +66,8 @@ class PipeChannel:
     def close(self) -> None:
         """End the worker."""
         with self._lock:
-            running, self._running = self._running, None
+            running = self._running
+            self._running = None
         if running is not None:
             running.end(wait=True)
 
@@ -88,7 +89,9 @@ class _Running:
     def __init__(self, command: Sequence[str], label: str, silent_s: float, environ: Mapping[str, str] | None) -> None:
         self._label = label
         self._silent_s = silent_s
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        # Apart: a request may take long to be written to a slow worker, while answers come.
+        self._writing = threading.Lock()
         self._waiting: dict[str, Future[Answer]] = {}
         self._heard_s = time.monotonic()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
@@ -106,7 +109,9 @@ class _Running:
         except OSError as fault:
             self._said.close()
             raise WorkerLostError(f"{label}: `{command[0]}` cannot be started: {fault.strerror}") from fault
-        self._to, self._from = cast(IO[bytes], self.process.stdin), cast(IO[bytes], self.process.stdout)
+        self._to = cast(IO[bytes], self.process.stdin)
+        self._from = cast(IO[bytes], self.process.stdout)
+        # So that a worker that takes nothing off the pipe is noticed (`_write`).
         os.set_blocking(self._to.fileno(), False)
         threading.Thread(target=self._read, name=f"railweave-{label}", daemon=True).start()
 
@@ -195,7 +200,8 @@ class _Running:
         """Tell all that still wait why no answer will come, once the process is over."""
         if self.over:
             with self._lock:
-                lost, self._waiting = self._waiting, {}
+                lost = self._waiting
+                self._waiting = {}
             for waiting in lost.values():
                 waiting.set_exception(WorkerLostError(self._why))
 
@@ -224,14 +230,17 @@ def serve(worker: Worker, reading: Iterable[bytes], writing: IO[bytes], threads:
             writing.write(line)
             writing.flush()
 
-    tasks, greetings = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
+    tasks = ThreadPoolExecutor(threads)
+    # A worker that is busy with all of its tasks still says that it is there.
+    greetings = ThreadPoolExecutor(1)
     for line in reading:
         try:
             request = decode_request(line)
         except MessageError as fault:
             print(f"not a request: {fault}", file=sys.stderr)
             continue
-        (greetings if request.task == HELLO else tasks).submit(answer, request)
+        pool = greetings if request.task == HELLO else tasks
+        pool.submit(answer, request)
     tasks.shutdown(wait=False, cancel_futures=True)
     greetings.shutdown(wait=False, cancel_futures=True)
 

@@ -59,7 +59,7 @@ class FindLivePorts(LostAsRefused):
     def arguments(self, device: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the ports that close, the nodes at their far ends that stay, and what counts as quiet."""
         closing: Sequence[ClosingPort] = params["ports_of"][device]
-        stay = sorted({one.far_end for one in closing} & params["hosts"])
+        stay = sorted({port.far_end for port in closing} & params["hosts"])
         return {"ports": as_json(list(closing)), "hosts": stay, "packets_per_s": params["packets_per_s"]}
 
     def announce(self, params: Mapping[str, Any]) -> Events:
@@ -87,7 +87,7 @@ class FindLivePorts(LostAsRefused):
         """Return all ports: what cannot be looked at counts as in use."""
         del why
         closing: Sequence[ClosingPort] = params["ports_of"][device]
-        return Result(host=None, result=tuple(LivePort(one.port, one.far_end) for one in closing))
+        return Result(host=None, result=tuple(LivePort(port.port, port.far_end) for port in closing))
 
 
 class RevertExpired(LostAsRefused):

@@ -60,17 +60,19 @@ class ReadRunning(LostAsRefused):
         return reading_json(reading)
 
     def __init__(self) -> None:
-        """Know no changes yet."""
+        """Begin without changes."""
         self._plan: object = None
-        self._known: dict[bytes, Change] = {}
+        # The changes of the plan's devices by their JSON.
+        self._changes: dict[bytes, Change] = {}
 
     def result(self, device: str, params: Mapping[str, Any], value: Any, *, asked_s: float) -> Result:
         """Return a ``Reading``; its changes share objects with those of other devices."""
         del asked_s
         compare: Comparer = params["compare"]
         if self._plan is not compare:
-            self._plan, self._known = compare, {}
-        return Result(host=None, result=reading_of(value, partial(compare.share, device), self._known))
+            self._plan = compare
+            self._changes = {}
+        return Result(host=None, result=reading_of(value, partial(compare.share, device), self._changes))
 
     def refused(self, device: str, params: Mapping[str, Any], why: str) -> Result:
         """Return a device that could not be read."""
@@ -80,17 +82,20 @@ class ReadRunning(LostAsRefused):
 
 def reading_json(reading: Reading) -> dict[str, Any]:
     """Return a reading as plain values, secrets of its changes hidden."""
-    found = reading.difference
-    told = {name: as_json(getattr(reading, name)) for name in _READING}
-    if found is not None:
-        told["difference"] = {
-            **{name: as_json(getattr(found, name)) for name in _DIFFERENCE},
-            "changes": [change_json("", change) for change in found.delta],
-            "conflicts": [[one.table, one.key, one.port, one.reason] for one in found.conflicts],
-            "blockers": [list(one) for one in found.blockers],
-            "kept": as_json(found.kept),
+    document = {name: as_json(getattr(reading, name)) for name in _READING}
+    difference = reading.difference
+    if difference is not None:
+        conflicts = [
+            [conflict.table, conflict.key, conflict.port, conflict.reason] for conflict in difference.conflicts
+        ]
+        document["difference"] = {
+            **{name: as_json(getattr(difference, name)) for name in _DIFFERENCE},
+            "changes": [change_json("", change) for change in difference.delta],
+            "conflicts": conflicts,
+            "blockers": [list(blocker) for blocker in difference.blockers],
+            "kept": as_json(difference.kept),
         }
-    return told
+    return document
 
 
 _READING = (
@@ -108,42 +113,45 @@ _READING = (
 _DIFFERENCE = ("unmanaged", "unprovisioned", "drained", "lossless_removed", "maintenance")
 
 
-def reading_of(value: Any, share: Callable[[Delta], Delta], known: dict[bytes, Change]) -> Reading:
+def reading_of(value: Any, share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> Reading:
     """Return the reading of plain values; raises MessageError where they are none.
 
-    ``share`` returns a delta equal to the one that it gets, which others hold as well; ``known`` are the changes of
-    other devices by their JSON: most devices of a fabric have most changes in common.
+    ``share`` returns a delta equal to the one that it gets, which others hold as well; ``changes`` are those of other
+    devices by their JSON: most devices of a fabric have most changes in common.
     """
-    told = decoded(dict[str, Any], value)
-    found = told.pop("difference", None)
-    if found is not None:
-        found = decoded(dict[str, Any], found)
-        delta = share(_delta(found.pop("changes", None), known))
-        conflicts = decoded(tuple[tuple[str, str, str, str], ...], found.pop("conflicts", None))
-        blockers = decoded(tuple[tuple[str, str, str], ...], found.pop("blockers", None))
-        difference = DeviceDiff(
-            delta,
-            decoded(dict[str, int], found.get("unmanaged")),
-            tuple(Conflict(table, key, port, reason, ()) for table, key, port, reason in conflicts),
-            decoded(bool, found.get("unprovisioned")),
-            tuple(Blocker(*one) for one in blockers),
-            decoded(tuple[str, ...], found.get("drained")),
-            decoded(tuple[int, ...], found.get("lossless_removed")),
-            decoded(Maintenance, found.get("maintenance")),
-            decoded(tuple[Kept, ...], found.get("kept")),
-        )
-        told["difference"] = difference
-    reading: Reading = decoded(Reading, told)
+    document = decoded(dict[str, Any], value)
+    difference = document.pop("difference", None)
+    if difference is not None:
+        document["difference"] = _difference(decoded(dict[str, Any], difference), share, changes)
+    reading: Reading = decoded(Reading, document)
     return reading
 
 
-def _delta(documents: Any, known: dict[bytes, Change]) -> Delta:
-    changes = []
+def _difference(document: dict[str, Any], share: Callable[[Delta], Delta], changes: dict[bytes, Change]) -> DeviceDiff:
+    conflicts = decoded(tuple[tuple[str, str, str, str], ...], document.get("conflicts"))
+    blockers = decoded(tuple[tuple[str, str, str], ...], document.get("blockers"))
+    return DeviceDiff(
+        share(_delta(document.get("changes"), changes)),
+        decoded(dict[str, int], document.get("unmanaged")),
+        tuple(Conflict(table, key, port, reason, ()) for table, key, port, reason in conflicts),
+        decoded(bool, document.get("unprovisioned")),
+        tuple(Blocker(*blocker) for blocker in blockers),
+        decoded(tuple[str, ...], document.get("drained")),
+        decoded(tuple[int, ...], document.get("lossless_removed")),
+        decoded(Maintenance, document.get("maintenance")),
+        decoded(tuple[Kept, ...], document.get("kept")),
+    )
+
+
+def _delta(documents: Any, changes: dict[bytes, Change]) -> Delta:
+    """Return the delta of a device, whose changes are the objects of ``changes`` where others have the same."""
+    delta: list[Change] = []
     for document in decoded(tuple[dict[str, Any], ...], documents):
         text = orjson.dumps(document)
-        change = known.get(text)
-        changes.append(known.setdefault(text, change_of(document)) if change is None else change)
-    return Delta(tuple(changes))
+        if text not in changes:
+            changes[text] = change_of(document)
+        delta.append(changes[text])
+    return Delta(tuple(delta))
 
 
 class VerifyDevice(LostAsRefused):
@@ -274,13 +282,13 @@ class HoldDevice(LostAsRefused):
     def perform(self, bench: Workbench, request: Request, announce: Events) -> Any:
         """Hold the device."""
         del announce
-        told = request.arguments
+        asked = request.arguments
         arguments = {
-            "hold": decoded(str, told["hold"]),
-            "peers_of": {request.device: decoded(tuple[str, ...], told["peers"])},
-            "seconds": decoded(float, told["seconds"]),
-            "message": decoded(str, told["message"]),
-            "over": {request.device: decoded(str, told["over"])},
+            "hold": decoded(str, asked["hold"]),
+            "peers_of": {request.device: decoded(tuple[str, ...], asked["peers"])},
+            "seconds": decoded(float, asked["seconds"]),
+            "message": decoded(str, asked["message"]),
+            "over": {request.device: decoded(str, asked["over"])},
         }
         return as_json(bench.perform(hold_device, request.device, arguments).result)
 
@@ -298,4 +306,4 @@ class HoldDevice(LostAsRefused):
 def neighbors_in(fabric: Fabric, device: str, settled: Any) -> list[str]:
     """Return the far ends of a device's links that are in ``settled``; nobody else's state is asked for there."""
     ends = {end for link in fabric.links_of.get(device, ()) for end in (link.lower, link.upper)}
-    return sorted(one for one in ends if one in settled)
+    return sorted(end for end in ends if end in settled)

@@ -79,8 +79,9 @@ class TaskSpread:
         """Return the place whose workers do a task for a host, None for none: only our own tasks have a form for them,
         whatever others are called."""
         place = self.place_of(host.name)
-        known = place is not None and task.task.__name__ in place.tasks
-        return place if known and task.task.__module__.startswith(_OURS) else None
+        if place is None or task.task.__name__ not in place.tasks:
+            return None
+        return place if task.task.__module__.startswith(_OURS) else None
 
     def meet(self, places: Mapping[str, WorkPlace]) -> None:
         """Ask each place that is new whether a worker with the same project is there.
@@ -92,13 +93,18 @@ class TaskSpread:
         if not new:
             return
         with ThreadPoolExecutor(min(len(new), 64), thread_name_prefix="railweave-sites") as pool:
-            self._met.update(zip((one.name for one in new), pool.map(self._greet, new), strict=True))
-        self._places.update({one.name: one for one in new})
-        refused = [self._diagnostic(one, why) for one in new if (why := self._met[one.name]) and not one.here]
+            refusals = list(pool.map(self._greet, new))
+        refused: list[Diagnostic] = []
+        for place, why in zip(new, refusals, strict=True):
+            self._met[place.name] = why
+            self._places[place.name] = place
+            if why and not place.here:
+                refused.append(self._diagnostic(place, why))
         if refused:
-            for one in new:
-                if self._met[one.name]:
-                    del self._met[one.name]
+            # They are asked again by the next run: a worker may have been started by then.
+            for place in new:
+                if self._met[place.name]:
+                    del self._met[place.name]
             raise RefusedError(refused)
 
     def _greet(self, place: WorkPlace) -> str:
@@ -173,9 +179,9 @@ class SpreadRunner(FabricRunner):
 
     def start(self, task: Task, host: Host) -> MultiResult:
         """Carry out a task where it belongs; for Nornir and its processors it is the same task."""
-        found = self.spread.task_of(task, host)
-        if found is not None:
-            place, spread, arguments = found
+        elsewhere = self.spread.task_of(task, host)
+        if elsewhere is not None:
+            place, spread, arguments = elsewhere
             task.task = partial(_asked, _Asking(self.spread, place, spread, arguments, task.task))
         return task.start(host)
 
@@ -210,8 +216,8 @@ class _Asking:
 
     def _result(self, device: str, params: Mapping[str, Any], answer: Answer, asked_s: float) -> Result:
         announce = self.task.announce(params)
-        for told in answer.events:
-            announce(told.event)
+        for step in answer.events:
+            announce(step.event)
         who = f"worker {answer.worker} of site {self.place.name}"
         if answer.refused:
             return self.task.refused(device, params, f"{who}: {answer.refused}")

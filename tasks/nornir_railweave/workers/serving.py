@@ -28,28 +28,30 @@ from railweave.errors import RailweaveError
 
 _LOG = logging.getLogger("nornir_railweave")
 
-READING: Mapping[str, SpreadTask] = {one.name: one for one in (ReadRunning(), VerifyDevice())}
+
+def _by_name(*tasks: SpreadTask) -> dict[str, SpreadTask]:
+    return {task.name: task for task in tasks}
+
+
+READING: Mapping[str, SpreadTask] = _by_name(ReadRunning(), VerifyDevice())
 """What costs this machine processor time on every device of a fabric, and changes nothing."""
 
 SPREAD: Mapping[str, SpreadTask] = {
     **READING,
-    **{
-        one.name: one
-        for one in (
-            PortsUp(),
-            FindLivePorts(),
-            RevertExpired(),
-            ReadDrained(),
-            ReadPortsTowards(),
-            HoldDevice(),
-            ApplyChange(),
-            EndChange(confirm_commit),
-            EndChange(rollback_device),
-            AssessDevice(),
-            SoakDevice(),
-            SaveConfig(),
-        )
-    },
+    **_by_name(
+        PortsUp(),
+        FindLivePorts(),
+        RevertExpired(),
+        ReadDrained(),
+        ReadPortsTowards(),
+        HoldDevice(),
+        ApplyChange(),
+        EndChange(confirm_commit),
+        EndChange(rollback_device),
+        AssessDevice(),
+        SoakDevice(),
+        SaveConfig(),
+    ),
 }
 """Everything that can be carried out at a site."""
 
@@ -75,21 +77,21 @@ class Worker:
 
     def answer(self, request: Request) -> Answer:
         """Return the answer to a request; nothing is raised but what ends the process."""
-        told: list[TaskEvent] = []
+        events: list[TaskEvent] = []
 
         def announce(event: Event) -> None:
-            told.append(TaskEvent(event.step, event.device, event.text, event.details))
+            events.append(TaskEvent(event.step, event.device, event.text, event.details))
 
         try:
             result = self._performed(request, announce)
         except RefusedHereError as why:
-            return Answer(request.id, self.name, events=tuple(told), refused=str(why))
+            return Answer(request.id, self.name, events=tuple(events), refused=str(why))
         except MessageError as why:
-            return Answer(request.id, self.name, events=tuple(told), fault=f"its request is {why}")
+            return Answer(request.id, self.name, events=tuple(events), fault=f"its request is {why}")
         except Exception as fault:
             _LOG.exception("%s failed", request.label)
-            return Answer(request.id, self.name, events=tuple(told), fault=error_text(fault))
-        return Answer(request.id, self.name, result, tuple(told))
+            return Answer(request.id, self.name, events=tuple(events), fault=error_text(fault))
+        return Answer(request.id, self.name, result, tuple(events))
 
     def close(self) -> None:
         """Close the sessions of all devices."""
@@ -129,13 +131,13 @@ class Worker:
         """Return the project as it is now; the one in use where that is the same, or changes go on with it."""
         if earlier is not None and earlier.busy:
             return earlier
-        found = self._loaded()
+        loaded = self._loaded()
         if earlier is None:
-            return found
-        if found.binding == earlier.binding:
+            return loaded
+        if loaded.binding == earlier.binding:
             return earlier
         close_sessions(earlier.nornir)
-        return found
+        return loaded
 
     def _loaded(self) -> Workbench:
         try:

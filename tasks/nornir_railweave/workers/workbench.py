@@ -65,8 +65,8 @@ class Workbench:
     def busy(self) -> bool:
         """Tell whether a rollout may still go on with something that was begun here."""
         now_s = self.clock.monotonic()
-        for key, one in tuple(self.begun.items()):
-            if one.until_s < now_s:
+        for key, begun in tuple(self.begun.items()):
+            if begun.until_s < now_s:
                 self.begun.pop(key, None)
         return bool(self.begun)
 
@@ -80,8 +80,8 @@ class Workbench:
 
     def perform(self, task: Any, device: str, params: Mapping[str, Any]) -> Result:
         """Carry out a Nornir task on one device; a mistake of the program travels to the top."""
-        one = Task(task, self.nornir, global_dry_run=False, processors=self.nornir.processors, **params)
-        result: Result = one.start(self.nornir.inventory.hosts[device])[0]
+        run = Task(task, self.nornir, global_dry_run=False, processors=self.nornir.processors, **params)
+        result: Result = run.start(self.nornir.inventory.hosts[device])[0]
         if result.exception is not None:
             raise result.exception
         return result
