@@ -30,9 +30,9 @@ from railweave.switch_driver import (
     SwitchView,
 )
 
+# What the device, its driver, its answer or the way to it is at fault for. Anything else is a mistake of the program:
+# no task catches it, so that it is reported as one (`rolling_out`, or by the command).
 DEVICE_ERRORS = (NapalmException, OSError, EOFError, DocumentError)
-"""What the device, its driver, its answer or the way to it is at fault for. Anything else is a mistake of the program:
-no task catches it, so that it is reported as one (``rolling_out``, or by the command)."""
 
 Answer = TypeVar("Answer")
 

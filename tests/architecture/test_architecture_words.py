@@ -79,7 +79,7 @@ REPLACED_NAMES = {
     "change_drain": "auto_drain",
     "PlannedWork": "DeployJob",
     "RestoringWork": "RollbackJob",
-    "Asked": "OperatorControl",
+    "Asked": "Control",
     "hindrance": "blocker",
     "Undertaking": "RolloutMetadata",
     "stillborn": "never_started",

@@ -7,8 +7,8 @@ from nornir_railweave.device.observing import Seen, seen_of
 from nornir_railweave.events import Step
 from railweave.switch_driver import Capability, ObserveRequest
 
+# The whole device, every peer of it.
 WHOLE = ("*",)
-"""The whole device, every peer of it."""
 
 
 def needs_drain(device: Device, reading: JobReading) -> bool:

@@ -18,19 +18,19 @@ from railweave.switch_driver import Capability, CommitStatus, ConfigReading, Obs
 
 @dataclass(frozen=True, slots=True)
 class WaveOrder:
-    """What the devices of one wave share. Nornir logs it whenever a task begins, so ``repr`` is short.
+    """What the devices of one wave share."""
 
-    ``settled`` are the devices that stand still in their new state; ``missing`` is how many prefixes may be absent
-    because other devices change beside each one, or have failed. ``blocker`` says why nothing may be begun any more, as
-    ``OperatorControl`` has it. ``hold`` is the name under which the devices that are drained are held, empty for none.
-    """
-
+    # Nornir logs the arguments of a task whenever it begins, so the representation is short.
     jobs: Mapping[str, DeviceJob] = field(repr=False)
+    # The devices that already stand in their new state: of the others nothing is expected.
     settled: frozenset[str]
+    # How many prefixes may be absent because other devices change beside each one, or have failed.
     missing: int
     policy: Policy
     announce: Events
+    # Why nothing may be begun any more, as `RolloutContext` has it.
     blocker: Callable[[], str] = field(repr=False)
+    # The name under which the devices that are drained are held; empty for none.
     hold: str = ""
 
 

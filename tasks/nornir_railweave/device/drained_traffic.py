@@ -9,12 +9,12 @@ from nornir_railweave.device.observing import UNKNOWN, count_over
 from railweave.switch_driver import PortCounters
 from railweave.wording import first_few
 
+# BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands.
 QUIET_PACKETS_PER_S = 20.0
-"""BGP, BFD-less, LLDP and ARP need a few packets a second on a link; applications send thousands."""
 
 _PACKETS = ("unicast_packets", "multicast_packets", "broadcast_packets")
+# The shortest time between two readings: rates are never divided by 0.
 _SHORTEST_S = 0.001
-"""The shortest time between two readings: rates are never divided by 0."""
 
 
 def wait_until_drained(

@@ -14,8 +14,8 @@ from railweave.plan.model import Unapplied
 from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState, SessionTimers
 from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
+# A counter that the device does not have, as NAPALM writes it.
 UNKNOWN = -1
-"""A counter that the device does not have, as NAPALM writes it."""
 
 
 @dataclass(frozen=True, slots=True)

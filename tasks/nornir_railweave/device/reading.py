@@ -36,17 +36,16 @@ def _own(_name: str, delta: Delta) -> Delta:
 
 @dataclass(frozen=True, slots=True)
 class Comparer:
-    """Compares the devices of one fabric. ``remove_conflicting`` plans the removal of foreign rows on our ports.
-
-    ``unresolved``: the intended configurations refer to secrets that nobody here knows; what runs is taken for them.
-    ``share`` returns a delta equal to that of the named device, one that others hold as well: every open session keeps
-    its last comparison.
-    """
+    """Compares the devices of one fabric."""
 
     fabric: Fabric = field(repr=False)
     intended: IntendedConfig = field(repr=False)
+    # Rows of others on our ports are planned away; without it they stop the plan.
     remove_conflicting: bool = False
+    # The intended configurations refer to secrets that are not known here: what runs is taken for them.
     unresolved: bool = False
+    # Returns an equal delta that other devices hold as well: every open session keeps its last comparison, and a fabric
+    # of a thousand switches has few different ones.
     share: Callable[[str, Delta], Delta] = field(default=_own, repr=False)
 
     def __call__(self, driver: CheckedDriver, name: str, which: str = "running") -> ConfigComparison:

@@ -206,7 +206,8 @@ def _undrain(device: Device, attempt: Attempt) -> str:
             device.driver.undrain()
         left = sorted(set(device.drained()) - drained_before)
     except ForestalledError:
-        return ""  # their drain, which they will end
+        # It is their drain, which they will end.
+        return ""
     except DEVICE_ERRORS as fault:
         return f"perhaps still drained ({error_text(fault)})"
     return f"still drained: {', '.join(left)}" if left else ""

@@ -19,8 +19,8 @@ from nornir_railweave.target.reach import Reach
 if TYPE_CHECKING:
     import paramiko
 
+# Signature algorithms of a key type where they are not named like it (RFC 8332).
 _ALGORITHMS = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
-"""Signature algorithms of a key type where they are not named like it (RFC 8332)."""
 
 
 class Trust(StrEnum):

@@ -28,11 +28,11 @@ _IDENTITY = {
 
 
 _LOGIN_IN_URL = re.compile(r"(?P<scheme>(?:https?|ftps?)://)(?P<user>[^/:@]*)(?::(?P<password>[^/]*))?@(?P<rest>.*)")
+# A credential helper (git-credential(7)) that names variables: git hands URLs to other programs as arguments.
 _LOGIN_HELPER = (
     '!answer() { [ "$1" = get ] && '
     'printf "username=%s\\npassword=%s\\n" "$RAILWEAVE_GIT_USER" "$RAILWEAVE_GIT_PASSWORD"; }; answer'
 )
-"""A credential helper (git-credential(7)) that names variables: git hands URLs to other programs as arguments."""
 
 
 class _Remote(NamedTuple):

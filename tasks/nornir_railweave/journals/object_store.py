@@ -30,7 +30,8 @@ def open_object_store(url: str) -> "ObjectStore":
         if url.startswith("file:"):
             return ObjectStore(from_url(url, mkdir=True))
         return ObjectStore(from_url(url, retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRY_S)}))
-    except Exception as fault:  # obstore raises several kinds that have no base of their own
+    except Exception as fault:
+        # obstore raises several kinds that have no base of their own.
         raise StoreError(f"{url}: {fault}") from None
 
 

@@ -43,19 +43,20 @@ class JournalHeldError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: whose it is (``token``, ``by``), of which rollout, and the ``lines`` of its journal.
+    """One record of a holder: whose it is, of which rollout, and the ``lines`` of its journal."""
 
-    ``held`` is False in the last one of a holder. ``replaces`` is the number of the first record that its lines stand
-    for, 0 for none. ``journaled`` is False where the hold is no rollout's and has no journal, such as a drain's.
-    """
-
+    # Random, since two runners may have the same user and host name.
     token: str
     by: str
     rollout: str
+    # False in the last record of a holder, which gives the hold up.
     held: bool
+    # When it was written, in UTC by the writer's clock.
     at: str = ""
+    # The number of the first record that its lines stand for, so that earlier ones can be removed; 0 for none.
     replaces: int = 0
     lines: bytes = b""
+    # False where the hold is no rollout's and has no journal, such as a drain's.
     journaled: bool = True
 
     def encoded(self) -> bytes:

@@ -13,8 +13,8 @@ from nornir_railweave.lab.containerlab import ContainerlabError
 _IPV6 = Path("/proc/sys/net/ipv6/conf")
 _DEVICES = Path("/sys/class/net")
 _COMMAND_S = 30.0
+# A classifier that kernels have had longest.
 _EVERY_FRAME = ("protocol", "all", "u32", "match", "u32", "0", "0")
-"""A classifier that kernels have had longest."""
 
 
 def isolate(ends: Iterable[str]) -> None:

@@ -21,8 +21,8 @@ from railweave.errors import RailweaveError
 from railweave.wording import command_line
 
 CHECKED_VERSION = "0.69.3 and 0.79.0"
+# By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm.
 OLDEST = {"sonic-vs": (0, 45, 0), "sonic-vm": (0, 56, 0)}
-"""By kind of the switches, the first Containerlab that reads what is rendered: links with an MTU, the kind sonic-vm."""
 _FILLS_IN_MAC = (0, 79, 0)
 _DEPLOY_S = 900.0
 _DESTROY_S = 300.0
@@ -33,8 +33,8 @@ _SHOWN_LINES = 6
 _RUNS_ALREADY = "a lab of this name runs already"
 _TIMES = 5
 _PAUSE_S = 0.5
+# What Containerlab says when a container of another lab vanished while it looked.
 _FLEETING = "could not list containers"
-"""What Containerlab says when a container of another lab vanished while it looked."""
 
 _FAULTS: tuple[tuple[str, str], ...] = (
     (

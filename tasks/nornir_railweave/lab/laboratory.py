@@ -36,22 +36,23 @@ _IMAGE = "railweave-lab-node"
 _SOURCES = ("lab_node", "sonic_sim")
 _BUILD_S = 1800.0
 _POLL_S = 0.2
+# How long switches may take to boot, by kind.
 _BOOT_S = {"sonic-vs": 120.0, "sonic-vm": 900.0}
-"""How long switches may take to boot, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabFolder:
-    """A rendered lab of switches of ``kind``: ``ssh_ports`` on 127.0.0.1; ``own_image``: they are our node image.
-
-    ``containers`` are the switches that are reached by ``docker exec``, none where SSH is the way.
-    """
+    """A rendered lab of switches of one kind."""
 
     folder: Path
     name: str
+    # On 127.0.0.1, by switch.
     ssh_ports: Mapping[str, int]
+    # The switches are our node image, into which the lab's key pair is written.
     own_image: bool
+    # The switches that are reached by `docker exec`; none where SSH is the way.
     containers: tuple[str, ...] = ()
+    # Containerlab's name of the kind of node.
     kind: str = "sonic-vs"
 
     def part(self, names: Collection[str]) -> "LabFolder":

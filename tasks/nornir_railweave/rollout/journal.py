@@ -43,13 +43,13 @@ SUFFIX = ".jsonl"
 _NOTHING_CHANGED = (
     "no device was changed: a rollout without a journal could not be resumed. Make room for it, and retry"
 )
+# Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
+# a rollout's name; masked, the journal would be nobody's.
 _NAMES = frozenset(
     {"at", "step", "device", "rollout", "fabric", "target", "kind", "of", "outcome", "result", "waves", "commit_id",
      "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
      "base"}
 )  # fmt: skip
-"""Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
-a rollout's name; masked, the journal would be nobody's."""
 _LOCK_ATTEMPTS = 5
 _LOCK_PAUSE_S = 0.05
 

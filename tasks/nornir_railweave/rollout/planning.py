@@ -41,8 +41,8 @@ from railweave.sonic.delta.rejected import unasked
 from railweave.switch_driver import Capability
 from railweave.wording import command_line
 
+# Between two readings of the counters; SONiC renews its counters once a second.
 _COUNTERS_S = 1.0
-"""Between two readings of the counters; SONiC renews its counters once a second."""
 
 
 def plan(

@@ -10,7 +10,7 @@ from nornir_railweave.events import Announcer, Event, Events, Step
 from nornir_railweave.rollout.control import Control, FileControl, control_file
 from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.looking_away import looking_away
-from nornir_railweave.rollout.rolling_out import OperatorControl, RolledOut, RolloutContext, outcomes_of, roll_out
+from nornir_railweave.rollout.rolling_out import RolledOut, RolloutContext, outcomes_of, roll_out
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.target.policy import Policy
 from nornir_railweave.tasks.save_config import UNSAVED, Saved, save_config
@@ -86,7 +86,6 @@ class Procedure:
     def _context(self, announce: Events) -> RolloutContext:
         journal = self.journal
         unread = frozenset(self.unreachable)
-        control = self.control or FileControl(control_file(journal.path))
         return RolloutContext(
             gate=wave_gate(self.fabric, self.plan),
             policy=self.policy,
@@ -95,7 +94,8 @@ class Procedure:
             look_away=looking_away(self.nr, self.fabric, unread),
             unread=unread,
             has_ended=journal.has_ended,
-            operator=OperatorControl(control, journal.blocker),
+            control=self.control or FileControl(control_file(journal.path)),
+            blocker=journal.blocker,
         )
 
     def _progress(self, ended: RolledOut, saved: tuple[str, ...], unsaved: tuple[str, ...]) -> Progress:

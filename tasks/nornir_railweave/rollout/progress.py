@@ -29,8 +29,8 @@ _TITLES = {
     "verify_device": "verifying",
 }
 _MOST_NAMED = 12
+# The height where the width is given: rich takes both or neither, and no line of progress needs the height.
 _LINES_OF_A_SCREEN = 25
-"""The height where the width is given: rich takes both or neither, and no line of progress needs the height."""
 
 
 def _wave(event: Event) -> str:
@@ -115,15 +115,18 @@ class FabricProgress:
         with self._lock:
             last_reason = self._reasons.get(event.device)
             self._reasons[event.device] = event.text or text
-        if event.step is Step.WAVE_UNDONE:
-            self._wave_undone = event.text
-        if event.step is Step.WAITING and last_reason == event.text:
-            return
-        if event.step is Step.ROLLING_BACK and self._is_of_wave(event):
-            return
-        if event.step is Step.OUTCOME and (last_reason == event.text or self._is_of_wave(event)):
-            # Without the reason, which is in parentheses.
-            text = text.partition(" (")[0]
+        is_repeated = last_reason == event.text
+        is_of_wave = self._is_of_wave(event)
+        match event.step:
+            case Step.WAVE_UNDONE:
+                self._wave_undone = event.text
+            case Step.WAITING if is_repeated:
+                return
+            case Step.ROLLING_BACK if is_of_wave:
+                return
+            case Step.OUTCOME if is_repeated or is_of_wave:
+                # Without the reason, which is in parentheses.
+                text = text.partition(" (")[0]
         self._console.print(masked(text), markup=False)
 
     def _is_of_wave(self, event: Event) -> bool:

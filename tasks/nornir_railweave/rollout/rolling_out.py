@@ -35,8 +35,8 @@ from railweave.wording import first_few
 
 _POLL_S = 0.5
 _HOLD_POLL_S = 2.0
+# Once until another runner's hold ends, and once more for what it left behind on further switches.
 _WAITS = 2
-"""Once until another runner's hold ends, and once more for what it left behind on further switches."""
 _LEAST_MARGIN_S = 3.0
 _MOST_MARGIN_S = 30.0
 _INTERRUPTED = "interrupted; the current devices were finished"
@@ -64,49 +64,40 @@ def _alive(message: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorControl:
-    """Who is asked between waves: a person, by ``control``, and ``blocker``, which says why nothing may go on.
+class RolloutContext:
+    """What a rollout goes by."""
 
-    A journal that cannot be written is such a blocker: nobody could resume the rollout.
-    """
-
+    # The planner's own judge of the waves (`railweave.plan.build.wave_gate`): both decide alike.
+    gate: WaveGate
+    policy: Policy
+    # The devices that already stand in their new state.
+    settled: frozenset[str] = frozenset()
+    announce: Events = silent
+    # Reads what others led traffic away from since the plan was made.
+    look_away: LookAway = _nobody
+    # The devices that did not answer when the plan was made, which took them into account.
+    unread: frozenset[str] = frozenset()
+    # By the message of a hold: the rollout that holds a switch cannot act any more.
+    has_ended: Callable[[str], bool] = _alive
+    # A person who may pause or end the rollout between waves.
     control: Control = field(default_factory=Unasked)
+    # Why nothing may go on: a rollout whose journal cannot be written could not be resumed.
     blocker: Callable[[], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutContext:
-    """What a rollout goes by.
-
-    ``gate`` is the planner's own judge of the waves (``railweave.plan.build.wave_gate``). ``settled`` are the devices
-    that already stand in their new state. ``look_away`` reads what others led traffic away from by now, and ``unread``
-    are the devices that did not answer when the plan was made. ``has_ended`` tells by the message of a hold whether the
-    rollout that holds a switch cannot act any more.
-    """
-
-    gate: WaveGate
-    policy: Policy
-    settled: frozenset[str] = frozenset()
-    announce: Events = silent
-    look_away: LookAway = _nobody
-    unread: frozenset[str] = frozenset()
-    has_ended: Callable[[str], bool] = _alive
-    operator: OperatorControl = field(default_factory=OperatorControl)
-
-
-@dataclass(frozen=True, slots=True)
 class RolledOut:
-    """The end of a rollout. ``stopped_by`` is the reason of a stop in one sentence, empty where it went through.
+    """The end of a rollout."""
 
-    ``outcomes`` has every device that was worked on. ``undone`` were new and were rolled back with their wave,
-    ``failed`` had a fault of their own, ``drained`` are still drained by us.
-    """
-
+    # Of every device that was worked on.
     outcomes: Mapping[str, DeviceOutcome]
+    # The reason of a stop in one sentence; empty where it went through.
     stopped_by: str = ""
     interrupted: bool = False
     waves_done: int = 0
+    # Devices that were new and were rolled back with their wave, for a fault of another device.
     undone: tuple[str, ...] = ()
+    # Devices with a fault of their own.
     failed: tuple[str, ...] = ()
 
     @property
@@ -203,21 +194,21 @@ class _RollingOut:
 
     def _asked(self) -> str:
         """Return what is wanted now; an interrupt is a wish to end as well."""
-        return ABORT if self._interrupts.asked else self._context.operator.control.asked()
+        return ABORT if self._interrupts.asked else self._context.control.asked()
 
     # Before a wave
 
     def _ask(self) -> None:
         """Wait while a person wants the rollout to pause; raises _StoppedError where it is to end."""
         paused = False
-        while (asked := self._context.operator.control.asked()) == PAUSE:
+        while (asked := self._context.control.asked()) == PAUSE:
             if not paused:
                 self._say(Step.PAUSED, f"paused after wave {self._done} of {len(self._waves)}")
             paused = True
             self._context.policy.clock.sleep(_POLL_S)
             if self._interrupts.asked:
                 raise _StoppedError("interrupted while it was paused")
-        if blocker := self._context.operator.blocker():
+        if blocker := self._context.blocker():
             raise _StoppedError(blocker)
         if asked == ABORT:
             raise _StoppedError(f"aborted after wave {self._done} of {len(self._waves)}")
@@ -321,7 +312,7 @@ class _RollingOut:
             missing=sum(behind) - min(behind, default=0),
             policy=self._context.policy,
             announce=self._context.announce,
-            blocker=self._context.operator.blocker,
+            blocker=self._context.blocker,
         )
 
     def _apply(self, order: WaveOrder, wave: Sequence[str]) -> dict[str, Attempt]:
@@ -376,7 +367,7 @@ class _RollingOut:
         if seconds <= 0:
             return
         self._say(Step.SOAKING, f"{len(attempts)} devices for {seconds:g} s", devices=list(attempts), seconds=seconds)
-        if reason := self._context.operator.blocker():
+        if reason := self._context.blocker():
             raise _StoppedError(reason)
         # A switch that went back to what it was before its provisioning no longer announces anything.
         silent = {*self._failed, *(name for name, attempt in attempts.items() if attempt.before.disconnects)}
@@ -423,7 +414,7 @@ class _RollingOut:
         }
         if commits:
             self._say(Step.CONFIRMING, devices=commits)
-        return self._context.operator.blocker()
+        return self._context.blocker()
 
     def _end(self, name: str, outcome: DeviceOutcome) -> None:
         self._outcomes[name] = outcome

@@ -55,13 +55,20 @@ def named_rollout(folder: Path, name: str) -> Rollout:
     """
     part = Path(name).name.removesuffix(SUFFIX)
     paths = journals(folder)
-    matching = [path for path in paths if path.stem == part] or [path for path in paths if part in path.stem]
+    # A whole name goes before a part of others.
+    matching = [path for path in paths if path.stem == part]
+    if not matching:
+        matching = [path for path in paths if part in path.stem]
     if len(matching) == 1:
         return read_rollout(matching[0])
     if matching:
         raise UsageError(f"{len(matching)} rollouts have {name!r} in their names: {_stems(matching)}")
+    raise UsageError(_unknown_rollout(name, paths))
+
+
+def _unknown_rollout(name: str, paths: list[Path]) -> str:
     newest = ", ".join(path.stem for path in paths[:_SHOWN]) or "none"
-    raise UsageError(f"no rollout {name!r} (the newest here: {newest}; `railweave rollout list` shows them all)")
+    return f"no rollout {name!r} (the newest here: {newest}; `railweave rollout list` shows them all)"
 
 
 def _stems(paths: list[Path]) -> str:

@@ -15,21 +15,22 @@ NO_CONSENT = Consent()
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules of one deployment.
-
-    ``skip_unreachable`` leaves out devices that could not be reached when the plan was made; without it they stop
-    everything. ``remove_conflicting`` must be what the plan was made with. ``journals`` is the store of journals
-    outside of the runner. ``message`` goes with every commit; ``clock`` is what all of it waits by.
-    """
+    """The rules of one deployment."""
 
     consent: Consent = NO_CONSENT
+    # Leaves out devices that could not be reached when the plan was made; without it they stop everything.
     skip_unreachable: bool = False
+    # As the plan was made: its digest and its deltas depend on it.
     remove_conflicting: bool = False
     rollout: Rollout = field(default_factory=Rollout)
+    # How many seconds a lost device is searched for: a reload takes minutes.
     reconnect_s: float = 300
     journal_dir: Path = STATE_DIR / "journal"
+    # The store of journals outside of the runner, whose disk may be lost with it.
     journals: SharedJournals | None = None
+    # Goes with every commit: by it the switches tell whose a commit is.
     message: str = "railweave"
+    # What the rollout waits by; tests let time pass without waiting.
     clock: Clock = SYSTEM_CLOCK
 
 

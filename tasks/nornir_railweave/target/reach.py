@@ -174,7 +174,8 @@ def _options(target: Target, login: Login, store: SecretStore) -> dict[str, Any]
     options: dict[str, Any] = {
         "ssh_strict": login.strict,
         "allow_agent": login.agent,
-        "use_keys": login.key_file is not None,  # netmiko refuses it without a file; the agent needs it not
+        # netmiko refuses it without a file; the agent does not need it.
+        "use_keys": login.key_file is not None,
         "conn_timeout": target.timeouts.connect_s,
         "auth_timeout": target.timeouts.connect_s,
         "banner_timeout": target.timeouts.connect_s,

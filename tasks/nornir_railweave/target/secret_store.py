@@ -18,9 +18,9 @@ from railweave.secrets import reference
 
 COMMAND_S = 60.0
 
+# Categories of Unicode that no field and no line of FRR holds: control characters, and what Python puts in place of
+# octets that it cannot decode.
 _NO_TEXT = ("Cc", "Cs")
-"""Categories of Unicode that no field and no line of FRR holds: control characters, and what Python puts in place of
-octets that it cannot decode."""
 
 
 class _MissingError(Exception):

@@ -55,22 +55,11 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
     why = ""
     for _ in range(_ATTEMPTS):
         try:
-            driver = device.driver
-            if attempt.after is not None and driver.confirm(attempt.commit_id, only=attempt.after):
-                return _confirmed(device, attempt, attempt.commit_id)
-            state = device.state()
-            last = device.last_commit(just_read=True)
-            if state is not ConfigState.AFTER:
-                # A switch that restarted since its verification runs what it had saved, and still waits.
-                why = "the device no longer runs its new configuration"
-                break
-            if last.pending:
-                if last.commit_id and not attempt.made(last):
-                    raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
-                driver.confirm(last.commit_id)
-            elif not (is_saved(driver, device.job) or save(driver, device.job)):
-                return DeviceOutcome(Outcome.NEW, UNSAVED)
-            return _confirmed(device, attempt, last.commit_id if attempt.made(last) else "")
+            outcome = _confirm_once(device, attempt)
+            if outcome is not None:
+                return outcome
+            why = "the device no longer runs its new configuration"
+            break
         except DEVICE_ERRORS as fault:
             # Whether the switch took the confirmation is not known by its answer, but by what it runs and waits for.
             why = error_text(fault)
@@ -82,6 +71,28 @@ def _confirm(device: Device, attempt: Attempt) -> DeviceOutcome:
         except DEVICE_ERRORS:
             return device.lost(why)
     return roll_back(device, attempt, f"the commit could not be confirmed: {why}")
+
+
+def _confirm_once(device: Device, attempt: Attempt) -> DeviceOutcome | None:
+    """Confirm the commit while the device runs what was verified; None where it runs something else."""
+    driver = device.driver
+    # One command, without reading again: the switch compares what it runs with what was verified.
+    if attempt.after is not None and driver.confirm(attempt.commit_id, only=attempt.after):
+        return _confirmed(device, attempt, attempt.commit_id)
+    state = device.state()
+    last = device.last_commit(just_read=True)
+    if state is not ConfigState.AFTER:
+        # A switch that restarted since its verification runs what it had saved, and still waits.
+        return None
+    if not last.pending:
+        # Its confirmation went through and the answer was lost, or it was confirmed and not saved.
+        if not (is_saved(driver, device.job) or save(driver, device.job)):
+            return DeviceOutcome(Outcome.NEW, UNSAVED)
+    elif last.commit_id and not attempt.made(last):
+        raise CommitError(f"another commit, {last.commit_id}, waits for its confirmation there")
+    else:
+        driver.confirm(last.commit_id)
+    return _confirmed(device, attempt, last.commit_id if attempt.made(last) else "")
 
 
 def rollback_device(task: Task, order: WaveOrder, attempts: Mapping[str, Attempt], why: str) -> Result:

@@ -18,21 +18,23 @@ from railweave.fabric.model import Fabric
 from railweave.switch_driver import Capability, HeldByOther
 from railweave.wording import first_few
 
+# How long the hold of a drain by hand lasts until the drain begins: the switches around are read meanwhile.
 MANUAL_S = 120.0
-"""How long the hold of a drain by hand lasts until the drain begins: the switches around are read meanwhile."""
+# A registrar is held so much longer than what is drained: whatever the clocks do, the drain is refused first.
 _LATER_S = 5.0
-"""So much longer a registrar is held than what is drained, which refuses its drain first, whatever the clocks do."""
 
 
 @dataclass(frozen=True, slots=True)
 class HoldResult:
-    """Whether a switch is held for us. ``by`` says who else holds it, under the name ``hold``, for what (``message``)
-    and how long at most; a ``silent`` one does not answer, or cannot write that it is held."""
+    """Whether a switch is held for us."""
 
+    # A sentence that says who else holds it; empty for nobody.
     by: str = ""
     hold: str = ""
     message: str = ""
+    # It does not answer, or cannot write that it is held.
     silent: bool = False
+    # The other hold ends by itself after so many seconds.
     remaining_s: float = 0.0
 
 
@@ -44,21 +46,20 @@ def _alive(message: str) -> bool:
 
 @dataclass(slots=True)
 class Holding:
-    """What one command holds, all under one name, for so many seconds. ``has_ended`` tells by its message whether the
-    holder of a switch cannot act any more, as a rollout that was killed; ``unread`` are switches known not to answer.
-
-    ``everywhere`` tells that a registrar is silent, and so are routes that only show what was drained. ``others_s`` is
-    how long those who were in the way may still hold.
-    """
+    """What one command holds, all under one name, for so many ``seconds``."""
 
     nr: Nornir
     fabric: Fabric
     message: str
     seconds: float
+    # By the message of a hold: its holder cannot act any more, as a rollout that was killed.
     has_ended: Callable[[str], bool] = _alive
+    # Switches that did not answer when the plan was made: each would cost a timeout again.
     unread: frozenset[str] = frozenset()
     name: str = field(default_factory=new_id)
+    # A registrar is silent, so two runners may miss each other there, and every switch of the plane is held.
     everywhere: bool = False
+    # How many seconds those who were in the way may still hold.
     others_s: float = 0.0
     _held: set[str] = field(default_factory=set)
 

@@ -15,13 +15,15 @@ from railweave.switch_driver import Capability
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One device. ``error`` says why the rest is not known; ``changes`` counts how far it is from the intent, and
-    ``pending`` tells that what it runs is not confirmed."""
+    """One device; ``error`` says why the rest is not known."""
 
     provisioned: bool = False
+    # How many edits it is away from the intent.
     changes: int = 0
+    # A commit waits: the switch may revert what it runs.
     pending: bool = False
     drained: bool = False
+    # By it a replaced switch is told from the one that was there.
     serial: str = ""
     error: str = ""
 

@@ -17,16 +17,14 @@ from railweave.sonic.document import RunningConfig, parse_running
 
 @dataclass(frozen=True, slots=True)
 class RecordedSwitch:
-    """What one switch was read to hold; with an ``error`` it could not be read.
-
-    ``startup`` is what it boots, None where that is not known, ``image`` what its image says of its release,
-    ``generation`` what the transaction program on it says of the intent that it runs, ``seen`` what its ports and
-    neighbors show.
-    """
+    """What one switch was read to hold; with an ``error`` it could not be read."""
 
     running: RunningConfig | None = None
+    # None where it cannot be read: the files that a switch boots need more rights than what it runs.
     startup: RunningConfig | None = None
+    # As `/etc/sonic/sonic_version.yml` of SONiC says it.
     image: Mapping[str, str] = field(default_factory=dict)
+    # What the transaction program on the switch says of the intent that it runs.
     generation: Mapping[str, Any] = field(default_factory=dict, repr=False)
     seen: Observation | None = None
     error: str = ""

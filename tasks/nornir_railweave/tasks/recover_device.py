@@ -11,6 +11,7 @@ from nornir_railweave.target.connect import run_on
 from railweave.plan.outcome import RecoveryOutcome, RecoveryResult
 from railweave.switch_driver import Capability, CommitStatus
 
+# By the program's words; all others are of a transaction that was left alone.
 _OUTCOMES = {
     "healthy": RecoveryOutcome.HEALTHY,
     "reverted": RecoveryOutcome.RESTORED,
@@ -18,7 +19,6 @@ _OUTCOMES = {
     "failed": RecoveryOutcome.INCOMPLETE,
     "refused": RecoveryOutcome.REFUSED,
 }
-"""By the program's words; all others are of a transaction that was left alone."""
 
 
 def recover(nr: Nornir, names: Sequence[str], *, accept_running: bool) -> tuple[RecoveryResult, ...]:

@@ -45,19 +45,19 @@ def _forget(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SelftestOrder:
-    """What is asked of a self-test: the intended ``rows`` of the switch, the seconds after which the switch reverts a
-    trial by itself, those of the trial of that timer, and whether reloads are tried.
-
-    ``leftover`` is the commit with which an earlier run that was cut off added classes, empty for none; ``note``
-    keeps that of this run until it is rolled back.
-    """
+    """What is asked of a self-test: the intended ``rows`` of the switch, and what may be tried on it."""
 
     rows: tuple[Row, ...] = field(repr=False)
+    # The switch reverts a trial by itself after so many seconds, should the runner be lost.
     revert_in_s: int = 600
+    # The same of the one trial that lets the timer end: it waits for it.
     timer_s: int = 20
+    # `config reload` stops all traffic for minutes, so it is tried on request only.
     reloads: bool = False
     reads_only: bool = False
+    # The commit with which an earlier run that was cut off added classes; empty for none.
     leftover: str = ""
+    # Keeps the commit of this run until it is rolled back, so that the next run can.
     note: Callable[[str], None] = field(default=_forget, repr=False)
 
 

@@ -218,7 +218,8 @@ class QueueChannel:
             workers = {request.worker for request in self._waiting().values() if request.worker}
             if not workers:
                 continue
-            with suppress(Exception):  # those who do not answer are missed by `_look`
+            # Workers that do not answer are missed by `_look`.
+            with suppress(Exception):
                 self._heard(self._answering(workers, beat_s))
 
     def _answering(self, workers: Collection[str], within_s: float) -> set[str]:

@@ -200,8 +200,8 @@ class ApplyChange(_RolloutStep):
         return Result(host=None, result=ApplyResult(outcome=outcome), failed=True)
 
 
+# What a device ran before, as a coordinator knows it that did not read it.
 _UNREAD = RunningConfig({}, None)
-"""What a device ran before, as a coordinator knows it that did not read it."""
 
 
 class _Continued(_RolloutStep):

@@ -28,13 +28,14 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProjectBinding:
-    """What coordinator and worker must have in common. ``project_sha256`` is of the intent, the project's templates and
-    its own models, ``program`` the version of railweave, by which the same intent gives the same configuration."""
+    """What coordinator and worker must have in common."""
 
     __pydantic_config__ = STRICT
     fabric: str
     target: str
+    # Of the intent, the project's templates and its own models.
     project_sha256: str
+    # The version of railweave: only one version surely makes the same configuration of the same intent.
     program: str
 
     def difference(self, other: "ProjectBinding") -> str:
@@ -52,16 +53,15 @@ class ProjectBinding:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One task on one device. ``plan_digest`` names the plan that is deployed, empty where nothing is changed.
-
-    ``expires_at`` (UTC, seconds since 1970) is when it must not be begun any more.
-    """
+    """One task on one device."""
 
     __pydantic_config__ = STRICT
     task: str
     device: str
     binding: ProjectBinding
+    # In seconds since 1970, UTC: a request that waited longer in a queue must not be begun.
     expires_at: float
+    # The plan that is deployed; empty where nothing is changed.
     plan_digest: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: secrets.token_hex(8))

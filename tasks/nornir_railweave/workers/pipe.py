@@ -21,8 +21,8 @@ from nornir_railweave.workers.channel import WorkerLostError
 from nornir_railweave.workers.message import HELLO, Answer, MessageError, Request, decode_answer, decode_request, encode
 from nornir_railweave.workers.serving import Worker
 
+# How often a silent worker is asked, within the time after which it counts as lost.
 _BEATS = 3
-"""How often a silent worker is asked, within the time after which it counts as lost."""
 _LONGEST_TEXT = 300
 _READ = 4096
 _END_S = 5.0
@@ -55,7 +55,8 @@ class PipeChannel:
                 if time.monotonic() >= ends_s:
                     running.drop(request.id)
                     why = f"{self._label} did not answer within {within_s:g} s"
-                    if request.task == HELLO:  # it never was there
+                    # A greeting that nobody answers: the worker never was there.
+                    if request.task == HELLO:
                         running.end()
                     raise WorkerLostError(why) from None
                 if running.quiet_s() >= self._silent_s:
@@ -104,7 +105,8 @@ class _Running:
                 stdout=subprocess.PIPE,
                 stderr=self._said,
                 env=None if environ is None else {**os.environ, **environ},
-                start_new_session=True,  # Ctrl-C is the coordinator's: it finishes what it began
+                # Ctrl-C is the coordinator's: it finishes what it began.
+                start_new_session=True,
             )
         except OSError as fault:
             self._said.close()
@@ -184,7 +186,8 @@ class _Running:
                 try:
                     answer = decode_answer(line)
                 except MessageError:
-                    continue  # what a login shell prints is no message
+                    # A login shell may print something of its own.
+                    continue
                 with self._lock:
                     waiting = self._waiting.pop(answer.id, None)
                 if waiting is not None:

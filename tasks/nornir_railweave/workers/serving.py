@@ -55,8 +55,8 @@ SPREAD: Mapping[str, SpreadTask] = {
 }
 """Everything that can be carried out at a site."""
 
+# How far the clocks of coordinator and worker may be apart: requests expire by them.
 MOST_SKEW_S = 5.0
-"""How far the clocks of coordinator and worker may be apart: requests expire by them."""
 
 
 def worker_name() -> str:

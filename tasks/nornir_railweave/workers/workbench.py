@@ -18,30 +18,26 @@ from nornir_railweave.workers.message import ProjectBinding
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect
 
+# The most devices of a wave (`wave_size` of `target.rollout`).
 _KEPT = 1000
-"""The most devices of a wave (``target.rollout``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A device that this worker has changed, or tried to, for the rollout of one plan: what its next steps go by.
-
-    It holds what the device ran before, with its secrets, so it stays in this process. ``looked`` is the last look of a
-    soak. Nobody goes on with it after ``until_s`` of the steady clock: the switch has reverted, or the soak is over.
-    """
+    """A device that this worker has changed, or tried to, for the rollout of one plan."""
 
     job: DeviceJob
+    # In seconds of the steady clock: the switch has reverted then, or the soak is over, and no further step comes.
     until_s: float
+    # It has what the device ran before, with its secrets, so it stays in this process.
     attempt: Attempt = field(repr=False)
+    # The last look of a soak: the next one compares its counters.
     looked: SoakCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """A project that a worker has read. ``missing_secrets`` are the names of those that cannot be resolved here.
-
-    ``begun`` is what the worker holds, by plan and device.
-    """
+    """A project that a worker has read."""
 
     binding: ProjectBinding
     nornir: Nornir = field(repr=False)
@@ -49,8 +45,10 @@ class Workbench:
     target: Target
     intended: IntendedConfig = field(repr=False)
     expecting: Expecting = field(default=expect, repr=False)
+    # The names of secrets that cannot be resolved here: it still reads, and refuses to change.
     missing_secrets: tuple[str, ...] = ()
     clock: Clock = SYSTEM_CLOCK
+    # What the worker goes on with, by the digest of the plan and the device.
     begun: dict[tuple[str, str], Begun] = field(default_factory=dict, repr=False)
     _locks: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
 
