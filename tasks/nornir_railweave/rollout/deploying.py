@@ -1,6 +1,6 @@
 """Deployment of a plan: its devices wave by wave, and the verification of the whole fabric afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -50,21 +50,18 @@ def deploy(
         opening = opened.opening(plan)
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting, share=partial(_planned, plan.deltas))
-        jobs = _jobs(plan, compare, expecting, history.own, str(opening.details["plan_digest"]))
-        unchanged = plan.names(DeviceState.UNCHANGED)
+        job = partial(_job, plan, compare, expecting, history.own, str(opening.details["plan_digest"]))
         procedure = Procedure(
             nr,
             fabric,
             plan,
-            jobs={name: jobs[name] for wave in plan.waves for name in wave},
-            unchanged={name: jobs[name] for name in unchanged},
             policy=policy,
             journal=opened,
-            settled=frozenset(unchanged),
+            settled=frozenset(plan.names(DeviceState.UNCHANGED)),
             control=control,
             counts_unsaved=True,
         )
-        return journaled(opened, plan, events, opening, partial(_deployed, procedure, expecting))
+        return journaled(opened, plan, events, opening, partial(_deployed, procedure, job, expecting))
 
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
@@ -76,29 +73,27 @@ def _refuse(plan: Plan, policy: Policy, history: History) -> None:
         raise RefusedError(refused)
 
 
-def _jobs(
-    plan: Plan, compare: Comparer, expecting: Expecting, own: Generation, plan_digest: str
-) -> dict[str, DeployJob]:
-    """Return the job of every device that is changed, or looked at because it is unchanged."""
-    changed = [name for wave in plan.waves for name in wave]
+def _job(
+    plan: Plan, compare: Comparer, expecting: Expecting, own: Generation, plan_digest: str, name: str
+) -> DeployJob:
     fabric = compare.fabric
-    jobs: dict[str, DeployJob] = {}
-    for name in (*changed, *plan.names(DeviceState.UNCHANGED)):
-        expectation = expecting(fabric, fabric.switch_of[name])
-        delta = plan.deltas.get(name, Delta())
-        jobs[name] = DeployJob(compare, expectation, plan.devices[name], delta, own, plan_digest)
-    return jobs
+    expectation = expecting(fabric, fabric.switch_of[name])
+    return DeployJob(compare, expectation, plan.devices[name], plan.deltas.get(name, Delta()), own, plan_digest)
 
 
-def _deployed(procedure: Procedure, expecting: Expecting, announce: Events) -> DeployResult:
+def _deployed(
+    procedure: Procedure, job: Callable[[str], DeployJob], expecting: Expecting, announce: Events
+) -> DeployResult:
     plan = procedure.plan
     if reason := procedure.unreachable_reason:
         return _not_begun(plan, reason)
+    jobs = {name: job(name) for wave in plan.waves for name in wave}
+    unchanged = {name: job(name) for name in plan.names(DeviceState.UNCHANGED)}
 
     def verified(outcomes: Mapping[str, DeviceOutcome]) -> VerifyResult:
         return _verified(procedure, outcomes, expecting, announce)
 
-    result = procedure.carry_out(announce, verified)
+    result = procedure.carry_out(jobs, unchanged, announce, verified)
     # An interrupt in the last wave stopped nothing.
     return result if result.stopped_by else replace(result, interrupted=False)
 

@@ -25,15 +25,11 @@ Verifying = Callable[[Mapping[str, DeviceOutcome]], VerifyResult | None]
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A plan and the job of each of its devices."""
+    """A plan, and what its rollout goes by."""
 
     nr: Nornir
     fabric: Fabric
     plan: Plan
-    # The devices of the plan's waves.
-    jobs: Mapping[str, DeviceJob]
-    # The devices that run what they are to run, and may boot something else.
-    unchanged: Mapping[str, DeviceJob]
     policy: Policy
     journal: Journal
     # The devices that stand in their new state before the first wave.
@@ -55,10 +51,19 @@ class Procedure:
             return ""
         return f"{', '.join(self.unreachable)} could not be reached; nothing was changed"
 
-    def carry_out(self, announce: Events, verified: Verifying) -> DeployResult:
-        """Save what is unchanged, carry out the waves, and check the devices unless the rollout stopped."""
-        saved, unsaved = self._save_unchanged(announce)
-        ended = roll_out(self.nr, self.jobs, self.plan.waves, self._context(announce))
+    def carry_out(
+        self,
+        jobs: Mapping[str, DeviceJob],
+        unchanged: Mapping[str, DeviceJob],
+        announce: Events,
+        verified: Verifying,
+    ) -> DeployResult:
+        """Carry out the ``jobs`` of the plan's waves, and check the devices unless the rollout stopped.
+
+        The ``unchanged`` devices run what they are to run already; where they would boot something else, they save it.
+        """
+        saved, unsaved = self._save(unchanged, announce)
+        ended = roll_out(self.nr, jobs, self.plan.waves, self._context(announce))
         outcomes = outcomes_of(self.plan, {**unsaved, **ended.outcomes})
         progress = self._progress(ended, saved, tuple(unsaved))
         if ended.stopped_by:
@@ -70,16 +75,18 @@ class Procedure:
             result, outcomes, verification=verified(outcomes), interrupted=ended.interrupted, progress=progress
         )
 
-    def _save_unchanged(self, announce: Events) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
+    def _save(
+        self, unchanged: Mapping[str, DeviceJob], announce: Events
+    ) -> tuple[tuple[str, ...], dict[str, DeviceOutcome]]:
         """Save the unchanged devices that boot something else; return these, and those that cannot be saved.
 
         A rollout that was cut off between a confirmation and its saving leaves such a device behind.
         """
-        states = run_on(self.nr, self.unchanged, save_config, jobs=self.unchanged, announce=announce)
-        saved = tuple(name for name in self.unchanged if states[name] is Saved.NOW)
+        states = run_on(self.nr, unchanged, save_config, jobs=unchanged, announce=announce)
+        saved = tuple(name for name in unchanged if states[name] is Saved.NOW)
         unsaved: dict[str, DeviceOutcome] = {}
         if self.counts_unsaved:
-            failed = [name for name in self.unchanged if states[name] is Saved.NOT]
+            failed = [name for name in unchanged if states[name] is Saved.NOT]
             unsaved = dict.fromkeys(failed, DeviceOutcome(Outcome.NEW, UNSAVED))
         return saved, unsaved
 

@@ -203,8 +203,6 @@ def roll_back(
         nr,
         fabric,
         plan,
-        jobs=planned.jobs,
-        unchanged=planned.done,
         policy=replace(policy, message=f"{policy.message} {journal.name} {RolloutKind.ROLLBACK.value}"),
         journal=journal,
     )
@@ -221,7 +219,7 @@ def _rolled_back(procedure: Procedure, planned: RollbackPlan, announce: Events) 
         del outcomes
         return _verified(procedure.nr, planned, procedure.policy, announce)
 
-    return procedure.carry_out(announce, verified)
+    return procedure.carry_out(planned.jobs, planned.done, announce, verified)
 
 
 def _verified(nr: Nornir, planned: RollbackPlan, policy: Policy, announce: Events) -> VerifyResult | None:
