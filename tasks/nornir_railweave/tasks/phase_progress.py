@@ -89,7 +89,7 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
     name = task.host.name
     stages = list(candidates(name))
     newest = stages[0][0]
-    leaves = stages[0][1] is None
+    is_leaving = stages[0][1] is None
     while len(stages) > 1 and stages[0][1] is None:
         stages.pop(0)
     with session(task) as opened:
@@ -99,24 +99,24 @@ def match_phase(task: Task, candidates: Callable[[str], Sequence[Candidate]], an
         except DEVICE_ERRORS as fault:
             announce(unread_event(name, fault))
             # What leaves may be switched off by now.
-            unread = DevicePhase(newest) if leaves else DevicePhase(error=error_text(fault))
+            unread = DevicePhase(newest) if is_leaving else DevicePhase(error=error_text(fault))
             return Result(host=task.host, result=unread)
     announce(Event(Step.READ, name))
     if pending:
         return Result(host=task.host, result=DevicePhase(pending=True))
-    number = _number_of(name, running, stages, leaves=leaves)
+    number = _number_of(name, running, stages, is_leaving=is_leaving)
     # A device that does not change any more after a phase has come to the end with it.
     is_last = number == stages[0][0] and stages[0][1] is not None
     return Result(host=task.host, result=DevicePhase(newest if is_last else number))
 
 
-def _number_of(name: str, running: RunningConfig, stages: Sequence[Candidate], *, leaves: bool) -> int | None:
+def _number_of(name: str, running: RunningConfig, stages: Sequence[Candidate], *, is_leaving: bool) -> int | None:
     """Return the number of the first stage whose configuration runs, None for none of them."""
     for number, intended in stages:
         if intended is None:
             return number
         difference = diff(name, running, intended())
-        if leaves and difference.unprovisioned:
+        if is_leaving and difference.unprovisioned:
             # It was taken out and is as it came from the factory: that is the last stage.
             return stages[0][0]
         if not (difference.delta or difference.blockers):
