@@ -112,7 +112,7 @@ class Bill(NamedTuple):
         return tuple(dict.fromkeys(line.part for line in self.lines if line.unit_price is None))
 
     def quantity(self, kind: PartKind) -> int:
-        """Return how many pieces of a kind there are."""
+        """Return the number of pieces of a kind."""
         return sum(line.quantity for line in self.lines if line.kind is kind)
 
     @property

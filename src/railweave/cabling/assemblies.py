@@ -101,7 +101,7 @@ def plugs_of(assembly: Assembly) -> tuple[list[list[CabledLink]], list[list[Cabl
 
 
 def _root(parent: list[int], number: int) -> int:
-    """Return the link that stands for the group of ``number``; shortens the path to it on the way."""
+    """Return the representative link of the group of ``number``, and shorten the path to it."""
     while parent[number] != number:
         parent[number] = parent[parent[number]]
         number = parent[number]

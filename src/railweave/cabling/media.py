@@ -130,7 +130,7 @@ def _pairs(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> Iterator[LinkingPm
 
 
 def reach_m(medium: Medium, end_a: LaneEnd, end_b: LaneEnd) -> int:
-    """Return how far the medium reaches between the ends in meters, -1 if it does not link them."""
+    """Return the reach of the medium between the ends in meters, -1 if it does not link them."""
     pair = linking_pmds(medium, end_a, end_b)
     return -1 if pair is None else pair.reach_m
 

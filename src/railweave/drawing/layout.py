@@ -92,12 +92,12 @@ class Picture(NamedTuple):
     lines: tuple[Line, ...]
 
 
-class _Size(NamedTuple):
+class _BlockSize(NamedTuple):
     width: float
     height: float
 
 
-_Sizes = Mapping[str, _Size]
+_Sizes = Mapping[str, _BlockSize]
 """The sizes of blocks, by their keys."""
 
 
@@ -125,7 +125,7 @@ def lay_out(scene: Scene) -> Picture:
     )
 
 
-def _size(block: DeviceBlock) -> _Size:
+def _size(block: DeviceBlock) -> _BlockSize:
     text_width = max(len(block.title) * _TITLE_CHAR, len(block.subtitle) * _SUBTITLE_CHAR)
     width = max(_LEAST_WIDTH, text_width + 2 * PADDING)
     height: float = PADDING + TITLE_HEIGHT + SUBTITLE_HEIGHT
@@ -134,7 +134,7 @@ def _size(block: DeviceBlock) -> _Size:
         # A last row that is not full leaves the block as wide as the rows above it.
         width = max(width, in_row * CELL_STEP + 2 * PADDING)
         height += ceil(len(block.units) / in_row) * CELL_STEP + PADDING / 2
-    return _Size(width, height)
+    return _BlockSize(width, height)
 
 
 def _band_height(scene: Scene, sizes: _Sizes, band: int) -> float:

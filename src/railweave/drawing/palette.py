@@ -94,7 +94,7 @@ def mark_color(kind: MarkKind) -> str:
 
 
 def mark_class(marks: Iterable[Mark]) -> str:
-    """Return what the worst of some marks adds to the ``class`` of a block, empty without marks."""
+    """Return the suffix of a block's ``class`` for the most urgent of its marks, empty without marks."""
     kind = worst(marks)
     return f" mark {mark_color(kind)}" if kind else ""
 

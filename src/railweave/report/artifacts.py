@@ -87,7 +87,7 @@ def _swap(fresh: Path, target: Path) -> None:
 
 SWITCHES = "switches"
 HOSTS = "hosts"
-"""Folders with a folder a device."""
+"""Folders with a folder for each device."""
 
 MOST_HOST_PORTS = 1000
 """Ports of nodes up to which their files are written unasked."""
@@ -101,7 +101,7 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def writes_hosts(fabric: Fabric) -> bool:
-    """Tell whether the files of the nodes of ``fabric`` are written by default.
+    """Whether the files of the nodes of ``fabric`` are written by default.
 
     Each port has a file: those of many nodes take longer than all switches, and `railweave hosts` does not need them.
     """
@@ -114,8 +114,8 @@ def write_artifacts(
     """Write all artifacts of ``fabric`` into the folder ``out`` and return the number of files.
 
     The folder is replaced as a whole. ``hosts`` None writes the nodes unless they are very many. ``processes`` is by
-    default one a core, and one for a small fabric. Raises RailweaveError when ``out`` holds other files or cannot be
-    written, RefusedError for what cannot be configured.
+    default one for each core, and one for a small fabric. Raises RailweaveError when ``out`` holds other files or
+    cannot be written, RefusedError if the fabric cannot be configured.
     """
     if hosts is None:
         hosts = writes_hosts(fabric)
@@ -259,7 +259,7 @@ _PROGRAM_MODE = 0o755
 
 
 def file_count(fabric: Fabric, renderer: HostRenderer) -> int:
-    """Return how many files the nodes of ``fabric`` have."""
+    """Return the number of files of the nodes of ``fabric``."""
     counts: dict[tuple[str, str], int] = {}
     total = 0
     for host in fabric.hosts:

@@ -1,4 +1,4 @@
-"""The audit log as a table and as JSON: one entry a deployment, made of its two lines."""
+"""The audit log as a table and as JSON: one entry for each deployment, from its two lines."""
 
 import hashlib
 from collections import Counter
@@ -32,7 +32,7 @@ class AuditEntry:
 
     @property
     def result(self) -> str:
-        """Return the deployment's result; ``not ended`` while it runs and where it was killed."""
+        """Return the deployment's result; ``not ended`` while it runs, or after it was killed."""
         return str(self.ended.get("result", "not ended"))
 
 
@@ -88,7 +88,7 @@ def check_chain(data: bytes, head: str = "") -> AuditChain:
 
 
 def _is_torn(index: int, named: list[str | None], digests: list[str]) -> bool:
-    """Tell whether a line that is no entry was cut short by a lost machine: the next line names it as it is."""
+    """Whether an invalid line was cut short by a lost machine: then the next line names it as it is."""
     following = index + 1
     return following < len(named) and named[following] == digests[following]
 
@@ -102,7 +102,7 @@ def _named(line: bytes) -> str | None:
 
 
 def chain_view(log: AuditLog) -> RenderableType:
-    """Return what the check of the chain found, for a person."""
+    """Return the result of the check of the chain for a terminal."""
     chain = log.chain
     if not chain.lines:
         return Text("no deployments yet")
@@ -148,7 +148,7 @@ def _record(line: str) -> dict[str, Any] | None:
 
 
 def _are_outcomes(devices: object) -> bool:
-    """Tell whether a value read from a log has texts by device, as an entry has."""
+    """Whether a value read from a log maps devices to texts, as in an entry."""
     if not isinstance(devices, dict):
         return False
     return all(
@@ -158,7 +158,7 @@ def _are_outcomes(devices: object) -> bool:
 
 
 def audit_json(log: AuditLog) -> dict[str, Any]:
-    """Return the contract of ``audit --json``: all that is known of every deployment, oldest first."""
+    """Return the document of ``audit --json``: every deployment, oldest first."""
     return {
         "entries": [_entry_json(entry) for entry in log.entries],
         "torn_lines": log.torn,
@@ -185,7 +185,7 @@ def _entry_json(entry: AuditEntry) -> dict[str, Any]:
 
 
 def audit_view(log: AuditLog) -> RenderableType:
-    """Return the log for a person, the latest entry last."""
+    """Return the log for a terminal, the latest entry last."""
     if not log.entries:
         return Text("no deployments yet")
     columns = ("when (UTC)", "who", "command", "fabric → target", "intent", "plan", "result", "devices")
@@ -210,7 +210,7 @@ def _row(entry: AuditEntry) -> tuple[str | Text, ...]:
 
 
 def _devices(entry: AuditEntry) -> str:
-    """Return how many devices had which outcome, and the names of those with an error."""
+    """Return the numbers of devices by outcome, and the names of those with an error."""
     devices: Mapping[str, Mapping[str, str]] = entry.ended.get("devices", {})
     counts = Counter(device.get("outcome", "?") for device in devices.values())
     parts = [f"{count} {outcome_text(outcome)}" for outcome, count in counts.items()]

@@ -57,14 +57,14 @@ def _lines_json(bill: Bill) -> list[dict[str, Any]]:
 
 
 def amount(price: Decimal | None) -> str | None:
-    """Return a price as documents have it: two decimals, as text."""
+    """Return a price as text with two decimals, as JSON documents have it."""
     if price is None:
         return None
     return f"{price:.2f}"
 
 
 def bom_csv(bill: Bill) -> bytes:
-    """Return the lines as CSV: a header, then a line a part; UTF-8, lines end with a line feed."""
+    """Return the lines as CSV: a header, then one line for each part; UTF-8, lines end with a line feed."""
     header = [*_COLUMNS, *_SPACE]
     if bill.currency:
         header += ["unit_price", "price", "currency"]
@@ -86,7 +86,7 @@ def _blank(value: object) -> object:
 
 
 def write_csv(bill: Bill, path: Path) -> None:
-    """Write the lines as CSV into a file, which is replaced; raises RailweaveError where it cannot be written."""
+    """Write the lines as CSV; replaces the file. Raises RailweaveError if it cannot be written."""
     try:
         write_private(path, bom_csv(bill), _READABLE)
     except OSError as exc:
@@ -94,7 +94,7 @@ def write_csv(bill: Bill, path: Path) -> None:
 
 
 def bom_view(bill: Bill) -> RenderableType:
-    """Return the parts in a table with their prices, then what cannot be bought as designed."""
+    """Return the parts in a table with their prices, then totals and remarks."""
     title = f"Fabric {bill.fabric}: bill of materials"
     if bill.against:
         title = f"Fabric {bill.fabric}: parts to buy more than for {bill.against}, - for those no longer needed"
@@ -169,7 +169,7 @@ def _length(length_m: int | None) -> str:
 
 
 def _sum(bill: Bill) -> list[Text]:
-    """Return what all parts cost, and how many have no price; nothing without prices."""
+    """Return the price of all parts, and the parts without a price; nothing for a bill without prices."""
     if bill.total is None:
         return []
     lines = [Text(f"{bill.currency} {bill.total:,.2f} in all", style="bold")]
@@ -179,7 +179,7 @@ def _sum(bill: Bill) -> list[Text]:
 
 
 def space_text(bill: Bill) -> str:
-    """Return the rack units and power of all switches, or how much more they take; empty where no source has them."""
+    """Return the rack units and power of all switches, or the difference; empty if no source states any."""
     space = bill.space
     sign = "+" if bill.against else ""
     figures = []
@@ -193,14 +193,14 @@ def space_text(bill: Bill) -> str:
 
 
 def _without(parts: Sequence[str]) -> str:
-    """Return which parts a figure leaves out, because their data sheets do not have it."""
+    """Return the parts that a figure leaves out because no source states it."""
     if not parts:
         return ""
     return f" without {first_few(parts)} (no source)"
 
 
 def racks_text(racks: RackSummary) -> Iterator[str]:
-    """Yield how much of the racks is in use, and which tray is the fullest."""
+    """Yield sentences on the racks in use and the fullest tray."""
     used = f"{counted(racks.racks, 'rack')}, {racks.taken_units:,} of {counted(racks.units, 'rack unit')}"
     if racks.power_w is not None:
         used += f", {racks.power_w / 1000:,.1f} kW"

@@ -21,7 +21,7 @@ _LONGEST_VALUE = 72
 
 
 def subject(group: ChangeGroup) -> str:
-    """Return what the group is about: table, rows and field; for FRR the context and how many lines."""
+    """Return the subject of a group: table, rows and field; for FRR the context and the number of lines."""
     if group.table == FRR_TABLE:
         context = group.context or "top level"
         if group.uniform and len(group.keys) == 1:
@@ -71,7 +71,7 @@ def effect(group: ChangeGroup) -> str:
 
 
 def provisioned(provisioning: Provisioning) -> str:
-    """Return how much is written on the devices that are provisioned for the first time."""
+    """Return the numbers of rows and lines written on devices that are provisioned for the first time."""
     rows = f"{counted(provisioning.rows, 'row')} of {counted(provisioning.tables, 'table')}"
     if not provisioning.lines:
         return rows

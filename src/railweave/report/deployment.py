@@ -1,4 +1,4 @@
-"""The end of a deployment for a person and as JSON."""
+"""The result of a deployment for a terminal and as JSON."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _STYLES = {
 
 
 def deploy_json(result: DeployResult) -> dict[str, Any]:
-    """Return the contract of ``deploy --json``, with the reason of a stop, the verification and the journal's path."""
+    """Return the document of ``deploy --json``, with the reason of a stop, the verification and the journal's path."""
     return {
         "result": result.result.value,
         "devices": {
@@ -69,7 +69,7 @@ def next_steps(result: DeployResult) -> list[str]:
 
 
 def deploy_view(result: DeployResult) -> RenderableType:
-    """Return how a deployment ended: a sentence, the devices by outcome and wave, the verification, the next steps."""
+    """Return the result of a deployment: a sentence, devices by outcome and wave, the verification, the next steps."""
     parts: list[RenderableType | Sequence[RenderableType]] = [_headline(result)]
     if result.result is not Result.UNCHANGED:
         parts.append(_outcomes(result))
@@ -99,7 +99,7 @@ def _headline(result: DeployResult) -> Text:
 
 
 def _unchanged(result: DeployResult, state: str) -> str:
-    """Return how the devices are; nothing is said of those that were not read but their number."""
+    """Return the state of the devices; those that were not read are only counted."""
     read = len(result.names(Outcome.NEW))
     unread = len(result.devices) - read
     if not unread:
@@ -133,7 +133,7 @@ def _waves(result: DeployResult) -> FittingTable:
 
 
 def _counts(result: DeployResult, names: Sequence[str]) -> str:
-    """Return how many of ``names`` ended how, with those apart that were rolled back with their wave."""
+    """Return the numbers of ``names`` by outcome; devices rolled back with their wave are counted apart."""
     undone = set(result.progress.undone)
     counts: Counter[str] = Counter()
     for name in names:

@@ -1,4 +1,4 @@
-"""Diagnostics for a person: the place, the source line with a caret, the fix; and as JSON."""
+"""Diagnostics for a terminal, with place, source line, caret and fix, and as JSON."""
 
 import re
 from collections import Counter
@@ -22,12 +22,12 @@ _TOP_KEY = re.compile(r"""[A-Za-z"']""")
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
-    """Return ``{"diagnostics": [...]}``, errors first (the contract of ``check --json``)."""
+    """Return ``{"diagnostics": [...]}``, errors first (the document of ``check --json``)."""
     return {"diagnostics": as_json(in_order(diagnostics))}
 
 
 def diagnostics_view(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> RenderableType:
-    """Return every diagnostic for a person.
+    """Return every diagnostic for a terminal.
 
     ``sources`` holds texts that are not on disk, by file name; other files are read, and a file that cannot be read
     only loses its source line.
@@ -92,7 +92,7 @@ def _line(where: Where, files: dict[str, str]) -> str | None:
 
 
 def _is_override(lines: Sequence[str]) -> bool:
-    """Tell whether the last of ``lines`` belongs to the overrides of an intent."""
+    """Whether the last of ``lines`` belongs to the overrides of an intent."""
     # A search instead of a parser: the diagnostic may be that the file is not valid YAML.
     for line in reversed(lines):
         if _OVERRIDES.search(line):
@@ -114,7 +114,7 @@ def diagnostics_summary(diagnostics: Iterable[Diagnostic], subject: str) -> Text
 
 
 def yang_summary(diagnostics: Iterable[Diagnostic], switches: int, releases: Sequence[str]) -> Text:
-    """Return how many switches were valid by the models of ``releases``; with ``switches`` 0, that none was asked."""
+    """Return the result of the validation by the models of ``releases``; ``switches`` is 0 if none was validated."""
     models = f"the YANG models of {', '.join(releases)}"
     if not switches:
         return verdict(None, f"no switch was validated by {models}: the intent has no fabric yet")

@@ -132,7 +132,7 @@ def named_schema(asked: str) -> dict[str, Any]:
 
 
 def titles() -> dict[str, str]:
-    """Return what every schema that is published is of, by its name."""
+    """Return the titles of all published schemas, by their names."""
     return {"intent": "the intent file", **{name: str(_read(name)["title"]) for name in schema_names()}}
 
 

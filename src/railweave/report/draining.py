@@ -1,4 +1,4 @@
-"""Manual drains and undrains for a person and as JSON."""
+"""Manual drains and undrains for a terminal and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def _drain_line(result: DrainResult, undrain: str) -> tuple[str, str]:
 
 
 def drained_view(states: Sequence[DrainResult]) -> RenderableType:
-    """Return what is drained of a fabric, and which switches could not be read."""
+    """Return the drained switches of a fabric, and those that could not be read."""
     lines = []
     for state in states:
         if state.after == WHOLE:
@@ -77,7 +77,7 @@ def drained_view(states: Sequence[DrainResult]) -> RenderableType:
 
 
 def drained_json(states: Sequence[DrainResult]) -> dict[str, Any]:
-    """Return the contract of ``drain --json`` without a switch: those that are drained or could not be read."""
+    """Return the document of ``drain --json`` without a switch: those that are drained or could not be read."""
     return {
         "devices": {
             state.device: {"drained": state.after, "error": state.error}
@@ -114,7 +114,7 @@ def _undrain_line(result: DrainResult) -> Text:
 
 
 def draining_json(results: Sequence[DrainResult], verification: VerifyResult | None = None) -> dict[str, Any]:
-    """Return the contract of ``drain --json`` and ``undrain --json``; ``quiet`` is null if no counters were read."""
+    """Return the document of ``drain --json`` and ``undrain --json``; ``quiet`` is null if no counters were read."""
     devices = {
         result.device: {
             **members(result, "before", "after", "changed", "flows", "error"),

@@ -1,4 +1,4 @@
-"""Drift for a person, for a program, and as markdown for a pipeline's summary."""
+"""Drift for a terminal, as JSON, and as markdown for a pipeline's summary."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,7 +28,7 @@ _DEVICE_KEYS = ("state", "role", "unmanaged", "unprovisioned", "pending", "maint
 
 
 def drift_json(drift: Drift) -> dict[str, Any]:
-    """Return the contract of ``drift --json``; ``changes`` are what would remediate it, as in a plan."""
+    """Return the document of ``drift --json``; ``changes`` would remediate it, as in a plan."""
     plan = plan_json(drift.plan)
     devices = {}
     for name, device in plan["devices"].items():
@@ -49,7 +49,7 @@ def drift_json(drift: Drift) -> dict[str, Any]:
 
 
 def _unknown(device: DevicePlan) -> Iterable[str]:
-    """Yield what a device does not report of its applied state: without it nobody can say that it is as intended."""
+    """Yield the parts of the applied state that a device does not report, so that they cannot be compared."""
     if device.applied_unknown:
         yield "applied"
     yield from device.unseen
@@ -86,7 +86,7 @@ def headline(drift: Drift) -> str:
 
 
 def _differences(drift: Drift) -> str:
-    """Return how many differences there are on how many devices, of those that could be read."""
+    """Return the numbers of differences and of devices with any, among those that could be read."""
     devices = drift.plan.devices
     drifted = [
         name
@@ -100,7 +100,7 @@ def _differences(drift: Drift) -> str:
 
 
 def drift_view(drift: Drift) -> RenderableType:
-    """Return drift for a person: the sentence, the groups, what is ignored and why. Remarks on rules are separate."""
+    """Return drift for a terminal: a sentence, the groups, and what is ignored; remarks on rules are separate."""
     rows: list[tuple[Text | str, ...]] = []
     for group in group_changes(drift.plan):
         difference = Text(_WORDS[group.op], style=_STYLES[group.op])

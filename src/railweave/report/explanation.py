@@ -1,4 +1,4 @@
-"""Why rows and lines are there, and the rule of a code, for a person and as JSON."""
+"""The reasons of rows and lines, and the rule of a code, for a terminal and as JSON."""
 
 from typing import Any
 

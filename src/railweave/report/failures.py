@@ -1,4 +1,4 @@
-"""What failures cost: tables of the single failures and of the worst pairs, and the JSON of all classes."""
+"""The cost of failures: tables of single failures and of the worst pairs, and the JSON of all classes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import isinf
@@ -84,7 +84,7 @@ def failures_view(
 
 
 def lossless_text(lossless: Sequence[str]) -> str:
-    """Return how failures affect the lossless classes, which have these names."""
+    """Return a sentence on the effect of failures on the ``lossless`` classes."""
     if not lossless:
         return "no class is lossless: no failure makes PFC pause anything"
     return (

@@ -1,4 +1,4 @@
-"""A run on GPU nodes for a person and as JSON."""
+"""A run on GPU nodes for a terminal and as JSON."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -47,7 +47,7 @@ b { font-size: 8.5pt; } small { font-size: 6.5pt; } span, b, small { display: bl
 def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
     """Write labels into ``path``, a page for ``.html``, a table for ``.csv``.
 
-    Raises UsageError for another ending and RailweaveError where the file cannot be written.
+    Raises UsageError for another ending and RailweaveError if the file cannot be written.
     """
     if path.suffix not in {".html", ".csv"}:
         raise UsageError(f"labels are written as .html or .csv, not as `{path.name}`: name a file like labels.html")
@@ -59,7 +59,7 @@ def write_labels(labels: Iterable[CableLabel], fabric: str, path: Path) -> None:
 
 
 def labels_csv(labels: Iterable[CableLabel]) -> bytes:
-    """Return the labels as CSV: a header, then a line a plug; several far ends are separated by ``+``."""
+    """Return the labels as CSV: a header, then one line for each plug; several far ends are separated by ``+``."""
     rows: list[tuple[object, ...]] = [_COLUMNS]
     for label in labels:
         # Column by column: what all far ends share, such as their rack, is written once.
@@ -75,7 +75,7 @@ def _cells(end: LabelEnd) -> tuple[str, ...]:
 
 
 def labels_html(labels: Iterable[CableLabel], fabric: str) -> bytes:
-    """Return a page that needs nothing else, with the labels of each rack on sheets of their own.
+    """Return a self-contained page, with the labels of each rack on sheets of their own.
 
     The size of a label is set by ``--width`` and ``--height`` at the top of the page."""
     labels = list(labels)
@@ -103,7 +103,7 @@ def _item(label: CableLabel) -> str:
 
 
 def _words(end: LabelEnd) -> str:
-    """Return an end in words: place, device, and port with its mark on the front panel."""
+    """Describe an end: place, device, and port with its label on the front panel."""
     words = f"{end.device} {' '.join(end.ports)}"
     if end.rack:
         words = f"{end.rack} U{end.unit} {words}"

@@ -1,4 +1,4 @@
-"""Phases of a change: a table for a person, JSON, and the work order that a technician takes to the racks."""
+"""Phases of a change: a table for a terminal, JSON, and the work order that a technician takes to the racks."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -85,7 +85,7 @@ _ENDED = ", once all jobs that were started before have ended"
 
 
 def nodes_text(waiting: Waiting, base: str) -> str:
-    """Return what whoever runs the GPU nodes or their jobs must do, and the command that continues then."""
+    """Return the work on GPU nodes or their jobs that a phase waits for, and the command that continues then."""
     phase = waiting.phase
     if waiting.proofs:
         return (
@@ -110,7 +110,7 @@ def nodes_text(waiting: Waiting, base: str) -> str:
 
 
 def _how_to_leave(phase: Phase) -> str:
-    """Return what people do before the ports of what leaves can close."""
+    """Return the work on site before the ports of leaving devices can close."""
     names = compact(phase.leaving)
     if phase.leaving[0] in phase.fabric.host_of:
         return f"Move the jobs away and shut them down: {names}"
@@ -118,12 +118,12 @@ def _how_to_leave(phase: Phase) -> str:
 
 
 def out_of_use_view(phase: Phase) -> RenderableType:
-    """Return that what leaves is out of use."""
+    """Return a sentence: the leaving devices are out of use."""
     return verdict(True, f"out of use: {first_few(phase.leaving)}")
 
 
 def _window(phase: Phase, before: str) -> str:
-    """Return what may fail while nodes have RoCE packets of two sizes; empty if all have the same."""
+    """Return a warning about connections between nodes with RoCE packets of two sizes; empty if all have one size."""
     if phase.roce_mtu_bytes is None:
         return ""
     old_bytes, new_bytes = phase.roce_mtu_bytes
@@ -135,7 +135,7 @@ def _window(phase: Phase, before: str) -> str:
 
 
 def node_words(phase: Phase) -> str:
-    """Return what the GPU nodes accept and send in a phase, as far as it changes."""
+    """Describe the values that GPU nodes accept and send in a phase, as far as they change."""
     accepts, sends = phase.node_values
     parts = []
     if "marking" in phase.values:
@@ -165,7 +165,7 @@ def rack(end: CableEnd) -> str:
 
 
 def phases_json(phases: Sequence[Phase]) -> dict[str, Any]:
-    """Return the phases for programs."""
+    """Return the document of ``phases --json``."""
     shown = [
         {
             **members(phase, "number", "title", "kind", "why"),
@@ -187,7 +187,7 @@ def cable_json(cable: CableMove) -> dict[str, Any]:
 
 
 def phased_json(result: PhasedResult) -> dict[str, Any]:
-    """Return the contract of ``deploy --from --json``: the steps that were taken, and what waits for people."""
+    """Return the document of ``deploy --from --json``: the steps taken, and the work that waits for people."""
     steps = [{**_named(step.phase), **_result_json(step.result)} for step in result.steps if step.result is not None]
     return {"phases": len(result.phases), "steps": steps, "waiting": _waiting_json(result)}
 
@@ -229,7 +229,7 @@ def _named(phase: Phase) -> dict[str, Any]:
 
 
 def waiting_view(result: PhasedResult) -> RenderableType:
-    """Return what people do before the next phase; empty if nothing waits for them."""
+    """Return the work of people before the next phase; empty if none waits for them."""
     waiting = result.waiting
     if waiting is None:
         return Text()

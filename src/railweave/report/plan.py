@@ -1,4 +1,4 @@
-"""A plan for a person at a terminal, and as a comment on a pull request.
+"""A plan for a terminal, and as a comment on a pull request.
 
 Both show a sentence, identical changes once, disruption by role, the order of waves, and what needs attention.
 A comment holds 65,536 characters. What is always shown is short; folded details are shown as far as there is room, and
@@ -56,9 +56,9 @@ _SHORTEST_LINE = 12
 
 
 def plan_view(plan: Plan, *, every_change: bool = False) -> RenderableType:
-    """Return a plan for a person. Identical changes of many devices are shown once.
+    """Return a plan for a terminal. Identical changes of many devices are shown once.
 
-    With ``every_change`` all changes follow by device, one a line.
+    With ``every_change`` all changes follow by device, each on its line.
     """
     changes: list[RenderableType | Sequence[RenderableType]] = []
     if plan.deltas:
@@ -189,7 +189,7 @@ def _provisioned(plan: Plan) -> Iterable[str]:
 
 
 def _cables(plan: Plan) -> Iterable[str]:
-    """Yield the cables that are moved, removed and added, by their labels; folded where they are many."""
+    """Yield the cables that are moved, removed and added, by their labels; folded if there are many."""
     cables = changed_cables(plan)
     if not cables:
         return

@@ -121,7 +121,7 @@ _MAINTENANCE = {
 
 
 def device_remarks(plan: Plan) -> Iterator[Remark]:
-    """Yield what needs attention on single devices: unreachable, in conflict, a commit that waits, a manual drain."""
+    """Yield remarks on single devices: unreachable, in conflict, an unconfirmed commit, a manual drain."""
     for name, device in plan.devices.items():
         yield from _remarks_on(name, device, planned=name in plan.deltas)
     yield from _drained_remarks(plan)
@@ -136,7 +136,7 @@ def device_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _kept(plan: Plan) -> Iterator[Remark]:
-    """Yield what should be removed and stays in force: rows without a method, and removals that daemons ignore."""
+    """Yield remarks on removals without effect: rows without a method, and removals that daemons ignore."""
     staying: dict[tuple[str, str], list[str]] = {}
     for name, device in plan.devices.items():
         for kept in device.kept:
@@ -148,7 +148,7 @@ def _kept(plan: Plan) -> Iterator[Remark]:
 
 
 def _without_rollback(plan: Plan) -> Iterator[Remark]:
-    """Yield what a rollback would not undo, because daemons ignore the removal of what is added."""
+    """Yield remarks on additions that a rollback cannot undo, because daemons ignore their removal."""
     for (place, why), names in _gathered(plan, keeps_what_came).items():
         yield Remark(f"no rollback: {place} on {compact(names)}: {why}", "yellow")
 
@@ -202,7 +202,7 @@ def _drained_remarks(plan: Plan) -> Iterator[Remark]:
 
 
 def _not_applied(plan: Plan) -> Iterator[Remark]:
-    """Yield what daemons apply that differs from CONFIG_DB: its rows are as intended, so a deployment writes none."""
+    """Yield remarks on values that daemons did not apply: CONFIG_DB is as intended, so a deployment writes nothing."""
     for name, device in plan.devices.items():
         for unapplied in device.unapplied:
             remedy = taken_again_by(unapplied.row, unapplied.field, unapplied.configured)
@@ -228,7 +228,7 @@ _CABLE_WORDS = {Op.UPDATE: "moved", Op.REMOVE: "removed", Op.ADD: "added"}
 
 
 def cable_counts(cables: Iterable[CableChange]) -> str:
-    """Return how many cables are moved, removed and added, by their words."""
+    """Return the numbers of cables that are moved, removed and added."""
     counts = Counter(cable.op for cable in cables)
     return ", ".join(f"{count:,} {_CABLE_WORDS[op]}" for op, count in counts.items())
 
@@ -242,7 +242,7 @@ def cable_lines(plan: Plan, most: int) -> Iterator[str]:
 
 
 def unmanaged(plan: Plan) -> str:
-    """Return how many rows and lines that railweave does not own stay, over all devices: ``AAA 8, FRR lines 4``."""
+    """Return the numbers of rows and lines that railweave does not own, over all devices: ``AAA 8, FRR lines 4``."""
     counts: Counter[str] = Counter()
     for device in plan.devices.values():
         counts.update(device.unmanaged or {})
@@ -313,7 +313,7 @@ def _drained(plan: Plan, wave: Iterable[str]) -> str:
 
 
 def drained_lines(plan: Plan) -> tuple[str, ...]:
-    """Return what is drained before its change: whole switches, and links of others."""
+    """Return lines on the switches that are drained before their change, as a whole or by link."""
     whole = [name for name, device in plan.devices.items() if device.drain == WHOLE]
     partly = [name for name, device in plan.devices.items() if device.drain and device.drain != WHOLE]
     lines = []

@@ -152,7 +152,7 @@ def _merged(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, 
 
 
 def codes_reference(titles: Mapping[str, str]) -> str:
-    """Return a markdown page of the diagnostic codes: code and the rule that it stands for."""
+    """Return a markdown page of the diagnostic codes with their rules."""
     # In natural order: P-4 would come before P-10.
     lines = [
         "# Diagnostic codes",

@@ -1,4 +1,4 @@
-"""Host keys for a person who compares them, and as JSON."""
+"""Host keys to compare, for a terminal and as JSON."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
