@@ -1,7 +1,7 @@
 """Commands that compare a running fabric with its intent, and that change it: plan, deploy, rollback, verify, drift."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,9 @@ from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, 
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 from railweave.wording import command_line, commands_name
+
+if TYPE_CHECKING:
+    from railweave.plan.model import Plan
 
 _EXCEPTIONS = "drift-ignore.yml"
 
@@ -67,7 +70,6 @@ def plan(
     from railweave.api.plans import sign_plan
     from railweave.plan.consent import conflicts
     from railweave.plan.document import plan_json
-    from railweave.plan.model import DeviceState
 
     if sign is not None and out is None:
         raise UsageError("--sign needs --out FILE: the signature is written beside the saved plan")
@@ -88,13 +90,19 @@ def plan(
     print_plan(made, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
         print_rehearsals(made, *([out] if out else []), as_markdown=markdown)
-    if diagnostics or made.waiting:
-        return 1
-    unreachable = len(made.names(DeviceState.UNREACHABLE))
-    # With --skip-unreachable a plan of some devices is enough, of none it is not.
-    if unreachable and (not skip_unreachable or unreachable == len(made.devices)):
+    if diagnostics or made.waiting or not _is_complete(made, skip_unreachable=skip_unreachable):
         return 1
     return 2 if exit_code and made.deltas else 0
+
+
+def _is_complete(plan: "Plan", *, skip_unreachable: bool) -> bool:
+    """Tell whether enough devices were read: all of them, with --skip-unreachable at least one."""
+    from railweave.plan.model import DeviceState
+
+    unreachable = len(plan.names(DeviceState.UNREACHABLE))
+    if skip_unreachable:
+        return not unreachable or unreachable < len(plan.devices)
+    return not unreachable
 
 
 def deploy(

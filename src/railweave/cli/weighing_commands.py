@@ -115,22 +115,30 @@ def compare(
     if suggest:
         if len(intents) != 1 or prices or html:
             raise UsageError("--suggest takes one intent, no --prices and no --html: compare what --out writes")
-        most = _MOST_NICS if nics else _MOST_MODELS
-        suggested = api.suggest(api.open_project(intents[0]), most=most, out=out, nics=nics)
-        print_result(suggested.comparison, comparison_json, comparison_view, as_json=json)
-        if not json:
-            for design in suggested.comparison.alternatives:
-                if design.reasons:
-                    reasons = [f"  - {reason}" for reason in design.reasons]
-                    print_view("\n".join([f"{design.intent}:", *reasons, ""]))
-            print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
-            if out is not None:
-                print_view("\n".join(f"  {out / name}" for name in suggested.texts))
+        _suggest(intents[0], nics=nics, out=out, as_json=json)
         return
     if out is not None or nics:
         raise UsageError("--out and --nics are for --suggest")
     comparison = api.compare([api.open_project(intent) for intent in intents], prices=prices, html=html)
     print_result(comparison, comparison_json, comparison_view, as_json=json)
+
+
+def _suggest(intent: Path, *, nics: bool, out: Path | None, as_json: bool) -> None:
+    """Print other designs for the nodes of an intent, each with its reasons."""
+    from railweave.report.comparison import comparison_json, comparison_view
+
+    most = _MOST_NICS if nics else _MOST_MODELS
+    suggested = api.suggest(api.open_project(intent), most=most, out=out, nics=nics)
+    print_result(suggested.comparison, comparison_json, comparison_view, as_json=as_json)
+    if as_json:
+        return
+    for design in suggested.comparison.alternatives:
+        if design.reasons:
+            reasons = [f"  - {reason}" for reason in design.reasons]
+            print_view("\n".join([f"{design.intent}:", *reasons, ""]))
+    print_view(f"{suggested.tried} designs of the catalog's models tried; these have the fewest switches")
+    if out is not None:
+        print_view("\n".join(f"  {out / name}" for name in suggested.texts))
 
 
 def failures(

@@ -16,10 +16,12 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, live_fabric, pending_wait_s
 from railweave.errors import RefusedError
 from railweave.plan.consent import Consent
+from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
 from railweave.plan.phases import Phase
 from railweave.plan.resumption import check_binding
 from railweave.plan.rollout import Rollout
+from railweave.plan.signed import Signed
 from railweave.wording import command_line, compact, counted
 
 
@@ -92,12 +94,13 @@ def deploy(
     fabric = live or live_fabric(project, target)
     fabric.require_secrets()
     allowed = fabric.target.allowed_signers
+    bound: Plan | None = None
+    signed: Signed | None = None
+    signer = ""
     if reviewed is not None:
         bound, signed, signer = read_plan(reviewed, allowed)
     elif allowed is not None:
         raise refuse_unsigned(target, allowed)
-    else:
-        bound, signed, signer = None, None, ""
     refuse_while_rolling_out(fabric.designed.fabric.name, target, project.operator)
     _report_unfinished(project, fabric)
     with fabric.connected():
