@@ -28,12 +28,13 @@ def start(words: list[str]) -> int:
     if words == ["reader"]:
         return read_only(os.environ.get("SSH_ORIGINAL_COMMAND", ""))
     status, text = main.run(host, words, lambda: sys.stdin.buffer.read(main.LONGEST_TRANSACTION))
-    (sys.stderr if status == main.EXIT_USAGE else sys.stdout).write(text)
+    stream = sys.stderr if status == main.EXIT_USAGE else sys.stdout
+    stream.write(text)
     return status
 
 
 def read_only(asked: str) -> int:
-    """Become the command that the reader's client asked for, without a shell; refuse all but reading."""
+    """Replace this process by the command that the reader's client asked for; refuse all but reading."""
     try:
         command = allowed_command(asked, main.PROGRAM)
         os.execvp(command[0], command)  # noqa: S606  no shell: that is the point
@@ -43,19 +44,19 @@ def read_only(asked: str) -> int:
 
 
 def guard(host: Machine, name: str) -> int:
-    """Be the guard, twice: whoever of the two is killed, the other goes on with the same memory."""
+    """Run the guard in two processes: if one of them is killed, the other continues with the same memory."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    one = Guard(host, name)
+    twin = Guard(host, name)
     child = os.fork()
     if child == 0:
-        one.announce()
-        main.stand_guard(one)
+        twin.announce()
+        main.stand_guard(twin)
         os._exit(main.EXIT_OK)
     _, ended = os.waitpid(child, 0)
     if os.WIFSIGNALED(ended) or os.WEXITSTATUS(ended) != main.EXIT_OK:
         with contextlib.suppress(OSError):
-            one.announce()
-        main.stand_guard(one)
+            twin.announce()
+        main.stand_guard(twin)
     return main.EXIT_OK
 
 

@@ -1,4 +1,4 @@
-"""What every verb begins and ends with: the lock, the last state, a refusal in words, and the answer."""
+"""The common parts of all verbs: the lock, the last state, refusals, and the answer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ DEVICE_ERRORS = (StepError, CommandError, DatabaseError, OSError)
 
 
 class RequestRefusedError(Exception):
-    """Nothing was done; the message says why, ``code`` its kind: ``busy``, ``held``, ``pending``, ``moved``,
-    ``damaged``, ``unasked`` (the switch's YANG models cannot be asked) or ``invalid``, and then ``rejected`` is what
-    they refuse."""
+    """Nothing was done; the message says why.
+
+    ``code`` is its kind: ``busy``, ``held``, ``pending``, ``moved``, ``damaged``, ``unasked`` (the switch's YANG models
+    cannot be used) or ``invalid``, and then ``rejected`` is what the models refuse.
+    """
 
     def __init__(self, message: str, code: str = "", rejected: Sequence[Sequence[str]] = ()) -> None:
         super().__init__(message)
@@ -46,7 +48,7 @@ def locked(host: SwitchHost, asked: Mapping[str, Any]) -> Iterator[None]:
 
 
 def last_state(host: SwitchHost) -> State:
-    """Return the state, ``none`` where there never was one; what the last transaction left to do is done first.
+    """Return the state, ``none`` where there never was one, after finishing the last transaction (``restart.settle``).
 
     Raises RequestRefusedError where it cannot be read.
     """
@@ -63,10 +65,8 @@ def last_state(host: SwitchHost) -> State:
 
 
 def refuse_unless_last(state: State, named: str) -> None:
-    """Raise RequestRefusedError if ``named`` is not the last transaction: another one came since it was read.
-
-    Under the lock this is what keeps a client that slept from undoing what its successor confirmed.
-    """
+    """Raise RequestRefusedError where ``named`` is not the last transaction: another one came since it was read."""
+    # Under the lock this keeps a client that slept from undoing what its successor confirmed.
     if named != state.id:
         raise RequestRefusedError(f"{state.come_since(named)}; nothing was done, plan again", "moved")
 
@@ -78,13 +78,16 @@ def sha256(text: str) -> str:
 
 def listed(items: list[str]) -> str:
     """Return the first five of some names, and how many more there are."""
-    return ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
+    text = ", ".join(items[:5])
+    if len(items) > 5:
+        text += f" and {len(items) - 5} more"
+    return text
 
 
 def answer_of(host: SwitchHost, outcome: str, earlier: Mapping[str, Hash] | None = None, **more: Any) -> Answer:
-    """Return the answer with the status and the digests of what runs now, FRR's text whole.
+    """Return the answer with the status and the digests of the running configuration, FRR's text whole.
 
-    With the ``earlier`` rows of CONFIG_DB it has those that are other now, null for the ones that are gone.
+    With the ``earlier`` rows of CONFIG_DB it has those that have changed since, null for the removed ones.
     """
     text = frr_text(host)
     answer: Answer = {

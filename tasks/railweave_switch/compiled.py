@@ -1,7 +1,7 @@
-"""The program's modules as Python compiles them, kept on the switch: that was two fifths of the time of every call.
+"""The program's compiled modules, kept on the switch: compiling took two fifths of the time of every call.
 
-They lie in the directory that root alone can enter, under the digest of the sources that they were made of. The program
-looks there first; where they are missing, or Python is another one, it compiles its own sources as before.
+They are in the directory that only root can enter, under the digest of their sources. The program looks there first;
+where they are missing, or made by another Python, it compiles its own sources as before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Confirming a commit: from then on nothing reverts it, and the switch boots it. And saving what runs without one."""
+"""Confirming a commit, which is then never reverted and boots; and saving the running configuration without one."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ from railweave_switch.state import (
 from railweave_switch.steps import StepError, frr_lines, frr_text, run_step
 
 DRAIN_S = 600.0
-READ_BACK_S, READ_BACK_PAUSE_S = 1.5, 0.5
+READ_BACK_S = 1.5
+READ_BACK_PAUSE_S = 0.5
 
 
 def confirm(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Keep the pending commit and save it; the drain that it was made under ends first.
+    """Confirm the pending commit and save it; the temporary drain under which it was made ends first.
 
-    With ``id`` that commit alone; somebody on the switch may leave it out.
+    ``id`` names the commit; people on the switch may leave it out.
     """
     with locked(host, asked):
         state = last_state(host)
@@ -55,8 +56,9 @@ def confirm(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
         if state.over(host):
             raise RequestRefusedError("the time is over: the switch is restoring the earlier configuration")
         _refuse_other(host, asked)
-        if gone := ended(host, state):
-            raise RequestRefusedError(f"{listed(gone)} ended since the change was written", "broken")
+        missing = ended(host, state)
+        if missing:
+            raise RequestRefusedError(f"{listed(missing)} ended since the change was written", "broken")
         document = read_document(host)
         if not asked.get("frr"):
             _refuse_undone(host, state, document)
@@ -64,7 +66,7 @@ def confirm(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def save(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
-    """Let the switch boot what it runs now; refused while a transaction waits, which nobody has confirmed."""
+    """Save the running configuration; refused while a transaction is pending."""
     with locked(host, asked):
         state = last_state(host)
         if state.status in OPEN:
@@ -73,17 +75,18 @@ def save(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 
 
 def _refuse_other(host: SwitchHost, asked: Mapping[str, Any]) -> None:
-    """Raise RequestRefusedError where what runs has not the digests that the confirmation is for."""
-    config, text = asked.get("config"), asked.get("frr")
-    moved = ["CONFIG_DB"] if config and digest(host.rows("CONFIG_DB")) != config else []
-    if text and sha256(frr_text(host) or "") != text:
+    """Raise RequestRefusedError where the running configuration has not the digests that the client read back."""
+    moved: list[str] = []
+    if asked.get("config") and digest(host.rows("CONFIG_DB")) != asked["config"]:
+        moved.append("CONFIG_DB")
+    if asked.get("frr") and sha256(frr_text(host) or "") != asked["frr"]:
         moved.append("FRR")
     if moved:
         raise RequestRefusedError(f"{' and '.join(moved)} changed since the configuration was read back", "moved")
 
 
 def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -> None:
-    """Raise RequestRefusedError if FRR lost lines of the change: a daemon that starts anew boots its file."""
+    """Raise RequestRefusedError where FRR lost lines of the change: a daemon that restarts boots its earlier file."""
     own = _lasting(state, document)
     undone = frr_undone(host, document.frr_ignored, own.frr_added, own.frr_removed)
     if undone:
@@ -93,7 +96,8 @@ def _refuse_undone(host: SwitchHost, state: State, document: RollbackDocument) -
 def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -> Answer:
     """Confirm an armed transaction; raises StepError, OSError, and then it is still armed."""
     _end_drain(host, state, document)
-    kept, generation = state.kept, document.generation or state.generation
+    kept = state.kept
+    generation = document.generation or state.generation
     if state.kind != TransactionKind.DRAIN:
         write(host, "pending.json", vars(_lasting(state, document)))
         kept = [*kept, state.id][-KEPT_COMMITS:]
@@ -103,21 +107,25 @@ def confirm_commit(host: SwitchHost, state: State, document: RollbackDocument) -
 
 
 def _lasting(state: State, document: RollbackDocument) -> RollbackDocument:
-    """Return the rollback document of a confirmed commit: without the drain, and with the lines that are its own."""
+    """Return the rollback document of a confirmed commit: without the drain, and with the commit's own lines."""
     drain = document.drain or {"steps": [], "added": [], "removed": []}
-
-    def own(lines: Lines | None, of_drain: Lines) -> Lines:
-        return [line for line in lines or () if list(line) not in map(list, of_drain)]
-
+    # Where it is unknown which lines changed, a rollback restores FRR's whole text.
+    frr_text_before = document.frr if state.frr_added is None else None
     return replace(
         document,
         steps=document.steps[: len(document.steps) - len(drain["steps"])],
-        frr_added=own(state.frr_added, drain["added"]),
-        frr_removed=own(state.frr_removed, drain["removed"]),
+        frr_added=_without(state.frr_added, drain["added"]),
+        frr_removed=_without(state.frr_removed, drain["removed"]),
         drain=None,
-        frr=document.frr if state.frr_added is None else None,  # not known what changed: then all of it counts
+        frr=frr_text_before,
         supersedes="",
     )
+
+
+def _without(lines: Lines | None, of_drain: Lines) -> Lines:
+    # JSON makes lists of the tuples that are lines.
+    drained = [list(line) for line in of_drain]
+    return [line for line in lines or () if list(line) not in drained]
 
 
 def undrain(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
@@ -128,7 +136,8 @@ def undrain(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
             refuse_unless_last(state, asked["id"])
         if state.now(host) != Stage.ARMED or not state.drain:
             raise RequestRefusedError("no commit waits that was made under a temporary drain")
-        document, before = read_document(host), frr_text(host)
+        document = read_document(host)
+        before = frr_text(host)
         _end_drain(host, state, document)
         state.write(host)
         answer = answer_of(host, Stage.ARMED)
@@ -140,7 +149,7 @@ def undrain(host: SwitchHost, asked: Mapping[str, Any]) -> Answer:
 def frr_lines_changed(
     host: SwitchHost, document: RollbackDocument
 ) -> tuple[list[frr.Line] | None, list[frr.Line] | None]:
-    """Return the lines of FRR that came and those that went since the text of a rollback document."""
+    """Return the lines that were added to FRR and removed from it since the text of a rollback document."""
     if document.frr is None:
         return None, None
     before = frr.lines_of(document.frr, document.frr_ignored)
@@ -158,15 +167,15 @@ def _end_drain(host: SwitchHost, state: State, document: RollbackDocument) -> No
         return
     for step in drain["steps"]:
         run_step(host, step, DRAIN_S, back=True)
-    ours = {tuple(line) for line in drain["added"]}
+    drain_lines = {tuple(line) for line in drain["added"]}
 
-    def left() -> list[str]:
+    def remaining_lines() -> list[str]:
         text = frr_text(host)
         if text is None:
             return ["FRR (it does not answer)"]
-        return [frr.shown(line) for line in frr.lines_of(text, document.frr_ignored) if line in ours]
+        return [frr.shown(line) for line in frr.lines_of(text, document.frr_ignored) if line in drain_lines]
 
-    stays = settled(host, left, READ_BACK_S, READ_BACK_PAUSE_S)
-    if stays:
-        raise StepError("undrain", f"still there: {', '.join(stays[:5])}")
+    remaining = settled(host, remaining_lines, READ_BACK_S, READ_BACK_PAUSE_S)
+    if remaining:
+        raise StepError("undrain", f"still there: {', '.join(remaining[:5])}")
     state.drain = ""

@@ -7,39 +7,40 @@ import re
 from collections.abc import Iterable
 
 Line = tuple[str, ...]
-"""A line after the lines that it stands under: ``("router bgp 65001", "address-family ipv4 unicast", "network …")``."""
+"""A line with its contexts before it: ``("router bgp 65001", "address-family ipv4 unicast", "network …")``."""
 
 JOIN = " / "
 _EXIT = re.compile(r"(exit(-[a-z0-9-]+)?|quit)$")
 
 
 def lines_of(text: str, ignored: str) -> dict[Line, None]:
-    """Return the lines of a ``show running-config``, in order, but for those that are never compared.
+    """Return the lines of a ``show running-config``, in order, without those that are never compared.
 
-    ``ignored`` is a pattern of these, matched against a line after all that it stands under, joined by `` / ``. The
-    client sends it, so that one table says it for both; an empty one matches none.
+    ``ignored`` is a pattern of these, matched against a line with its contexts before it, joined by `` / ``. The client
+    sends it, so that both sides compare by one table; an empty one matches no line.
     """
     return dict.fromkeys(_lines_of(text, ignored))
 
 
+# An earlier text and the running one are compared often.
 @functools.lru_cache(maxsize=4)
 def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
-    """Return the lines of a text; the last texts are kept: an earlier one and the running one are compared often."""
     pattern = re.compile(ignored or "(?!)")
-    found: list[Line] = []
-    above: list[tuple[int, str]] = []
+    lines: list[Line] = []
+    # Depth and text of the contexts of the next line, and of the last line.
+    stack: list[tuple[int, str]] = []
     for raw in text.splitlines():
-        line = raw.strip()
-        if not line or line.startswith("!") or _EXIT.match(line):
+        text_of_line = raw.strip()
+        if not text_of_line or text_of_line.startswith("!") or _EXIT.match(text_of_line):
             continue
         depth = len(raw) - len(raw.lstrip())
-        while above and above[-1][0] >= depth:
-            above.pop()
-        above.append((depth, line))
-        path = tuple(one for _, one in above)
-        if not pattern.match(JOIN.join(path)):
-            found.append(path)
-    return tuple(found)
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        stack.append((depth, text_of_line))
+        line = tuple(part for _, part in stack)
+        if not pattern.match(JOIN.join(line)):
+            lines.append(line)
+    return tuple(lines)
 
 
 _OWNERS = (
@@ -51,7 +52,7 @@ _OWNERS = (
     (re.compile(r"router isis "), "isisd"),
     (re.compile(r"router pim( |$)|ip (pim|igmp|msdp) "), "pimd"),
 )
-"""Which daemon keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h)."""
+"""The daemon that keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h)."""
 
 _STATIC_ROUTE = re.compile(r"(ip|ipv6) route ")
 _STATIC_ROUTES_BY_MGMTD = 10
@@ -59,34 +60,41 @@ _STATIC_ROUTES_BY_MGMTD = 10
 
 _VERSION = re.compile(r"^frr version (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"route-map |(ip|ipv6) (prefix-list|access-list) |access-list ")
-"""What every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it."""
+"""Lines that every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it."""
 
 
 def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:
-    """Return the daemons of FRR that keep these lines; ``version`` is FRR's major one, 0 where it is not known."""
-    tops = {_top(line) for line in lines}
-    return frozenset(name for top in tops for name in _daemons(top, version))
+    """Return the daemons of FRR that keep these lines; ``version`` is FRR's major one, 0 where it is unknown."""
+    daemons: set[str] = set()
+    for top in {_top(line) for line in lines}:
+        daemons.update(_daemons(top, version))
+    return frozenset(daemons)
 
 
 def _top(line: Line) -> str:
-    """Return the line that tells the daemon: the block, but inside a VRF the line itself, and of segment routing the
-    part of it, since zebra has that of SRv6."""
+    """Return the line that decides which daemon keeps ``line``."""
+    # zebra keeps segment-routing / srv6, pathd segment-routing / traffic-eng.
     if line[0] == "segment-routing":
         return JOIN.join(line[:2])
+    # The lines of a VRF belong to the daemons of the same lines at the top.
     top = line[-1] if line[0].startswith("vrf ") else line[0]
-    return top[3:] if top.startswith("no ") else top
+    if top.startswith("no "):
+        return top[3:]
+    return top
 
 
 def _daemons(top: str, version: int) -> tuple[str, ...]:
-    if _STATIC_ROUTE.match(top):
-        return ("mgmtd", "staticd") if version >= _STATIC_ROUTES_BY_MGMTD else ("staticd",)
-    return tuple(name for pattern, name in _OWNERS if pattern.match(top)) or ("zebra",)
+    if not _STATIC_ROUTE.match(top):
+        return tuple(name for pattern, name in _OWNERS if pattern.match(top)) or ("zebra",)
+    if version >= _STATIC_ROUTES_BY_MGMTD:
+        return ("mgmtd", "staticd")
+    return ("staticd",)
 
 
 def version_of(text: str) -> int:
-    """Return the major version of FRR that a ``show running-config`` names, 0 where it names none."""
-    named = _VERSION.search(text)
-    return int(named[1]) if named else 0
+    """Return the major version of FRR in a ``show running-config``, 0 where it has none."""
+    version = _VERSION.search(text)
+    return int(version[1]) if version else 0
 
 
 def shared_lines(text: str) -> dict[Line, None]:
@@ -104,10 +112,11 @@ def without_tsa(text: str) -> str:
 
     bgpcfgd writes them at each start while TSA is on; a file that has them would hold routes back after TSB too.
     """
-    found: dict[str, dict[str, str]] = {}
+    maps: dict[str, dict[str, str]] = {}
     for name, entry, lines in _OF_TSA.findall(text):
-        found.setdefault(name, {})[entry] = lines
-    shifted = {name for name, entries in found.items() if len(entries) == 3 and "PL_Loopback" in entries["permit 20"]}
+        maps.setdefault(name, {})[entry] = lines
+    # One of these entries alone may be anybody's.
+    shifted = {name for name, entries in maps.items() if len(entries) == 3 and "PL_Loopback" in entries["permit 20"]}
     return _OF_TSA.sub(lambda block: "" if block[1] in shifted else block[0], text)
 
 
@@ -127,4 +136,10 @@ def text_of(lines: Iterable[Line]) -> str:
 
 def removal_of(lines: Iterable[Line]) -> str:
     """Return the text for vtysh that removes these lines."""
-    return text_of((*line[:-1], line[-1][3:] if line[-1].startswith("no ") else f"no {line[-1]}") for line in lines)
+    return text_of((*line[:-1], _negated(line[-1])) for line in lines)
+
+
+def _negated(line: str) -> str:
+    if line.startswith("no "):
+        return line[3:]
+    return f"no {line}"

@@ -1,6 +1,6 @@
-"""All that the program needs of the machine under it: files, clock, databases, commands and processes.
+"""The interface to the machine: files, clock, databases, commands and processes.
 
-``machine.Machine`` is a switch. The simulator and the tests bring hosts of their own, so that one program runs in all.
+``machine.Machine`` is a switch. The simulator and the tests have hosts of their own, so that one program runs in all.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Hash = Mapping[str, str]
 """A row as Redis holds it: lists are fields whose name ends in ``@``, an empty row is the field ``NULL``."""
 
 Process = Mapping[str, Any]
-"""What tells a process from all others for as long as the machine runs."""
+"""The identity of a process for as long as the machine runs."""
 
 
 DIRECTORY = "/var/lib/railweave"
-"""Where all that is kept lies, the locks too: root alone may enter it, and root alone can make it."""
+"""The directory of all our files, the locks too: only root may enter it, and only root can create it."""
 
 LOCK_FILE = f"{DIRECTORY}/lock"
 SESSION_LOCK_FILE = f"{DIRECTORY}/session.lock"
@@ -49,7 +49,7 @@ NOT_FILLED = (
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left: exit status, stdout and stderr."""
+    """The result of a command: exit status, stdout and stderr."""
 
     exit_status: int
     out: str

@@ -36,7 +36,7 @@ _LOCK_PAUSE_S = 0.2
 
 
 class Machine(SwitchHost):
-    """The machine that this process runs on; ``root`` stands before every path of ours (for a rehearsal beside it)."""
+    """The machine on which this process runs; ``root`` is a prefix of every path of ours, for rehearsals."""
 
     def __init__(self, root: str = "") -> None:
         self.root = root
@@ -77,12 +77,9 @@ class Machine(SwitchHost):
             return file.read(most_bytes)
 
     def write_file(self, path: str, data: bytes, mode: int | None = None) -> None:
-        """Write a temporary file, bring it to the disk, move it over the old one and bring the directory to the disk.
-
-        A new file belongs to the owner of its directory, so FRR in its container can read its own. A file that
-        is mounted by itself cannot be replaced, and is written in place.
-        """
+        """Write and sync a temporary file, move it over the old one and sync the directory."""
         directory = os.path.dirname(path)
+        # A new file belongs to the owner of its directory, so that FRR in its container can read its own.
         like = os.stat(path if os.path.exists(path) else directory)
         if mode is None:
             mode = stat.S_IMODE(like.st_mode) if stat.S_ISREG(like.st_mode) else 0o600
@@ -97,6 +94,7 @@ class Machine(SwitchHost):
                 os.unlink(temporary)
             if not isinstance(error, OSError) or error.errno != errno.EBUSY:
                 raise
+            # A file that is mounted by itself cannot be replaced.
             _write(os.open(path, os.O_WRONLY | os.O_TRUNC), data)
         self._sync(directory)
 
@@ -118,14 +116,14 @@ class Machine(SwitchHost):
             return ()
 
     def make_directory(self) -> None:
-        """Make our directory; a link or a directory of another owner is refused."""
+        """Create our directory; a link or a directory of another owner is refused."""
         os.makedirs(os.path.dirname(self.directory), exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.mkdir(self.directory, 0o700)
-        found = os.lstat(self.directory)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.lstat(self.directory)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             raise PermissionError(errno.EPERM, "it is no directory of root's", self.directory)
-        if stat.S_IMODE(found.st_mode) != 0o700:
+        if stat.S_IMODE(status.st_mode) != 0o700:
             os.chmod(self.directory, 0o700)
 
     @staticmethod
@@ -155,7 +153,7 @@ class Machine(SwitchHost):
 
     def run(self, words: Sequence[str], timeout_s: float, stdin: str = "") -> Done:
         """Run a command in a process group of its own, which is killed when the time is up; no terminal is asked."""
-        told = " ".join(words[:3])
+        command = " ".join(words[:3])
         try:
             process = subprocess.Popen(
                 list(words),
@@ -165,35 +163,35 @@ class Machine(SwitchHost):
                 preexec_fn=os.setpgrp,  # noqa: PLW1509  no threads here; process_group needs Python 3.11
             )
         except OSError as error:
-            raise CommandError(f"{told}: {error.strerror or error}") from error
+            raise CommandError(f"{command}: {error.strerror or error}") from error
         try:
             out, err = process.communicate(stdin.encode(), timeout=timeout_s)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise CommandError(f"{told}: it did not end within {timeout_s:g} s") from None
+            raise CommandError(f"{command}: it did not end within {timeout_s:g} s") from None
         return Done(process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
     def rejected_by_models(
         self, after: Mapping[str, Any], before: Mapping[str, Any] | None, timeout_s: float
     ) -> list[Sequence[str]] | None:
-        """Ask in another process: this one runs without the packages among which SONiC's libraries are."""
+        """Validate in another process, because this one runs with -S, without the packages of SONiC's libraries."""
         words = [sys.executable, "-I", os.path.abspath(sys.argv[0]), "_check", str(timeout_s / 2)]
         try:
             done = self.run(words, timeout_s, json.dumps({"after": after, "before": before}))
-            found = json.loads(done.out)
+            answer = json.loads(done.out)
         except CommandError as error:
             raise ModelsError(str(error)) from error
         except ValueError as error:
             raise ModelsError(f"the check failed: {done.words()}") from error
-        if isinstance(found, dict):
-            raise ModelsError(str(found.get("fault")))
-        rejected: list[Sequence[str]] | None = found
+        if isinstance(answer, dict):
+            raise ModelsError(str(answer.get("fault")))
+        rejected: list[Sequence[str]] | None = answer
         return rejected
 
     def daemons(self) -> frozenset[str]:
-        """Return the names of all processes: those in containers are the kernel's as well."""
+        """Return the names of all processes, those in containers included, which /proc shows as well."""
         names = set()
         for number in os.listdir("/proc"):
             if number.isdigit():
@@ -206,7 +204,7 @@ class Machine(SwitchHost):
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[None]:
-        """Hold the lock; the kernel gives it back with the process, however that ends."""
+        """Hold the lock; the kernel releases it when the process ends in any way."""
         self.make_directory()
         with open(self.root + LOCK_FILE, "a", encoding="utf-8") as file:
             ends_s = self.now_s() + wait_s
@@ -217,15 +215,17 @@ class Machine(SwitchHost):
             yield
 
     def session_holder(self) -> str:
-        """Return who holds the lock of a session: its note stands in the file."""
+        """Return who holds the lock of a session, by the note in its file."""
         try:
             with open(self.root + SESSION_LOCK_FILE, encoding="utf-8") as file:
-                return "" if _taken(file.fileno()) else file.read().strip() or "another session"
+                if _taken(file.fileno()):
+                    return ""
+                return file.read().strip() or "another session"
         except FileNotFoundError:
             return ""
 
     def me(self) -> Process:
-        """Return this process by its number and its start: numbers are used again."""
+        """Return this process by its number and its start, because the kernel reuses numbers."""
         return {"pid": os.getpid(), "start": _started(os.getpid()), "boot_id": self.boot_id()}
 
     def alive(self, process: Process | None) -> bool:
@@ -238,22 +238,22 @@ class Machine(SwitchHost):
 
     def processes(self, names: Sequence[str]) -> Mapping[str, str]:
         """Return number and start of these processes, also of those in containers; several of a name are joined."""
-        found: dict[str, list[str]] = {}
+        processes: dict[str, list[str]] = {}
         for number in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 with open(f"/proc/{number}/comm", encoding="utf-8", errors="replace") as file:
                     name = file.read().strip()
                 if name in names:
-                    found.setdefault(name, []).append(f"{number}@{_started(int(number))}")
-        return {name: " ".join(sorted(running)) for name, running in found.items()}
+                    processes.setdefault(name, []).append(f"{number}@{_started(int(number))}")
+        return {name: " ".join(sorted(running)) for name, running in processes.items()}
 
     def end(self, process: Process) -> None:
         """Kill a process and every process of its session."""
         if not self.alive(process):
             return
-        wanted = int(process["pid"])
+        session = int(process["pid"])
         for name in os.listdir("/proc"):
-            if name.isdigit() and _session(int(name)) == wanted:
+            if name.isdigit() and _session(int(name)) == session:
                 with contextlib.suppress(OSError):
                     os.kill(int(name), signal.SIGKILL)
 
@@ -275,27 +275,28 @@ class Machine(SwitchHost):
         subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
 
     def work(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Let a process in a session of its own do it; this one only waits for the answer."""
-        answer, told = os.pipe()
+        """Carry out a request in a process with a session of its own; this one only waits for the answer."""
+        read_end, write_end = os.pipe()
         worker = os.fork()
         if worker == 0:
             try:
                 _leave_session()
-                with open(told, "w", encoding="utf-8") as file:
+                with open(write_end, "w", encoding="utf-8") as file:
                     json.dump(main.work(self, request), file)
                 os._exit(0)
-            finally:  # who asked may be gone (the answer is kept); nothing that this process was doing before runs on
+            finally:
+                # The client may be gone, but the answer is stored. _exit, because nothing of the parent may run here.
                 os._exit(1)
-        os.close(told)
-        with open(answer, "rb") as file:
+        os.close(write_end)
+        with open(read_end, "rb") as file:
             out = file.read()
         _, ended = os.waitpid(worker, 0)
         try:
-            found: dict[str, Any] = json.loads(out)
+            answer: dict[str, Any] = json.loads(out)
         except ValueError:
             status = os.waitstatus_to_exitcode(ended)
             return {"outcome": "failed", "error": f"the worker ended without an answer (exit {status})"}
-        return found
+        return answer
 
     def program(self) -> bytes:
         """Return the file that this process was started from."""
@@ -309,7 +310,7 @@ class Machine(SwitchHost):
 
     @staticmethod
     def _start() -> list[str]:
-        """Return the words that start this program, apart from any environment or package of the caller."""
+        """Return the words that start this program without environment and packages of the caller."""
         return [sys.executable, "-I", "-S", os.path.abspath(sys.argv[0])]
 
 
@@ -321,7 +322,7 @@ def _write(handle: int, data: bytes) -> None:
 
 
 def _leave_session() -> None:
-    """Go on without the session that this process was started in: neither its end nor its streams matter."""
+    """Leave the session in which this process was started, so that neither its end nor its streams matter."""
     os.setsid()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -338,7 +339,7 @@ def _taken(handle: int) -> bool:
 
 
 def _status(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name, none where there is no such process."""
+    """Return the fields of /proc/PID/stat after the name (proc_pid_stat(5)), none where there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
@@ -348,12 +349,17 @@ def _status(pid: int) -> list[str]:
 
 def _started(pid: int) -> str:
     fields = _status(pid)
-    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+    # Zombies (Z) and dead processes (X) have ended.
+    if len(fields) < 20 or fields[0] in "ZX":
+        return ""
+    return fields[19]
 
 
 def _session(pid: int) -> int:
     fields = _status(pid)
-    return int(fields[3]) if len(fields) > 3 else 0
+    if len(fields) < 4:
+        return 0
+    return int(fields[3])
 
 
 def _process_one() -> str:

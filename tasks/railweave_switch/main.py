@@ -25,97 +25,116 @@ from railweave_switch.state import OPEN, Stage, path, report, write
 from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.validating import verdict
 
-EXIT_OK, EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE, EXIT_OTHER_PROGRAM = 0, 1, 3, 64, 70
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_REFUSED = 3
+# As EX_USAGE and EX_SOFTWARE of sysexits.h.
+EXIT_USAGE = 64
+EXIT_OTHER_PROGRAM = 70
 PROGRAM = "/usr/local/bin/railweave-switch"
 LONGEST_TRANSACTION = 64 * 1024 * 1024
 
 GOOD = frozenset({"read", "applied", "confirmed", "saved", "armed", "reverted", "healthy", "accepted", "installed",
                   "status", "held", "released"})  # fmt: skip
-"""Outcomes that a verb may end with when it did what it was asked to."""
+"""Outcomes of verbs that did what they were asked for."""
 
 
 class ArgumentsError(Exception):
-    """The words are not those of this program."""
+    """The arguments are not those of this program."""
 
 
 class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise ArgumentsError in the place of leaving the process."""
+        """Raise ArgumentsError instead of leaving the process."""
         raise ArgumentsError(f"{self.format_usage().strip()}\n{message}")
 
 
 @functools.cache
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    whole = _ArgumentParser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
-    verbs = whole.add_subparsers(dest="verb", required=True, parser_class=_ArgumentParser)
+    program = _ArgumentParser(prog="railweave-switch", description="The switch's side of railweave's transactions.")
+    verbs = program.add_subparsers(dest="verb", required=True, parser_class=_ArgumentParser)
+    _add_reading_verbs(verbs)
+    _add_transaction_verbs(verbs)
+    _add_ending_verbs(verbs)
+    hold = _add_verb(verbs, "hold", "say that a drain is about to begin, before the others are read")
+    for name in ("--id", "--over", "--peers", "--by", "--message", "--session"):
+        hold.add_argument(name, default="")
+    hold.add_argument("--seconds", type=float, default=0.0, help="for so long; 0 gives it up")
+    hold.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
+    status = _add_verb(verbs, "status", "the last transaction; changes nothing")
+    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended its work")
+    status.add_argument("--seconds", type=float, default=600.0)
+    install = _add_verb(verbs, "install", "put this file where it is called")
+    install.add_argument("--sha256", required=True)
+    return program
 
-    def verb(name: str, help_text: str) -> argparse.ArgumentParser:
-        one: argparse.ArgumentParser = verbs.add_parser(name, help=help_text)
-        one.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
-        return one
 
-    reading = verb("read", "configuration by digest, status, and with --observe what is seen")
+def _add_verb(verbs: Any, name: str, help_text: str) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=help_text)
+    verb.add_argument("--expect", default="", help="SHA-256 of the program that the client brings")
+    return verb
+
+
+def _add_reading_verbs(verbs: Any) -> None:
+    reading = _add_verb(verbs, "read", "configuration by digest, status, and with --observe what is seen")
     for name in ("--config", "--frr", "--rollback"):
         reading.add_argument(name, default="")
-    _add_look(reading)
-    observing = verb("observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
-    _add_look(observing)
+    _add_observation(reading)
+    observing = _add_verb(verbs, "observe", "interfaces, addresses, LLDP and BGP, or the ports' counters")
+    _add_observation(observing)
     observing.add_argument("--towards", default="", help="nothing but the ports in use towards this IPv4 prefix")
-    verb("probe", "objects of the ASIC by digest, links, processes of daemons, and which counters there are")
+    _add_verb(
+        verbs, "probe", "objects of the ASIC by digest, links, processes of daemons, and which counters there are"
+    )
+
+
+def _add_transaction_verbs(verbs: Any) -> None:
     for name, help_text in (
         ("apply", "carry out a transaction"),
         ("amend", "further steps under an armed one"),
         ("check", "what the switch's YANG models would refuse; changes nothing"),
     ):
-        one = verb(name, f"{help_text}, read as JSON from standard input")
-        _add_look(one)
-        one.add_argument("--length", type=int, required=True)
-        one.add_argument("--sha256", required=True)
-    for name, help_text in (
-        ("confirm", "keep the pending commit and save it"),
-        ("save", "let the switch boot what it runs"),
-        ("undrain", "end the temporary drain of the pending commit"),
-        ("revert", "restore what was there before the pending transaction"),
-        ("recover", "repair a damaged state, and end what nobody continues"),
-    ):
-        one = verb(name, help_text)
-        one.add_argument("--session", default="")
-        one.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
-        one.add_argument("--id", default="", help="confirm, undrain, revert: only this transaction")
-        if name == "save":
-            one.add_argument("--frr-ignored", default="", help="pattern of FRR's lines that are never compared")
-        if name == "revert":
-            one.add_argument("--commit", default="", help="roll back this confirmed commit instead")
-            one.add_argument("--last", default=None, help="only while this is the last transaction")
-        if name == "recover":
-            one.add_argument("--accept-running", dest="accept", action="store_true", help="keep what runs as it is")
-        if name == "confirm":
-            one.add_argument("--config", default="", help="only while CONFIG_DB has this digest")
-            one.add_argument("--frr", default="", help="only while FRR's text has this digest")
-        else:
-            _add_look(one)
-    hold = verb("hold", "say that a drain is about to begin, before the others are read")
-    for name in ("--id", "--over", "--peers", "--by", "--message", "--session"):
-        hold.add_argument(name, default="")
-    hold.add_argument("--seconds", type=float, default=0.0, help="for so long; 0 gives it up")
-    hold.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
-    status = verb("status", "the last transaction; changes nothing")
-    status.add_argument("--wait", default="", metavar="ID", help="wait until this transaction has ended its work")
-    status.add_argument("--seconds", type=float, default=600.0)
-    verb("install", "put this file where it is called").add_argument("--sha256", required=True)
-    return whole
+        verb = _add_verb(verbs, name, f"{help_text}, read as JSON from standard input")
+        _add_observation(verb)
+        verb.add_argument("--length", type=int, required=True)
+        verb.add_argument("--sha256", required=True)
 
 
-def _add_look(verb: argparse.ArgumentParser) -> None:
+def _add_ending_verbs(verbs: Any) -> None:
+    confirm = _add_ending_verb(verbs, "confirm", "keep the pending commit and save it")
+    confirm.add_argument("--config", default="", help="only while CONFIG_DB has this digest")
+    confirm.add_argument("--frr", default="", help="only while FRR's text has this digest")
+    save = _add_ending_verb(verbs, "save", "let the switch boot what it runs")
+    save.add_argument("--frr-ignored", default="", help="pattern of FRR's lines that are never compared")
+    undrain = _add_ending_verb(verbs, "undrain", "end the temporary drain of the pending commit")
+    revert = _add_ending_verb(verbs, "revert", "restore what was there before the pending transaction")
+    revert.add_argument("--commit", default="", help="roll back this confirmed commit instead")
+    revert.add_argument("--last", default=None, help="only while this is the last transaction")
+    recover = _add_ending_verb(verbs, "recover", "repair a damaged state, and end what nobody continues")
+    recover.add_argument("--accept-running", dest="accept", action="store_true", help="keep what runs as it is")
+    for verb in (save, undrain, revert, recover):
+        _add_observation(verb)
+
+
+def _add_ending_verb(verbs: Any, name: str, help_text: str) -> argparse.ArgumentParser:
+    verb = _add_verb(verbs, name, help_text)
+    verb.add_argument("--session", default="")
+    verb.add_argument("--lock-wait", dest="lock_wait_s", type=float, default=0.0)
+    verb.add_argument("--id", default="", help="confirm, undrain, revert: only this transaction")
+    return verb
+
+
+def _add_observation(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--observe", action="store_true", help="answer with interfaces, addresses, LLDP and BGP")
     verb.add_argument("--counters", action="store_true", help="answer with the ports' counters")
     verb.add_argument("--over", dest="over_s", type=float, default=0.0, help="and again after so many seconds")
 
 
+# A simulator is asked the same of many switches.
 @functools.lru_cache(maxsize=64)
 def _asked(words: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return what the words ask for; a simulator is asked the same of many switches. Raises ArgumentsError."""
+    """Return the parsed arguments; raises ArgumentsError."""
     return MappingProxyType(vars(parser().parse_args(words)))
 
 
@@ -126,27 +145,40 @@ def run(host: SwitchHost, words: Sequence[str], stdin: Callable[[], bytes]) -> t
     except ArgumentsError as error:
         return EXIT_USAGE, f"{error}\n"
     if asked["expect"] and asked["verb"] != "install":
-        here = hashlib.sha256(host.program()).hexdigest()
-        if here != asked["expect"]:
-            return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": here, "status": report(host)})
+        program = hashlib.sha256(host.program()).hexdigest()
+        if program != asked["expect"]:
+            return EXIT_OTHER_PROGRAM, line({"outcome": "other program", "program": program, "status": report(host)})
     answer = answered(host, lambda: _carried_out(host, asked, stdin))
-    outcome = answer.get("outcome")
-    failed = EXIT_REFUSED if outcome == "refused" else EXIT_FAILED
-    return EXIT_OK if outcome in GOOD and not answer.get("error") else failed, line(answer)
+    return _exit_status(answer), line(answer)
+
+
+def _exit_status(answer: Mapping[str, Any]) -> int:
+    if answer.get("outcome") == "refused":
+        return EXIT_REFUSED
+    if answer.get("outcome") in GOOD and not answer.get("error"):
+        return EXIT_OK
+    return EXIT_FAILED
 
 
 def line(answer: Mapping[str, Any]) -> str:
-    """Return an answer as it is printed."""
+    """Return the printed form of an answer."""
     return json.dumps({"version": 1, **answer}, separators=(",", ":")) + "\n"
 
 
 def answered(host: SwitchHost, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer of ``act``, whatever goes wrong."""
+    """Return the answer of ``act``, or the answer that describes its error."""
     try:
         return act()
     except RequestRefusedError as error:
-        refused = {"outcome": "refused", "code": error.code, "error": str(error), "status": report(host)}
-        return {**refused, "rejected": error.rejected} if error.rejected else refused
+        refused: dict[str, Any] = {
+            "outcome": "refused",
+            "code": error.code,
+            "error": str(error),
+            "status": report(host),
+        }
+        if error.rejected:
+            refused["rejected"] = error.rejected
+        return refused
     except (DamagedError, VersionError) as error:
         text = f"{error}: `railweave-switch recover` repairs it"
         return {"outcome": "refused", "code": "damaged", "error": text, "status": report(host)}
@@ -157,11 +189,7 @@ def answered(host: SwitchHost, act: Callable[[], dict[str, Any]]) -> dict[str, A
 def _carried_out(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
     verb = asked["verb"]
     if verb in WORK:
-        request = {name: value for name, value in asked.items() if name != "expect"}
-        if verb in ("apply", "amend"):
-            request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
-        answer = host.work(request)
-        return {**answer, **_seen_after(host, asked)} if answer.get("outcome") in GOOD else answer
+        return _worked(host, asked, stdin)
     if verb in AT_ONCE:
         return AT_ONCE[verb](host, asked)
     if verb == "observe":
@@ -169,45 +197,59 @@ def _carried_out(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[],
     if verb == "probe":
         return {"outcome": "read", "status": report(host), "probe": probe(host)}
     if verb == "check":
-        candidate = _checked(received(stdin(), asked))
-        rejected, fault = verdict(host, candidate, host.rows("CONFIG_DB") if "changes" in candidate else {})
-        return {"outcome": "read", "rejected": rejected, "fault": fault}
+        return _checked(host, _candidate(received(stdin(), asked)))
     settle_if_free(host)
     return read(host, asked) if verb == "read" else status(host, asked)
+
+
+def _worked(host: SwitchHost, asked: Mapping[str, Any], stdin: Callable[[], bytes]) -> dict[str, Any]:
+    """Return the answer of a verb that survives the session, with the observations that were asked for."""
+    verb = asked["verb"]
+    request = {name: value for name, value in asked.items() if name != "expect"}
+    if verb in ("apply", "amend"):
+        request = {"verb": verb, **transaction.loaded(received(stdin(), asked))}
+    answer = host.work(request)
+    if answer.get("outcome") in GOOD:
+        # Observations that cannot be read are no failure of the change.
+        with contextlib.suppress(UnreadableError, *DEVICE_ERRORS):
+            answer = {**answer, **looked(host, asked)}
+    return answer
 
 
 def _observed(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     if asked["towards"]:
         return {"towards": towards(host, asked["towards"])}
-    return looked(host, asked if asked["counters"] else {**asked, "observe": True})
+    if asked["counters"]:
+        return looked(host, asked)
+    return looked(host, {**asked, "observe": True})
 
 
-def _checked(text: str) -> dict[str, Any]:
-    """Return what is to be checked: ``config_db``, the tables of a reload, or ``changes``, rows that are written."""
+def _candidate(text: str) -> dict[str, Any]:
+    """Return the configuration to validate: ``config_db``, the tables of a reload, or ``changes``, written rows."""
     try:
-        found = json.loads(text)
+        candidate = json.loads(text)
     except ValueError as error:
         raise RequestRefusedError(f"the configuration is not JSON: {error}") from error
-    if not isinstance(found, dict) or len(found) != 1 or not {"config_db", "changes"}.issuperset(found):
+    if not isinstance(candidate, dict) or len(candidate) != 1 or not {"config_db", "changes"}.issuperset(candidate):
         raise RequestRefusedError("the configuration is no CONFIG_DB and no change of one")
-    (tables,) = found.values()
+    (tables,) = candidate.values()
     if not isinstance(tables, dict) or not all(isinstance(rows, dict) for rows in tables.values()):
         raise RequestRefusedError("the configuration is no CONFIG_DB")
-    return found
+    return candidate
 
 
-def _seen_after(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the look that was asked for after a change; what cannot be seen is no failure of the change."""
-    with contextlib.suppress(UnreadableError, *DEVICE_ERRORS):
-        return looked(host, asked)
-    return {}
+def _checked(host: SwitchHost, candidate: Mapping[str, Any]) -> dict[str, Any]:
+    # A whole configuration is validated by itself, changes together with the running rows.
+    rows = host.rows("CONFIG_DB") if "changes" in candidate else {}
+    rejected, fault = verdict(host, candidate, rows)
+    return {"outcome": "read", "rejected": rejected, "fault": fault}
 
 
 def received(data: bytes, asked: Mapping[str, Any]) -> str:
-    """Return the transaction that arrived; refuse one that was cut on its way."""
+    """Return the transaction that arrived; raises RequestRefusedError where it was truncated or changed on its way."""
     if len(data) != asked["length"]:
         raise RequestRefusedError(
-            f"the transaction arrived cut: {len(data)} of {asked['length']} bytes; nothing was done"
+            f"the transaction arrived truncated: {len(data)} of {asked['length']} bytes; nothing was done"
         )
     if hashlib.sha256(data).hexdigest() != asked["sha256"]:
         raise RequestRefusedError(
@@ -225,11 +267,11 @@ WORK: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
     "revert": reverting.revert,
     "recover": recovery.recover,
 }
-"""The verbs that go on when the session ends."""
+"""The verbs that continue when the session ends."""
 
 
 def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what survives the session, and keep the answer for a session that comes back."""
+    """Carry out a verb of ``WORK``, and store the answer for a session that comes back."""
     with contextlib.suppress(OSError):
         host.make_directory()
         host.remove_file(path(host, "answer.json"))
@@ -242,25 +284,29 @@ def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
+# How long a process may take to write that it is at work on a transaction.
 BEGINS_S = 5.0
-"""How long a process may take to say that it is at work on a transaction."""
 
 
 def status(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the last transaction; with ``wait`` once that one has ended its work, with its answer."""
-    wanted = asked.get("wait") or ""
+    awaited = asked.get("wait") or ""
+    if not awaited:
+        return {"outcome": "status", "status": report(host)}
     ends_s = host.now_s() + float(asked.get("seconds") or 0.0)
-    idle_s: float | None = None
+    idle_since_s: float | None = None
     while True:
-        found = report(host)
-        worker, answer = _kept_answer(host, wanted) if wanted else (None, None)
-        if found["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker):
-            idle_s = None
-        elif idle_s is None:
-            idle_s = host.now_s()
-        waited = idle_s is not None and (answer is not None or host.now_s() >= idle_s + BEGINS_S)
-        if not wanted or waited or host.now_s() >= ends_s:
-            return {"outcome": "status", "status": found, **({} if answer is None else {"answer": answer})}
+        current = report(host)
+        worker, answer = _kept_answer(host, awaited)
+        if current["status"] in (Stage.APPLYING, Stage.REVERTING) or host.alive(worker):
+            idle_since_s = None
+        elif idle_since_s is None:
+            idle_since_s = host.now_s()
+        has_ended = idle_since_s is not None and (answer is not None or host.now_s() >= idle_since_s + BEGINS_S)
+        if has_ended or host.now_s() >= ends_s:
+            if answer is None:
+                return {"outcome": "status", "status": current}
+            return {"outcome": "status", "status": current, "answer": answer}
         host.sleep(0.2)
 
 
@@ -272,32 +318,36 @@ def _kept_answer(host: SwitchHost, name: str) -> tuple[Process | None, Any]:
         return None, None
     if not isinstance(kept, dict) or kept.get("id") != name:
         return None, None
-    worker, answer = kept.get("worker"), kept.get("answer")
-    return worker if isinstance(worker, dict) else None, answer if isinstance(answer, dict) else None
+    return _object_of(kept, "worker"), _object_of(kept, "answer")
+
+
+def _object_of(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    value = document.get(name)
+    return value if isinstance(value, dict) else None
 
 
 def install(host: SwitchHost, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Put this program where it is called, unless another version of it has something pending."""
+    """Install this program at ``PROGRAM``, unless another version of it has something pending."""
     data = host.program()
     if hashlib.sha256(data).hexdigest() != asked["sha256"]:
-        raise RequestRefusedError("the program arrived cut or changed; nothing was installed")
-    found = report(host)
+        raise RequestRefusedError("the program arrived truncated or changed; nothing was installed")
+    current = report(host)
     try:
         old = hashlib.sha256(host.read_file(PROGRAM)).hexdigest()
     except FileNotFoundError:
         old = ""
-    busy = found["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
+    busy = current["status"] in {*OPEN, Stage.EXPIRED, Stage.DAMAGED}
     if busy and old and old != asked["sha256"]:
         raise RequestRefusedError(
-            f"another version of railweave-switch is on the switch and has something pending: {found['status']} "
-            f"({found['error'] or found['id']}); end that with it first (`railweave-switch revert`)",
+            f"another version of railweave-switch is on the switch and has something pending: {current['status']} "
+            f"({current['error'] or current['id']}); end that with it first (`railweave-switch revert`)",
             "pending",
         )
     host.make_directory()
     host.write_file(PROGRAM, data, 0o755)
-    with contextlib.suppress(OSError):  # it runs without
+    with contextlib.suppress(OSError):  # compiled modules only make it faster
         host.keep_compiled(data)
-    return {"outcome": "installed", "program": asked["sha256"], "status": found}
+    return {"outcome": "installed", "program": asked["sha256"], "status": current}
 
 
 AT_ONCE: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = {
@@ -307,7 +357,9 @@ AT_ONCE: dict[str, Callable[[SwitchHost, Mapping[str, Any]], dict[str, Any]]] = 
 """The verbs that write one file."""
 
 
-def stand_guard(one: Guard) -> None:
-    """Look until there is nothing left to do."""
-    while (pause_s := one.poll()) is not None:
-        one.host.sleep(pause_s)
+def stand_guard(guard: Guard) -> None:
+    """Poll until the guard's work is done."""
+    pause_s = guard.poll()
+    while pause_s is not None:
+        guard.host.sleep(pause_s)
+        pause_s = guard.poll()

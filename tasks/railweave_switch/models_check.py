@@ -1,9 +1,9 @@
-"""What the YANG models of a switch refuse of a configuration, found without changing anything.
+"""Validation of a configuration by the switch's own YANG models, without changing anything.
 
 From 202405 on SONiC checks the file of a reload by its models before it stops a service (sonic-utilities
 config/main.py, ``config_file_yang_validation``): one row that fails, or one table without a model, aborts it. Every
 ``config apply-patch`` checks the whole configuration as well, so a row that was written past the models makes all
-later patches and reloads fail. SONiC names the first failure alone, so what is faulty is taken out and the rest is
+later patches and reloads fail. SONiC names only the first failure, so the faulty part is removed and the rest is
 checked again.
 """
 
@@ -31,7 +31,8 @@ Tables = Mapping[str, Mapping[str, Any]]
 Rejected = tuple[str, str, str, str]
 """Table, key, field and SONiC's words; an empty field is the whole row, an empty key the whole table."""
 
-# libyang 1 prints it in brackets, libyang 3 (202605) says it in the error, with the line where it was still reading.
+# libyang 1 prints the path in brackets, libyang 3 (202605) has it in the error, with a line number where it was still
+# reading the entry.
 _PATH = re.compile(
     r"(?:\(path|: Data path): /[^/]+/(?P<table>[^/\[]+)/(?P<form>[^/\[]+)(?P<keys>(?:\[[^=]+='.*?'\])*)(?P<below>/.*?)?"
     r"(?:\)|(?P<reading> \(line \d+\)))?$"
@@ -45,11 +46,11 @@ NEEDED = "the row needs this field"
 _DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
 
 _UNSAID = "[priority,] message string"
-"""All that sonic_yang says where libyang 1 refuses the default of a reference (run)."""
+"""sonic_yang's whole message where libyang 1 refuses the default of a reference (run)."""
 
 
 class UnavailableError(Exception):
-    """The models cannot be asked; the message says why."""
+    """The models cannot be used; the message says why."""
 
 
 class ModelsChecker(Protocol):
@@ -68,166 +69,210 @@ class ModelsChecker(Protocol):
 def newly_rejected(
     after: Tables, before: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True
 ) -> list[Rejected]:
-    """Return what the models refuse of ``after`` and not of ``before``: faults of others are no reason to refuse.
+    """Return the faults of ``after`` that ``before`` does not have: earlier faults are no reason to refuse a change.
 
     Raises UnavailableError where that is not known in time.
     """
-    if not _found(after, checker, in_time):
+    if not _faults(after, checker, in_time):
         return []
-    old = _found(before, checker, in_time, most=sys.maxsize, whole=True)
-    new = _found(after, checker, in_time, known=frozenset(old))
-    # SONiC lists numbers that are none of several rows in one message, which differs with each of them.
+    old = _faults(before, checker, in_time, most=sys.maxsize, whole=True)
+    new = _faults(after, checker, in_time, ignored=frozenset(old))
+    # SONiC's message about an invalid number quotes those of other rows, so that it differs with each of them.
     places = {fault[:3] for fault in old}
-    return _with_needs(
-        [fault for fault in new if fault[:3] not in places or _differs(fault, before, after)], after, checker
-    )
+    added = [fault for fault in new if fault[:3] not in places or _differs(fault, before, after)]
+    return _with_needs(added, after, checker)
 
 
 def _differs(fault: Rejected, before: Tables, after: Tables) -> bool:
-    """Tell whether the row of a fault is another one than before."""
+    """Tell whether the row of a fault differs from before."""
     table, key = fault[:2]
     return bool(before.get(table, {}).get(key) != after.get(table, {}).get(key))
 
 
 def rejected(config_db: Tables, checker: ModelsChecker, in_time: Callable[[], bool] = lambda: True) -> list[Rejected]:
-    """Return what the models refuse of ``config_db``, as far as it is found while ``in_time``.
+    """Return what the models refuse of ``config_db``, as far as that is known while ``in_time``.
 
     Raises UnavailableError where nothing is known in time.
     """
-    return _with_needs(_found(config_db, checker, in_time), config_db, checker)
+    return _with_needs(_faults(config_db, checker, in_time), config_db, checker)
 
 
-class _Taken:
-    """What was taken out: keys of rows, fields, and the rows that lack a field by now.
-
-    What refers to these is not to blame; and the default in the place of a field may name what is not there.
-    """
+class _Removed:
+    """The parts of a configuration that were removed: keys of rows, fields, and rows that lack a field now."""
 
     def __init__(self) -> None:
-        """Begin with nothing taken out."""
+        """Start with nothing removed."""
         self.keys: set[str] = set()
         self.fields: set[str] = set()
-        self.cut: set[tuple[str, str]] = set()
+        self.cut_rows: set[tuple[str, str]] = set()
 
     def causes(self, fault: Rejected, rows: Mapping[str, Any]) -> bool:
-        """Tell whether a fault of one of ``rows`` is only there because of it."""
+        """Tell whether a fault of one of ``rows`` is only a consequence of a removal."""
         table, key, _, reason = fault
-        if dangling := _DANGLING.search(reason):
+        dangling = _DANGLING.search(reason)
+        if dangling:
             return dangling[1] in self.keys
         if reason == _UNSAID:
-            return (table, key) in self.cut
+            # The default that replaces a removed field may refer to a row that does not exist.
+            return (table, key) in self.cut_rows
         # `must` compares with a field of another row
         return bool(self.fields.intersection(re.findall(r"\w+", reason)).difference(rows[key]))
 
 
-def _found(
+def _faults(
     config_db: Tables,
     checker: ModelsChecker,
     in_time: Callable[[], bool] = lambda: True,
     *,
-    known: frozenset[Rejected] = frozenset(),
+    ignored: frozenset[Rejected] = frozenset(),
     most: int = MOST,
     whole: bool = False,
 ) -> list[Rejected]:
-    """Return the same beside ``known``, of ``most`` failures at most; ``whole``: a part of it is of no use."""
-    found: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
-    rest = {table: dict(rows) for table, rows in config_db.items() if (table, "", "", NO_MODEL) not in found}
-    taken = _Taken()
-    while len(found) - len(known.intersection(found)) < most:
+    """Return at most ``most`` faults of a configuration besides ``ignored``; ``whole``: a part of them is of no use."""
+    search = _Search(config_db, checker)
+    while len(search.faults) - len(ignored.intersection(search.faults)) < most:
         if not in_time():
-            _refuse_partial(found, known, whole=whole)
+            if whole or ignored.issuperset(search.faults):
+                raise UnavailableError(TOO_SLOW)
             break
-        said, printed = checker.failure(rest)
+        if not search.step():
+            break
+    return [fault for fault in search.faults if fault not in ignored]
+
+
+class _Search:
+    """The search for the faults of a configuration, one failure of the models after the other."""
+
+    def __init__(self, config_db: Tables, checker: ModelsChecker) -> None:
+        """Start with the tables that have a model."""
+        self.checker = checker
+        self.faults: list[Rejected] = [(table, "", "", NO_MODEL) for table in checker.unmodelled(config_db)]
+        unmodelled = {fault[0] for fault in self.faults}
+        self.remaining = {table: dict(rows) for table, rows in config_db.items() if table not in unmodelled}
+        self.removed = _Removed()
+
+    def step(self) -> bool:
+        """Note the next failure and remove what is faulty; return whether the search can go on."""
+        said, printed = self.checker.failure(self.remaining)
         if not said:
-            break
-        places = list(_places(said, printed, rest) or _searched(said, rest, checker))
-        for table, key, field, reason in places:
-            rows = rest[table]
-            named = {one[2] for one in found if one[:2] == (table, key)}
-            is_new = not named or (field != "" and field not in named)
-            if is_new and not taken.causes((table, key, field, reason), rows):
-                found.append((table, key, field, reason))
-            elif not is_new and _UNPARSED.search(said):  # without the fields as well: the row fits no list of its table
-                found = [(table, key, "", one[3]) if one[:2] == (table, key) else one for one in found]
-            # A copy each time: a checker may know tables and rows that are the same objects.
-            rest[table] = {name: row for name, row in rows.items() if name != key}
-            if is_new and field:
-                taken.fields.add(field)
-                taken.cut.add((table, key))
-                rest[table][key] = {name: value for name, value in rows[key].items() if name != field}
-            else:
-                taken.keys |= {key, *key.split("|")}
+            return False
+        places = _places(said, printed, self.remaining) or _searched(said, self.remaining, self.checker)
+        for fault in places:
+            self._note(fault, fits_no_list=_UNPARSED.search(said) is not None)
         if not places:
-            found.append(("", "", "", _words(said)))
-            break
-    return [one for one in found if one not in known]
+            self.faults.append(("", "", "", _words(said)))
+        return bool(places)
+
+    def _note(self, fault: Rejected, *, fits_no_list: bool) -> None:
+        table, key, field, _ = fault
+        rows = self.remaining[table]
+        noted_fields = {other[2] for other in self.faults if other[:2] == (table, key)}
+        is_new = not noted_fields or (field != "" and field not in noted_fields)
+        if is_new and not self.removed.causes(fault, rows):
+            self.faults.append(fault)
+        elif not is_new and fits_no_list:
+            # It fails without these fields as well, so the row itself is the fault.
+            self._replace_fields(table, key)
+        self._remove(table, key, field if is_new else "")
+
+    def _replace_fields(self, table: str, key: str) -> None:
+        """Make the faults of a row's fields faults of the row."""
+        for number, fault in enumerate(self.faults):
+            if fault[:2] == (table, key):
+                self.faults[number] = (table, key, "", fault[3])
+
+    def _remove(self, table: str, key: str, field: str) -> None:
+        """Remove a field of a row, or the row itself."""
+        rows = self.remaining[table]
+        # A copy each time: a checker may cache results for the same objects.
+        self.remaining[table] = {name: row for name, row in rows.items() if name != key}
+        if field:
+            self.removed.fields.add(field)
+            self.removed.cut_rows.add((table, key))
+            self.remaining[table][key] = {name: value for name, value in rows[key].items() if name != field}
+        else:
+            self.removed.keys |= {key, *key.split("|")}
 
 
-def _refuse_partial(found: list[Rejected], known: frozenset[Rejected], *, whole: bool) -> None:
-    """Raise UnavailableError where what was found in time says nothing of the rest."""
-    if whole or known.issuperset(found):
-        raise UnavailableError(TOO_SLOW)
+def _with_needs(faults: list[Rejected], config_db: Tables, checker: ModelsChecker) -> list[Rejected]:
+    """Return the faults with a note where the field is mandatory, so that removing it is no solution."""
+    noted: list[Rejected] = []
+    for fault in faults:
+        table, key, field, reason = fault
+        if field and _is_mandatory(fault, faults, config_db, checker):
+            reason = f"{reason}; {NEEDED}"
+        noted.append((table, key, field, reason))
+    return noted
 
 
-def _with_needs(found: list[Rejected], config_db: Tables, checker: ModelsChecker) -> list[Rejected]:
-    """Return what was found, with a word on the fields that no row may lack: to remove one is no way out."""
-    return [(*one[:3], f"{one[3]}; {NEEDED}") if _needs(one, found, config_db, checker) else one for one in found]
-
-
-def _needs(one: Rejected, found: list[Rejected], config_db: Tables, checker: ModelsChecker) -> bool:
-    table, key, field, _ = one
-    if not field:
-        return False
-    taken = {other[2] for other in found if other[:2] == (table, key)}
-    row = {name: value for name, value in config_db[table][key].items() if name not in taken}
+def _is_mandatory(fault: Rejected, faults: list[Rejected], config_db: Tables, checker: ModelsChecker) -> bool:
+    table, key, field, _ = fault
+    faulty = {other[2] for other in faults if other[:2] == (table, key)}
+    row = {name: value for name, value in config_db[table][key].items() if name not in faulty}
     said, _ = checker.failure({table: {key: row}})
     return _LACKS.search(said) is not None and f'"{field}"' in said
 
 
 def _places(said: str, printed: str, tables: Tables) -> list[Rejected]:
-    """Return where a failure lies, with what is said of it; none where that is not told."""
-    if unparsed := _UNPARSED.search(said):
-        table, quoted, reasons = unparsed.groups()
-        names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
-        words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
-        # Of a row of a list its key is named, and the field as the text of a KeyError.
-        fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
-        return [
-            (table, key, _named_field(row, fields) if name == key else name, words)
-            for key, row in tables[table].items()
-            for name in names
-            if name == key or (key not in names and name in row)
-        ]
+    """Return the places of a failure with its words; none where they are not named."""
+    unparsed = _UNPARSED.search(said)
+    if unparsed:
+        return _unparsed_places(unparsed, tables)
     lines = (printed or said).splitlines()
     place = _PATH.search(lines[-1]) if lines else None
-    rows = tables.get(place["table"], {}) if place else {}
     if place is None:
         return []
-    # Of an entry that is still being read libyang knows the first keys alone.
-    wanted = "|".join(_KEY.findall(place["keys"])) or place["form"]
-    keys = [one for one in rows if one == wanted or one.startswith(f"{wanted}|")]
-    keys.sort(key=lambda one: one != wanted)
+    rows = tables.get(place["table"], {})
+    # libyang knows only the first keys of an entry that it is still reading.
+    named_key = "|".join(_KEY.findall(place["keys"])) or place["form"]
+    keys = [key for key in rows if key == named_key or key.startswith(f"{named_key}|")]
+    if not keys:
+        return []
+    key = named_key if named_key in rows else keys[0]
     below = place["below"] or ""
-    named = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
-    for key in keys[:1]:
-        field = next((name for name in named if name in rows[key]), "")
-        if field or len(keys) == 1 or not place["reading"]:
-            return [(place["table"], key, field, _AROUND.sub("", _words(said)))]
-    return []
+    names = (*re.findall(r"/([^/\[]+)", below), *_KEY.findall(below))
+    field = next((name for name in names if name in rows[key]), "")
+    if not field and len(keys) > 1 and place["reading"]:
+        return []
+    return [(place["table"], key, field, _AROUND.sub("", _words(said)))]
+
+
+def _unparsed_places(unparsed: re.Match[str], tables: Tables) -> list[Rejected]:
+    """Return the places of rows or fields that fit no list of their table."""
+    table, quoted, reasons = unparsed.groups()
+    names = ["".join(parts) for parts in _QUOTED.findall(quoted)]
+    words = f"the YANG model of its table has no list or field for it {reasons}".removesuffix(" []")
+    # sonic_yang names a list row by key, and the field only in a KeyError.
+    fields = ["".join(parts) for parts in _QUOTED.findall(reasons)]
+    places: list[Rejected] = []
+    for key, row in tables[table].items():
+        for name in names:
+            if name == key:
+                places.append((table, key, _named_field(row, fields), words))
+            elif key not in names and name in row:
+                places.append((table, key, name, words))
+    return places
 
 
 def _named_field(row: Mapping[str, Any], reasons: list[str]) -> str:
-    """Return the field of a row that is a reason by its name, or is quoted by its value; empty where none is."""
-    by_name = next((name for one in reasons if (name := one.strip("'")) in row), "")
-    return by_name or next((name for name, value in row.items() if any(f"'{value}'" in one for one in reasons)), "")
+    """Return the field of a row that the reasons name, or whose value they quote; empty where there is none."""
+    for reason in reasons:
+        if reason.strip("'") in row:
+            return reason.strip("'")
+    for name, value in row.items():
+        if any(f"'{value}'" in reason for reason in reasons):
+            return name
+    return ""
 
 
 def _searched(said: str, tables: Tables, checker: ModelsChecker) -> list[Rejected]:
-    """Return the first row that fails by itself with the same words: of some failures nobody tells the place."""
+    """Return the first row that fails by itself with the same words, for failures without a place."""
     for table, rows in tables.items():
         if checker.failure({table: rows})[0] == said:
-            alone = (key for key in rows if checker.failure({table: {key: rows[key]}})[0] == said)
-            return [(table, key, "", _AROUND.sub("", _words(said))) for key in alone][:1]
+            for key in rows:
+                if checker.failure({table: {key: rows[key]}})[0] == said:
+                    return [(table, key, "", _AROUND.sub("", _words(said)))]
+            return []
     return []
 
 
@@ -243,18 +288,21 @@ def _words(said: str) -> str:
 class SonicYang:
     """The models of this machine, by SONiC's own library; raises UnavailableError where they cannot be loaded.
 
-    ``rule`` is the source of the check that the release's reload makes; ``reloads``: only what that refuses counts.
+    ``rule`` is the source of the check that the release's reload makes; ``reloads``: only faults that it refuses count.
     """
 
     def __init__(self, rule: str, *, reloads: bool = False) -> None:
-        self._checks, self._knows_tables = bool(rule) or not reloads, "tablesWithOutYang" in rule
+        self._checks = bool(rule) or not reloads
+        self._refuses_tables = "tablesWithOutYang" in rule
         if self._checks:
             self._yang = _loaded()
 
     def unmodelled(self, tables: Tables) -> list[str]:
-        """Return the tables that no model is of; none where the reload of this release does not mind."""
-        known = self._yang.confDbYangMap if self._knows_tables else tables
-        return [table for table in tables if table not in known and table != "bgpraw"]
+        """Return the tables without a model; none where the reload of this release accepts them."""
+        if not self._refuses_tables:
+            return []
+        modelled = self._yang.confDbYangMap
+        return [table for table in tables if table not in modelled and table != "bgpraw"]
 
     def failure(self, tables: Tables) -> tuple[str, str]:
         """Load and validate as the reload does."""
@@ -272,7 +320,8 @@ class SonicYang:
 
 def _loaded() -> Any:
     """Return SONiC's library with all models; raises UnavailableError."""
-    said, yang = "", None
+    said = ""
+    yang = None
     with _printed() as lines:
         try:
             yang = importlib.import_module("sonic_yang").SonicYang(YANG_MODELS)
@@ -296,8 +345,8 @@ def _rule_of_reload() -> str | None:
     folder = importlib.util.find_spec("config")
     for place in (folder and folder.submodule_search_locations) or ():
         with contextlib.suppress(OSError), open(os.path.join(place, "main.py"), encoding="utf-8") as file:
-            found = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
-            return found[0] if found else ""
+            rule = re.search(r"^def config_file_yang_validation\(.*?(?=^\S)", file.read(), re.MULTILINE | re.DOTALL)
+            return rule[0] if rule else ""
     return None
 
 

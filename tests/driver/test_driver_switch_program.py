@@ -192,7 +192,7 @@ def test_no_process_list_and_no_readable_file_shows_a_secret(switch: Bench) -> N
 def test_a_transaction_that_was_cut_on_its_way_changes_nothing(switch: Bench) -> None:
     words, data = switch.sent(change())
     answer = switch.call(*words, stdin=data[:-20])
-    assert (answer["outcome"], answer["error"].split(":")[0]) == ("refused", "the transaction arrived cut")
+    assert (answer["outcome"], answer["error"].split(":")[0]) == ("refused", "the transaction arrived truncated")
     assert switch.call("status")["status"]["status"] == "none"
 
 
