@@ -8,29 +8,29 @@ from railweave.design.hardware import TierHardware
 from railweave.design.layout import Layout, NodeGroup
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.split import TierPorts
-from railweave.fabric.sizing import Step
+from railweave.fabric.sizing import SizingStep
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[Step]:
+def switch_steps(intent: Intent, layout: Layout, hardware: TierHardware) -> Iterator[SizingStep]:
     """Yield what the one switch of a rail holds."""
     low, (group,) = layout.lowest, layout.groups
     speed, total, used = format_speed(low.down.speed_gbps), low.ports.total, group.entry.count * group.ports_per_leaf
     cages = f"{hardware.cages} cages × {hardware.down.per_cage} × {speed}"
-    yield Step("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
+    yield SizingStep("leaf ports", cages, f"{total} ports, {bandwidth_text(low.down_gbps)}")
     each = counted(group.ports_per_leaf, "port")
     formula = "given" if intent.topology.stripe else f"⌊{total} ports ÷ {each} of a node⌋"
-    yield Step("nodes of one switch", formula, str(group.stripe_nodes))
+    yield SizingStep("nodes of one switch", formula, str(group.stripe_nodes))
     why = "given" if intent.topology.tiers else f"{group.entry.count} nodes ≤ {group.stripe_nodes} of one switch a rail"
-    yield Step("tiers", why, "1")
-    yield Step("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
+    yield SizingStep("tiers", why, "1")
+    yield SizingStep("ports in use on a leaf", f"{counted(group.entry.count, 'node')} × {each}", f"{used} of {total}")
     planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
-    yield Step("leaves", f"{counted(layout.rails, 'rail')} × 1 switch{planes}", str(low.count * layout.planes))
+    yield SizingStep("leaves", f"{counted(layout.rails, 'rail')} × 1 switch{planes}", str(low.count * layout.planes))
 
 
-def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
     """Yield what a leaf has, and how its ports are split between nodes and spines."""
     low, top = layout.lowest, layout.spines
     ports = low.ports
@@ -41,7 +41,7 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
         formula += f"; {counted(low.links_per_pair, 'link')} a pair × {counted(top.group_size, 'spine')}"
     else:
         formula = split_formula(hardware[0], layout.ratio)
-    yield Step("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
+    yield SizingStep("split of a leaf", formula, f"{ports.down} down + {low.uplinks} up")
     for group in layout.groups:
         if group.leaf:
             own, name, uplinks = group.leaf, group.entry.name, layout.uplinks_of(group)
@@ -55,16 +55,16 @@ def leaf_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware])
             if own.block:
                 pair = counted(own.block.pair, "link")
                 formula += f"; {pair} a pair × {counted(top.group_size, 'spine')}"
-            yield Step(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {uplinks} up")
+            yield SizingStep(f"split of a leaf of {name}", formula, f"{own.downlinks} down + {uplinks} up")
 
 
-def panel_step(name: str, ports: TierPorts) -> Step:
+def panel_step(name: str, ports: TierPorts) -> SizingStep:
     """Return the ports of a switch and their bandwidth, by its cages."""
     cages = " + ".join(
         f"{count} cages × {group.per_cage} × {format_speed(group.speed_gbps)}" for count, group in ports.groups
     )
     capacity = sum(count * group.per_cage * group.speed_gbps for count, group in ports.groups)
-    return Step(name, cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
+    return SizingStep(name, cages, f"{ports.total} ports, {bandwidth_text(capacity)}")
 
 
 def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
@@ -78,7 +78,7 @@ def split_formula(hardware: TierHardware, ratio: Fraction) -> str:
     )
 
 
-def stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+def stripe_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the nodes of a stripe, the number of leaves, and the bandwidth of their uplinks."""
     low = layout.lowest
     many = len(layout.groups) > 1
@@ -89,14 +89,14 @@ def stripe_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
         else:
             down = group.leaf.downlinks if group.leaf else low.ports.down
             formula = f"⌊{down} downlinks ÷ {counted(group.ports_per_leaf, 'port')} of a node⌋"
-        yield Step(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
+        yield SizingStep(f"nodes in a stripe{name}", formula, str(group.stripe_nodes))
     yield _leaf_count_step(layout)
     for one in (kinds := uplink_kinds(layout)):
-        yield Step(
+        yield SizingStep(
             f"uplink of a leaf{one.of}", f"{one.uplinks} × {format_speed(one.speed_gbps)}", bandwidth_text(one.gbps)
         )
     formula = " + ".join(f"{one.leaves} × {bandwidth_text(one.gbps)}" for one in kinds)
-    yield Step("uplink of all leaves", formula, bandwidth_text(sum(one.leaves * one.gbps for one in kinds)))
+    yield SizingStep("uplink of all leaves", formula, bandwidth_text(sum(one.leaves * one.gbps for one in kinds)))
 
 
 class UplinkKind(NamedTuple):
@@ -130,7 +130,7 @@ def uplink_kinds(layout: Layout) -> tuple[UplinkKind, ...]:
     return UplinkKind("", others, low.uplinks, low.up.speed_gbps), *own
 
 
-def _leaf_count_step(layout: Layout) -> Step:
+def _leaf_count_step(layout: Layout) -> SizingStep:
     stripes = " + ".join(_stripes_of(group) for group in layout.groups)
     if len(layout.groups) > 1:
         stripes = f"({stripes})"
@@ -140,7 +140,7 @@ def _leaf_count_step(layout: Layout) -> Step:
     planes = f"{layout.planes} planes × " if layout.planes > 1 else ""
     spare = len(layout.stripes) - sum(group.stripes for group in layout.groups)
     extra = f", and {counted(spare * layout.stripe_leaves * layout.planes, 'leaf')} without nodes" if spare else ""
-    return Step("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
+    return SizingStep("leaves", f"{planes}{railed}{stripes}{extra}", str(layout.lowest.count * layout.planes))
 
 
 def _stripes_of(group: NodeGroup) -> str:

@@ -9,13 +9,13 @@ from railweave.design.leaf_steps import panel_step, split_formula, uplink_kinds
 from railweave.design.pods import spine_ratio
 from railweave.design.ratios import bandwidth_text, ratio_text
 from railweave.design.split import automatic_split
-from railweave.fabric.sizing import Step
+from railweave.fabric.sizing import SizingStep
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[Step]:
+def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) -> Iterator[SizingStep]:
     """Yield why there is a third tier, or ports for one, and what a pod holds."""
     if not layout.pod:
         return
@@ -30,15 +30,19 @@ def pod_steps(intent: Intent, layout: Layout, hardware: Sequence[TierHardware]) 
         why = f"{layout.lowest.indexes} leaves > {cages.ports} ports of a spine: two tiers are too few"
     else:
         why = f"workload.growth needs more leaves than the {cages.ports} ports of a spine: two tiers are too few"
-    yield Step("tiers", why, str(len(layout.tiers)))
+    yield SizingStep("tiers", why, str(len(layout.tiers)))
     split = split_formula(cages, spine_ratio(intent))
-    yield Step("split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up")
+    yield SizingStep(
+        "split of a spine", split, f"{spines.ports.down} down + {_spine_uplinks(layout, hardware, intent)} up"
+    )
     pair = intent.topology.links_per_pair or 1
     formula = "given" if topology.pod else _pod_formula(layout, pair)
     leaves = counted(layout.pod_leaves, "leaf")
-    yield Step("stripes of a pod", formula, f"{layout.pod}, {leaves}")
+    yield SizingStep("stripes of a pod", formula, f"{layout.pod}, {leaves}")
     plane = " of a plane" if layout.planes > 1 else ""
-    yield Step(f"pods{plane}", f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods)))
+    yield SizingStep(
+        f"pods{plane}", f"⌈{counted(len(layout.stripes), 'stripe')} ÷ {layout.pod}⌉", str(len(layout.pods))
+    )
 
 
 def _spine_uplinks(layout: Layout, hardware: Sequence[TierHardware], intent: Intent) -> int:
@@ -55,41 +59,41 @@ def _pod_formula(layout: Layout, pair: int) -> str:
     return f"the most up to {most} with {counted(layout.spines.count, 'spine')} shared out evenly"
 
 
-def spine_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+def spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of spines, and what of their ports the leaves take."""
     low, spines = layout.lowest, layout.spines
     ports, leaves, down = spines.ports.down, layout.joined_leaves, " down" if layout.pod else ""
     yield panel_step("spine ports", spines.ports)
-    yield Step(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
+    yield SizingStep(f"spines{layout.of_spines}", _spine_formula(intent, layout), str(spines.group_size))
     if layout.super_spines or low.rails:
         planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
         formula = f"{counted(len(layout.pods), 'rail' if low.rails else 'pod')} × {spines.group_size}{planes}"
-        yield Step("spines", formula, str(spines.count * layout.planes))
+        yield SizingStep("spines", formula, str(spines.count * layout.planes))
     if not low.fixed_pair:
-        yield Step(
+        yield SizingStep(
             "links of a leaf-spine pair",
             f"{low.uplinks} uplinks ÷ {spines.group_size} spines",
             str(low.links_per_pair),
         )
     else:
-        yield Step("links of a leaf-spine pair", "given", str(low.links_per_pair))
+        yield SizingStep("links of a leaf-spine pair", "given", str(low.links_per_pair))
     used = leaves * low.links_per_pair
     whole = layout.pod or low.indexes == low.count
     indexed = "leaves" if whole else "leaf indexes"  # stripes left out cost ports too
-    yield Step(
+    yield SizingStep(
         f"ports{down} in use on a spine",
         f"{leaves} {indexed} × {counted(low.links_per_pair, 'link')}",
         f"{used} of {ports}",
     )
     yield from _block_of_spine_steps(layout)
-    yield Step(
+    yield SizingStep(
         "leaf-spine cables",
         " + ".join(f"{one.leaves} leaves × {one.uplinks} uplinks" for one in uplink_kinds(layout)),
         str(layout.leaf_spine_links * layout.planes),
     )
 
 
-def _block_of_spine_steps(layout: Layout) -> Iterator[Step]:
+def _block_of_spine_steps(layout: Layout) -> Iterator[SizingStep]:
     """Yield the ports that a spine keeps apart for the leaves of some entries."""
     for group in layout.groups:
         block = group.spine_block
@@ -98,7 +102,7 @@ def _block_of_spine_steps(layout: Layout) -> Iterator[Step]:
             links = f"{block.leaves} leaves of the reserve × {counted(block.pair, 'link')}"
             ports = f"ports {block.first + 1} to {block.first + block.ports}"
             speed = format_speed(block.breakout.speed_gbps)
-            yield Step(f"ports of a spine for leaves of {name}", links, f"{ports}, {cages} × {speed}")
+            yield SizingStep(f"ports of a spine for leaves of {name}", links, f"{ports}, {cages} × {speed}")
 
 
 def _spine_formula(intent: Intent, layout: Layout) -> str:
@@ -119,7 +123,7 @@ def _spine_formula(intent: Intent, layout: Layout) -> str:
     return f"{least} = {needed}; the least divisor of {low.uplinks} from there on, at least 2"
 
 
-def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     """Yield the number of super-spines and of their cables; nothing in a fabric of two tiers."""
     spines, top = layout.spines, layout.super_spines
     if top is None:
@@ -131,21 +135,21 @@ def super_spine_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     least = f"⌈{pods} {kept} × {spines.uplinks} uplinks ÷ {ports} ports⌉ = {-(-pods * spines.uplinks // ports)}"
     given = intent.topology.super_spine is not None and intent.topology.super_spine.count is not None
     rule = f"given; at least {least}" if given else f"{least}; the least divisor of {spines.uplinks} from there on"
-    yield Step("super-spines of a group", rule, str(top.group_size))
+    yield SizingStep("super-spines of a group", rule, str(top.group_size))
     planes = f" × {layout.planes} planes" if layout.planes > 1 else ""
     groups = f"{spines.group_size} groups, one for each spine of a pod, × {top.group_size}{planes}"
-    yield Step("super-spines", groups, str(top.count * layout.planes))
-    yield Step(
+    yield SizingStep("super-spines", groups, str(top.count * layout.planes))
+    yield SizingStep(
         "links of a spine-super-spine pair",
         f"{spines.uplinks} uplinks ÷ {counted(top.group_size, 'super-spine')} of its group",
         str(spines.links_per_pair),
     )
-    yield Step(
+    yield SizingStep(
         "spine-super-spine cables",
         f"{spines.count * layout.planes} spines × {spines.uplinks} uplinks",
         str(spines.count * spines.uplinks * layout.planes),
     )
-    yield Step(
+    yield SizingStep(
         "oversubscription of a spine",
         f"{bandwidth_text(spines.down_gbps)} down ÷ {bandwidth_text(spines.up_gbps)} up",
         ratio_text(spines.ratio),

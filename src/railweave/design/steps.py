@@ -14,13 +14,13 @@ from railweave.design.room import Growth, end_of_growth
 from railweave.design.spine_steps import pod_steps, spine_steps, super_spine_steps
 from railweave.fabric.hashing import NCCL_QUEUE_PAIRS, spread
 from railweave.fabric.model import IPV6_BLOCK_LENGTH
-from railweave.fabric.sizing import Step
+from railweave.fabric.sizing import SizingStep
 from railweave.intent.model import Intent
 from railweave.units import format_speed
 from railweave.wording import counted
 
 
-def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: Growth) -> tuple[Step, ...]:
+def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], growth: Growth) -> tuple[SizingStep, ...]:
     """Return the steps of a design in the order in which an engineer would take them."""
     if not layout.spines.count:
         return (
@@ -41,20 +41,20 @@ def explain(intent: Intent, layout: Layout, hardware: Sequence[TierHardware], gr
     )
 
 
-def _node_steps(layout: Layout) -> Iterator[Step]:
+def _node_steps(layout: Layout) -> Iterator[SizingStep]:
     for group in layout.groups:
         nics, count = group.entry.nics, group.entry.count
         ports = nics.count * nics.ports
         speed = format_speed(nics.speed_gbps)
         of_node = f"{nics.count} NICs × {nics.ports} port{'s' if nics.ports > 1 else ''}"
         name = "" if len(layout.groups) == 1 else f" of {group.entry.name}"
-        yield Step(f"node ports{name}", f"{count} nodes × {of_node}", f"{count * ports} × {speed}")
-        yield Step(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
+        yield SizingStep(f"node ports{name}", f"{count} nodes × {of_node}", f"{count * ports} × {speed}")
+        yield SizingStep(f"bandwidth of a node{name}", f"{ports} × {speed}", bandwidth_text(ports * nics.speed_gbps))
     by_speed: dict[int, int] = {}
     for group in layout.groups:
         speed_gbps, ports = group.entry.nics.speed_gbps, group.entry.count * group.ports_per_plane * layout.planes
         by_speed[speed_gbps] = by_speed.get(speed_gbps, 0) + ports
-    yield Step(
+    yield SizingStep(
         "bandwidth of all nodes",
         " + ".join(f"{ports} × {format_speed(speed_gbps)}" for speed_gbps, ports in by_speed.items()),
         bandwidth_text(total_gbps := sum(ports * speed_gbps for speed_gbps, ports in by_speed.items())),
@@ -62,7 +62,7 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
     if (planes := layout.planes) > 1:
         # Every NIC has as many ports in each plane, so each loses the same part and no node is cut off.
         left_gbps = total_gbps * (planes - 1) // planes
-        yield Step(
+        yield SizingStep(
             "with one plane lost",
             f"{bandwidth_text(total_gbps)} × {planes - 1} ÷ {planes}",
             f"{bandwidth_text(left_gbps)}, {100 * (planes - 1) / planes:.3g} % of every NIC",
@@ -70,16 +70,16 @@ def _node_steps(layout: Layout) -> Iterator[Step]:
     if (leaves := layout.leaves_per_nic) > 1:
         ports = planes * leaves
         left = "of the NICs below it" if planes == 1 else f"of the NICs below it: {leaves - 1} of {leaves} in its plane"
-        yield Step(
+        yield SizingStep(
             "with one leaf lost",
             f"{counted(leaves, 'leaf')} share a NIC{f' in each of {planes} planes' if planes > 1 else ''}",
             f"{100 * (ports - 1) / ports:.3g} % {left}",
         )
 
 
-def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     low, top = layout.lowest, layout.spines
-    yield Step(
+    yield SizingStep(
         "oversubscription",
         f"{bandwidth_text(low.down_gbps)} down ÷ {bandwidth_text(low.up_gbps)} up",
         ratio_text(low.ratio),
@@ -88,7 +88,7 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     worst = layout.worst_ratio
     if top.group_size > 1:
         lost = worst * top.group_size / (top.group_size - 1)
-        yield Step(
+        yield SizingStep(
             "with one spine lost",
             f"{ratio_text(worst)} × {top.group_size} ÷ {top.group_size - 1}",
             ratio_text(lost),
@@ -96,12 +96,12 @@ def _ratio_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
     pairs = intent.policies.hosts.queue_pairs or NCCL_QUEUE_PAIRS
     found = spread(low.ports.down, pairs, low.uplinks)
     each = f"{counted(pairs, 'queue pair')} of each of {counted(low.ports.down, 'downlink')}"
-    yield Step(
+    yield SizingStep(
         "load of a leaf's busiest uplink", f"{each} hashed onto {low.uplinks} uplinks", f"{found.load:.2f} × mean"
     )
 
 
-def _own_ratio_steps(layout: Layout) -> Iterator[Step]:
+def _own_ratio_steps(layout: Layout) -> Iterator[SizingStep]:
     """Yield the ratio of leaves with uplinks of their own, and what they and the others carry between them: each
     spine has the same links to a leaf, so that paths of equal cost carry equal parts, up to the slower leaf's."""
     low, spines = layout.lowest, layout.spines.group_size
@@ -111,21 +111,21 @@ def _own_ratio_steps(layout: Layout) -> Iterator[Step]:
             continue
         name, up_gbps = group.entry.name, own.pair_gbps(0) * spines
         formula = f"{bandwidth_text(own.down_gbps)} down ÷ {bandwidth_text(up_gbps)} up"
-        yield Step(f"oversubscription of a leaf of {name}", formula, ratio_text(layout.ratio_of(group)))
+        yield SizingStep(f"oversubscription of a leaf of {name}", formula, ratio_text(layout.ratio_of(group)))
         each = (low.links_per_pair, low.up.speed_gbps), (own.block.pair, own.hardware.up.speed_gbps)
         least = " and ".join(f"{pair} × {format_speed(gbps)}" for pair, gbps in each)
         least_gbps = spines * min(pair * gbps for pair, gbps in each)
-        yield Step(
+        yield SizingStep(
             f"between a leaf of {name} and one of topology.leaf",
             f"{counted(spines, 'spine')} × the lesser of {least}, on paths of equal cost",
             bandwidth_text(least_gbps),
         )
 
 
-def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[Step]:
+def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[SizingStep]:
     plane = " of a plane" if layout.planes > 1 else ""
     pods = f"{counted(layout.spines.groups, 'pod')}, " if layout.pod else ""
-    yield Step(
+    yield SizingStep(
         f"reserve{plane}",
         _reserve_formula(intent, layout),
         f"{pods}{counted(layout.lowest.reserve, 'leaf')}, {counted(layout.spines.reserve, 'spine')}",
@@ -134,28 +134,28 @@ def _reserve_steps(intent: Intent, layout: Layout, growth: Growth) -> Iterator[S
     yield _growth_step(layout, growth)
 
 
-def _block_steps(intent: Intent, layout: Layout) -> Iterator[Step]:
+def _block_steps(intent: Intent, layout: Layout) -> Iterator[SizingStep]:
     addressing = intent.policies.addressing
     if addressing.hosts is not None:
-        yield Step(
+        yield SizingStep(
             "host block of a leaf",
             f"2 addresses × {layout.lowest.ports.total} ports, rounded up to a prefix",
             f"/{32 - (host_block_size(layout) - 1).bit_length()}",
         )
     if layout.leaves_per_nic > 1:
         each, size = counted(layout.leaves_per_nic, "leaf"), nic_block_size(layout)
-        yield Step(
+        yield SizingStep(
             f"NIC addresses of {each}",
             f"1 address × {layout.lowest.ports.total} ports, rounded up to a prefix; a /32 announced for each",
             f"/{32 - (size - 1).bit_length()}",
         )
     if (pool := addressing.hosts_ipv6) is not None:
         held = pool.size // IPV6_BLOCK_SIZE
-        yield Step("IPv6 block of a leaf", f"one of {held} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
+        yield SizingStep("IPv6 block of a leaf", f"one of {held} in {pool}", f"/{IPV6_BLOCK_LENGTH}")
 
 
-def _growth_step(layout: Layout, growth: Growth) -> Step:
-    return Step(
+def _growth_step(layout: Layout, growth: Growth) -> SizingStep:
+    return SizingStep(
         "most nodes without moving a cable",
         f"{counted(growth.stripes, 'stripe')}; {end_of_growth(layout, growth.first)} first",
         str(growth.nodes),

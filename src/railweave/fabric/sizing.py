@@ -6,7 +6,7 @@ from railweave.diagnostics import Diagnostic
 from railweave.fabric.buffers import SwitchBuffers
 
 
-class Step(NamedTuple):
+class SizingStep(NamedTuple):
     """One step of the design: the name of a number, its formula and the result."""
 
     name: str
@@ -80,7 +80,7 @@ class Sizing(NamedTuple):
     limits: Limits
     room: RoomLeft
     # How each number was computed, in order.
-    steps: tuple[Step, ...]
+    steps: tuple[SizingStep, ...]
     diagnostics: tuple[Diagnostic, ...]
     # Empty if no class is lossless.
     buffers: tuple[SwitchBuffers, ...] = ()
