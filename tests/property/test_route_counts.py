@@ -14,7 +14,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import expect
 from railweave.plan.routes import session_routes
-from railweave.plan.verification import BgpSession, Observation
+from railweave.plan.verification import Observation, ObservedSession
 
 INTENTS = Path(__file__).parents[2] / "intent"
 DUAL_TOR = "../tests/golden/sonic_config/intents/dual-tor.yml"
@@ -45,11 +45,13 @@ def test_no_session_of_a_converged_fabric_lacks_routes(name: str, data: st.DataO
             if not {(switch.name, one.peer), network.ends[switch.name, one.peer]} & lost
         ]
         counts = {one.peer: network.counts(switch.name, one.peer) for one in up}
-        seen = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, -1, *counts[one.peer]) for one in up})
+        seen = Observation(bgp={one.peer: ObservedSession(one.remote_asn, True, -1, *counts[one.peer]) for one in up})
         found = session_routes(expectation, seen)
         assert [one for one in found if not one.ok] == []
         tight += sum(one.actual == one.least for one in found)
         # a session that announces nothing, or the own prefixes alone where there are others, is found
-        empty = Observation(bgp={one.peer: BgpSession(one.remote_asn, True, -1, counts[one.peer][0], 0) for one in up})
+        empty = Observation(
+            bgp={one.peer: ObservedSession(one.remote_asn, True, -1, counts[one.peer][0], 0) for one in up}
+        )
         assert sum(not one.ok for one in session_routes(expectation, empty)) == len(up)
     assert down or tight or name == DUAL_TOR, "the bound is reached where all is well"

@@ -7,11 +7,20 @@ from railweave.fabric.model import Fabric, Link, Switch
 from railweave.fabric.releases import other_release
 from railweave.plan.away import Away, away_of, withheld
 from railweave.plan.drain_planner import WHOLE, drains_of_waves, is_disruptive, two_sided_links
-from railweave.plan.model import NO_GENERATION, Conflict, DevicePlan, DeviceState, Generation, LivePort, Plan, Unapplied
+from railweave.plan.model import (
+    NO_GENERATION,
+    ConflictingRow,
+    DevicePlan,
+    DeviceState,
+    Generation,
+    LivePort,
+    Plan,
+    Unapplied,
+)
 from railweave.plan.policy import DEFAULT_POLICY, RolloutPolicy
 from railweave.plan.waves import Order, Wave, WaveGate, lay_out, split_by_limits
 from railweave.sonic.delta.change import Delta
-from railweave.sonic.delta.conflicts import Conflict as RowConflict
+from railweave.sonic.delta.conflicts import Conflict
 from railweave.sonic.delta.diff import DeviceDiff
 from railweave.sonic.delta.subject import SubjectKind
 
@@ -181,9 +190,9 @@ def _is_disruptive(fabric: Fabric, switch: Switch, difference: DeviceDiff) -> bo
     return not difference.unprovisioned and is_disruptive(fabric, switch, difference.delta)
 
 
-def _conflict(row: RowConflict) -> Conflict:
+def _conflict(row: Conflict) -> ConflictingRow:
     # Without the edits that would remove the row: they are planned only with --remove-conflicting.
-    return Conflict(row.table, row.key, row.port, row.reason)
+    return ConflictingRow(row.table, row.key, row.port, row.reason)
 
 
 def _state(reading: Reading, difference: DeviceDiff) -> DeviceState:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from railweave.diagnostics import Diagnostic, error
 from railweave.fabric.model import Fabric
-from railweave.plan.model import Conflict, DeviceState, Plan
+from railweave.plan.model import ConflictingRow, DeviceState, Plan
 from railweave.plan.moves import find_renumbering, moved_cables
 from railweave.plan.waves import violation_diagnostics
 from railweave.sonic.delta.access import access_tables
@@ -103,7 +103,7 @@ def conflicts(plan: Plan) -> tuple[Diagnostic, ...]:
     return (*diagnostics, *violation_diagnostics(unmet, plan.policy))
 
 
-def _conflict(name: str, row: Conflict) -> Diagnostic:
+def _conflict(name: str, row: ConflictingRow) -> Diagnostic:
     claim = row.claim
     if row.port:
         claim += ", which the fabric needs"

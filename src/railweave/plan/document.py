@@ -24,7 +24,7 @@ from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.plan.headline import UNKNOWN, headline
 from railweave.plan.model import PLAN_VERSION, DevicePlan, Plan
-from railweave.plan.moves import MovedCable, moved_cables
+from railweave.plan.moves import CableToMove, moved_cables
 from railweave.plan.policy import PolicyViolation, RolloutPolicy, Share
 from railweave.sonic.delta.change import Change, Delta
 from railweave.sonic.delta.kept import keeps
@@ -62,7 +62,7 @@ def _document(plan: Plan, changes: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _cable_json(cable: MovedCable) -> dict[str, Any]:
+def _cable_json(cable: CableToMove) -> dict[str, Any]:
     document = dict(as_json(cable))
     if not cable.end_after:
         del document["end_after"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expectation
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import BgpSession, Counters, Observation, check_device
+from railweave.plan.verification import Counters, Observation, ObservedSession, check_device
 
 Rates = Mapping[tuple[CheckKind, str], float]
 """Lost packets a second, by kind (errors or discards) and port."""
@@ -122,7 +122,7 @@ def accepted_prefixes(held: Health, seen: Observation, *, to_nodes: bool = True)
     return accepted
 
 
-def _counted_prefixes(peer: str, session: BgpSession) -> tuple[tuple[CheckKind, str, int], ...]:
+def _counted_prefixes(peer: str, session: ObservedSession) -> tuple[tuple[CheckKind, str, int], ...]:
     """Return the prefixes of each family, with the check that tells whether the session carries them."""
     ipv6 = f"{peer} IPv6"
     return (CheckKind.BGP, peer, session.prefixes), (CheckKind.IPV6, ipv6, session.ipv6_prefixes)

@@ -32,7 +32,7 @@ class DeviceState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class ConflictingRow:
     """An unmanaged row that conflicts with managed ones; ``port`` is the fabric port it holds.
 
     For a line of FRR the table is ``frr``, and the port is empty unless the line names one.
@@ -127,7 +127,7 @@ class DevicePlan:
     running_sha256: str = ""
     # Rows that railweave leaves untouched, counted by table.
     unmanaged: Mapping[str, int] | None = None
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[ConflictingRow, ...] = ()
     # Why the device must not or would not take the change.
     blockers: tuple[Blocker, ...] = ()
     unprovisioned: bool = False

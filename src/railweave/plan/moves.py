@@ -18,7 +18,7 @@ from railweave.sonic.render.ports import LOOPBACK
 
 
 @dataclass(frozen=True, slots=True)
-class MovedCable:
+class CableToMove:
     """A cable that goes to another place, named by its end nearer to the GPUs, ``device`` and ``port``."""
 
     device: str
@@ -36,7 +36,7 @@ class MovedCable:
         return f"{self.device}:{self.port} – {self.before} to {self.end_after} – {self.after}"
 
 
-def moved_cables(plan: Plan) -> tuple[MovedCable, ...]:
+def moved_cables(plan: Plan) -> tuple[CableToMove, ...]:
     """Return the cables that move, by their lower ends; cables that are only added or removed do not count."""
     # A switch that takes or loses its name comes or goes with all its cables, like a provisioned one.
     new = plan.unprovisioned | set(_renamed(plan))
@@ -62,12 +62,12 @@ def _is_of(new: Collection[str], ends: tuple[Ends, Ends]) -> bool:
     return before.lower.device in new or after.lower.device in new
 
 
-def _moved(cable: CableChange, before: Ends, after: Ends) -> MovedCable:
+def _moved(cable: CableChange, before: Ends, after: Ends) -> CableToMove:
     near = before.lower
     end_after = ""
     if after.lower != near:
         end_after = f"{after.lower.device}:{after.lower.port}"
-    return MovedCable(str(near.device), str(near.port), cable.before, cable.after, end_after)
+    return CableToMove(str(near.device), str(near.port), cable.before, cable.after, end_after)
 
 
 def find_renumbering(plan: Plan) -> tuple[Renumbered, ...]:

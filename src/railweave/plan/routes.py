@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from railweave.plan.expectation import Expectation, ExpectedSession
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import EVERYONE, BgpSession, Observation
+from railweave.plan.verification import EVERYONE, Observation, ObservedSession
 from railweave.wording import counted
 
 WAIT_S = 30.0
@@ -91,7 +91,7 @@ def session_routes(
     return tuple(routes)
 
 
-def _accepted(established: Iterable[tuple[ExpectedSession, BgpSession]]) -> tuple[dict[str, int], int]:
+def _accepted(established: Iterable[tuple[ExpectedSession, ObservedSession]]) -> tuple[dict[str, int], int]:
     """Return the prefixes accepted from below by origin, and those from above."""
     below: dict[str, int] = {}
     above = 0

@@ -52,7 +52,7 @@ class SessionTimers:
 
 
 @dataclass(frozen=True, slots=True)
-class BgpSession:
+class ObservedSession:
     """A BGP session as a switch reports it; a count is -1 if unknown."""
 
     # The neighbor's AS number.
@@ -92,7 +92,7 @@ class Observation:
     addresses: Mapping[str, frozenset[str]] = field(default_factory=dict)
     lldp: Mapping[str, tuple[LldpNeighbor, ...]] = field(default_factory=dict)
     # By the neighbor's address, by interface for an unnumbered session.
-    bgp: Mapping[str, BgpSession] = field(default_factory=dict)
+    bgp: Mapping[str, ObservedSession] = field(default_factory=dict)
     # Values of SONiC's daemons that differ from CONFIG_DB; None if unknown.
     unapplied: tuple[Unapplied, ...] | None = None
     # The SONiC release; empty if unknown.
@@ -293,7 +293,9 @@ def _detects(milliseconds: int) -> str:
     return f"silence noticed after {milliseconds / 1000:g} s"
 
 
-def _uncounted(expectation: Expectation, session: ExpectedSession, state: BgpSession | None) -> Iterable[VerifyCheck]:
+def _uncounted(
+    expectation: Expectation, session: ExpectedSession, state: ObservedSession | None
+) -> Iterable[VerifyCheck]:
     """Yield that an established session does not report how many prefixes it carries: its routes are unknown."""
     if state is None or not state.established or not session.own_prefixes:
         return

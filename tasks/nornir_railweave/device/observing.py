@@ -11,7 +11,7 @@ from nornir_railweave.checked_driver import CheckedDriver
 from railweave.fabric.releases import running_release
 from railweave.plan.health import LossWatch
 from railweave.plan.model import Unapplied
-from railweave.plan.verification import BgpSession, Counters, LldpNeighbor, Observation, PortState, SessionTimers
+from railweave.plan.verification import Counters, LldpNeighbor, Observation, ObservedSession, PortState, SessionTimers
 from railweave.switch_driver import ObserveRequest, PortCounters, SwitchView
 
 # A counter that the device does not have, as NAPALM writes it.
@@ -126,15 +126,15 @@ def _bgp_instances(view: SwitchView) -> Mapping[str, Any]:
         return {}
 
 
-def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, int]]) -> dict[str, BgpSession]:
+def _sessions(instances: Mapping[str, Any], timers: Mapping[str, Mapping[str, int]]) -> dict[str, ObservedSession]:
     peers = instances.get("global", {}).get("peers", {})
     return {peer: _session(state, timers.get(peer)) for peer, state in peers.items()}
 
 
-def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> BgpSession:
+def _session(peer: Mapping[str, Any], timers: Mapping[str, int] | None) -> ObservedSession:
     families = peer.get("address_family", {})
     ipv4 = families.get("ipv4", {})
-    return BgpSession(
+    return ObservedSession(
         int(peer["remote_as"]),
         bool(peer["is_up"]),
         # Prefixes that were received and refused serve nobody.

@@ -9,7 +9,7 @@ import pytest
 from railweave.diagnostics import Severity
 from railweave.errors import RefusedError
 from railweave.plan.drift import IgnoreRule, judge, parse_rules, remarks
-from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan, Unapplied
+from railweave.plan.model import ConflictingRow, DevicePlan, DeviceState, Plan, Unapplied
 from railweave.report.drift import drift_json, drift_markdown, headline
 from railweave.sonic.delta.change import Change, Delta, Disruption, Method, Op
 
@@ -89,7 +89,9 @@ def test_of_two_rules_that_match_the_first_counts_and_neither_is_idle() -> None:
 
 
 def test_a_foreign_row_on_a_fabric_port_is_drift() -> None:
-    held = DevicePlan(DeviceState.UNCHANGED, conflicts=(Conflict("VLAN_MEMBER", "Vlan5|Ethernet0", "Ethernet0", "x"),))
+    held = DevicePlan(
+        DeviceState.UNCHANGED, conflicts=(ConflictingRow("VLAN_MEMBER", "Vlan5|Ethernet0", "Ethernet0", "x"),)
+    )
     found = judge(plan_of(leaf1=held), [], TODAY)
     assert found.found
     assert "1 difference on 1 of 3 devices" in headline(found)

@@ -10,7 +10,7 @@ from railweave.diagnostics import Blocker, Diagnostic
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.consent import Consent, check_consent
-from railweave.plan.model import Conflict, DevicePlan, DeviceState, Plan
+from railweave.plan.model import ConflictingRow, DevicePlan, DeviceState, Plan
 from railweave.plan.moves import find_renumbering
 from railweave.plan.offline import plan_offline
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
@@ -95,8 +95,8 @@ def test_everything_in_the_way_is_told_at_once(plan_of: Callable[..., Plan], cha
         DeviceState.CHANGED,
         "leaf",
         conflicts=(
-            Conflict("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
-            Conflict("frr", "router bgp 65100", "", "FRR has one BGP instance"),
+            ConflictingRow("VLAN_MEMBER", "Vlan100|Ethernet0", "Ethernet0", "Ethernet0 is a member of Vlan100"),
+            ConflictingRow("frr", "router bgp 65100", "", "FRR has one BGP instance"),
         ),
         blockers=(Blocker("the device is an SN2700, the intended model an SN4700", "correct the model"),),
         pending=True,

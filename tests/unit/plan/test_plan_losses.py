@@ -6,7 +6,7 @@ import pytest
 
 from railweave.plan.health import LossWatch, accepted_prefixes, loss_checks, prefix_checks
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.verification import BgpSession, Counters, Observation
+from railweave.plan.verification import Counters, Observation, ObservedSession
 
 PORTS = ("Ethernet0", "Ethernet4")
 
@@ -52,7 +52,7 @@ def test_a_port_that_was_not_watched_before_is_held_against_none_lost() -> None:
 
 
 def seen(**prefixes: int) -> Observation:
-    return Observation(bgp={peer: BgpSession(65000, True, count) for peer, count in prefixes.items()})
+    return Observation(bgp={peer: ObservedSession(65000, True, count) for peer, count in prefixes.items()})
 
 
 HELD = frozenset({(CheckKind.BGP, "a"), (CheckKind.BGP, "b")})
@@ -74,7 +74,7 @@ def test_devices_at_work_may_take_their_prefixes_with_them() -> None:
 
 def test_prefixes_of_ipv6_are_judged_apart_and_only_where_the_session_is_to_carry_them() -> None:
     def both(ipv4: int, ipv6: int) -> Observation:
-        return Observation(bgp={"a": BgpSession(65000, True, ipv4, ipv6_prefixes=ipv6)})
+        return Observation(bgp={"a": ObservedSession(65000, True, ipv4, ipv6_prefixes=ipv6)})
 
     before = accepted_prefixes(HELD | {(CheckKind.IPV6, "a")}, both(5, 3))
     assert before == {"a": 5, "a IPv6": 3}
@@ -87,7 +87,7 @@ def test_prefixes_of_ipv6_are_judged_apart_and_only_where_the_session_is_to_carr
 
 
 def test_half_of_the_ipv4_prefixes_may_go_where_it_leads_to_nodes_no_more() -> None:
-    now = Observation(bgp={"a": BgpSession(65000, True, 5, ipv6_prefixes=3)})
+    now = Observation(bgp={"a": ObservedSession(65000, True, 5, ipv6_prefixes=3)})
     before = accepted_prefixes(HELD | {(CheckKind.IPV6, "a")}, now, to_nodes=False)
     assert before == {"a": 3, "a IPv6": 3}, "five prefixes are at most two host blocks and three loopbacks"
 

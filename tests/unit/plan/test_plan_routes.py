@@ -11,7 +11,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent
 from railweave.plan.expectation import Expectation, expect
 from railweave.plan.routes import SessionRoutes, missing_routes, session_routes
-from railweave.plan.verification import BgpSession, Observation
+from railweave.plan.verification import Observation, ObservedSession
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def seen(expectation: Expectation, counts: Mapping[str, tuple[int, int]], *, up:
     """Return an observation with prefixes accepted from and announced to each far end."""
     return Observation(
         bgp={
-            one.peer: BgpSession(one.remote_asn, up, -1, *counts[one.device])
+            one.peer: ObservedSession(one.remote_asn, up, -1, *counts[one.device])
             for one in expectation.sessions
             if one.device in counts
         }

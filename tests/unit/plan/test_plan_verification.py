@@ -20,9 +20,9 @@ from railweave.plan.outcome import CheckKind, VerifyCheck, VerifyResult
 from railweave.plan.repairs import repairs_of
 from railweave.plan.verification import (
     EVERYONE,
-    BgpSession,
     LldpNeighbor,
     Observation,
+    ObservedSession,
     PortState,
     SessionTimers,
     check_device,
@@ -47,7 +47,7 @@ def healthy(leaf: Expectation) -> Observation:
         ports={one.port: PortState(True, True, one.mtu_bytes) for one in leaf.ports},
         addresses={one.port: frozenset({one.address}) for one in leaf.addresses},
         lldp={one.port: (LldpNeighbor(one.device, one.port_names[0]),) for one in leaf.neighbors},
-        bgp={one.peer: BgpSession(one.remote_asn, True) for one in leaf.sessions},
+        bgp={one.peer: ObservedSession(one.remote_asn, True) for one in leaf.sessions},
     )
 
 
@@ -78,7 +78,9 @@ def seen_on(expected: Expectation, *families: str) -> Observation:
         ports={one.port: PortState(True, True, one.mtu_bytes) for one in expected.ports},
         addresses={one.port: frozenset(one.all) for one in expected.addresses},
         lldp={one.port: (LldpNeighbor(one.device, one.port_names[0]),) for one in expected.neighbors},
-        bgp={one.peer: BgpSession(one.remote_asn, True, families=frozenset(families)) for one in expected.sessions},
+        bgp={
+            one.peer: ObservedSession(one.remote_asn, True, families=frozenset(families)) for one in expected.sessions
+        },
     )
 
 
@@ -209,10 +211,14 @@ def test_a_missing_address_is_told_with_what_is_there(leaf: Expectation, healthy
 
 @pytest.mark.parametrize(
     ("session", "words"),
-    [(BgpSession(65000, True), "AS 65000"), (BgpSession(4200001000, False), "not established"), (None, "no such")],
+    [
+        (ObservedSession(65000, True), "AS 65000"),
+        (ObservedSession(4200001000, False), "not established"),
+        (None, "no such"),
+    ],
 )
 def test_a_wrong_session_is_told(
-    leaf: Expectation, healthy: Observation, session: BgpSession | None, words: str
+    leaf: Expectation, healthy: Observation, session: ObservedSession | None, words: str
 ) -> None:
     peer = leaf.sessions[0].peer
     sessions = {name: one for name, one in healthy.bgp.items() if name != peer}
@@ -255,14 +261,14 @@ def test_nothing_is_expected_of_a_far_end_that_is_not_settled(leaf: Expectation)
 def test_what_held_before_must_hold_afterwards(leaf: Expectation, healthy: Observation) -> None:
     before = health(leaf, healthy)
     peer = leaf.sessions[0].peer
-    seen = replace(healthy, bgp={**healthy.bgp, peer: BgpSession(leaf.sessions[0].remote_asn, False)})
+    seen = replace(healthy, bgp={**healthy.bgp, peer: ObservedSession(leaf.sessions[0].remote_asn, False)})
     assert failed(gate(leaf, seen, (), before)) == [("bgp", peer)]
     assert failed(gate(leaf, seen, (), frozenset())) == []
 
 
 def test_a_session_that_was_down_before_is_not_held_against_the_change(leaf: Expectation, healthy: Observation) -> None:
     peer = leaf.sessions[0].peer
-    down = replace(healthy, bgp={**healthy.bgp, peer: BgpSession(leaf.sessions[0].remote_asn, False)})
+    down = replace(healthy, bgp={**healthy.bgp, peer: ObservedSession(leaf.sessions[0].remote_asn, False)})
     assert failed(gate(leaf, down, (), health(leaf, down))) == []
 
 
