@@ -61,16 +61,25 @@ def rehearse(
     changed since ``reviewed`` or the simulated switches do not run what the switches run, UsageError for an unknown
     fault or target, KeyboardInterrupt where a person ended it.
     """
+    began_s = time.monotonic()
     if running and reviewed:
         raise UsageError("a plan's file is of devices that were read: omit it, or --running")
     if running and (base or phase is not None):
         raise UsageError("the phase of a change depends on what switches run: omit --from and --phase, or --running")
-    began_s = time.monotonic()
     if running:
         task = _offline(project, target, options, running)
     else:
         live, options = _live(project, target, options, base, phase)
         task = _read(live, options, reviewed)
+    rehearsal = _rehearsed(project, task, options, faults, began_s)
+    store(rehearsal, *([reviewed] if reviewed else []))
+    return rehearsal
+
+
+def _rehearsed(
+    project: Project, task: "_Task", options: DeployOptions, faults: Sequence[str], began_s: float
+) -> Rehearsal:
+    """Deploy the plan on a twin, with faults; ``began_s`` is when the rehearsal began, by the monotonic clock."""
     # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
     with twin(project, task.designed, task.target, task.recorded, task.expecting) as simulated:
@@ -85,7 +94,7 @@ def rehearse(
         injected = run.injected_faults()
     if run.result is not None and run.result.interrupted:
         raise KeyboardInterrupt
-    rehearsal = Rehearsal(
+    return Rehearsal(
         fabric=plan.fabric,
         target=plan.target,
         plan_digest=task.digest or plan_digest(plan),
@@ -101,8 +110,6 @@ def rehearse(
         waves=waves,
         notes=_notes(task, plan, dark),
     )
-    store(rehearsal, *([reviewed] if reviewed else []))
-    return rehearsal
 
 
 def _check_waves(faults: Sequence[InjectedFault], plan: Plan) -> None:
