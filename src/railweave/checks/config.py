@@ -27,8 +27,10 @@ Places = Callable[[str], Where]
 
 def check_design(fabric: Fabric, where: Places) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of railweave's own design and configuration: rules, paths, hashes and buffers."""
-    advice = (breach.diagnostic(code, where(breach.path)) for code, check in FABRIC_CHECKS for breach in check(fabric))
-    return (*_check_equal_paths(fabric, where), *hash_findings(fabric, where), *advice, *buffer_findings(fabric, where))
+    diagnostics = [*_check_equal_paths(fabric, where), *hash_findings(fabric, where)]
+    for code, check in FABRIC_CHECKS:
+        diagnostics += (breach.diagnostic(code, where(breach.path)) for breach in check(fabric))
+    return (*diagnostics, *buffer_findings(fabric, where))
 
 
 def check_own(fabric: Fabric, where: Places, templates: Templates) -> tuple[Diagnostic, ...]:

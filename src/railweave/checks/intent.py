@@ -14,7 +14,7 @@ __all__ = ["check_intent", "rules"]
 
 def check_intent(intent: Intent) -> tuple[Diagnostic, ...]:
     """Return what breaks the rules of intents, errors first, then in the order of the file."""
-    of_rules = (
-        breach.diagnostic(code, intent.where(breach.path)) for code, check in INTENT_CHECKS for breach in check(intent)
-    )
-    return in_order((*of_rules, *fabrics_apart(intent)))
+    diagnostics: list[Diagnostic] = []
+    for code, check in INTENT_CHECKS:
+        diagnostics += (breach.diagnostic(code, intent.where(breach.path)) for breach in check(intent))
+    return in_order((*diagnostics, *fabrics_apart(intent)))

@@ -38,8 +38,10 @@ def check_phases(base: Fabric, phases: Sequence[Phase], where: Places) -> tuple[
     if not between:
         return nics
     of_head = {(finding.code, finding.message) for finding in buffer_findings(head, where)}
-    findings = [finding for phase in between for finding in _errors(phase, of_head, place)]
-    return in_order((*nics, *findings, *_rewritten(base, [phase.fabric for phase in phases], place)))
+    errors: list[Diagnostic] = []
+    for phase in between:
+        errors += _errors(phase, of_head, place)
+    return in_order((*nics, *errors, *_rewritten(base, [phase.fabric for phase in phases], place)))
 
 
 def _errors(phase: Phase, of_head: Collection[tuple[str, str]], place: Where) -> Iterator[Diagnostic]:

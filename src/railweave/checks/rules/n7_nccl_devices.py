@@ -125,9 +125,12 @@ class _NameList(NamedTuple):
         rest = rest.removeprefix("^")
         is_exact = rest.startswith("=")
         rest = rest.removeprefix("=")
-        entries = [entry.strip().partition(":") for entry in rest.split(",") if entry.strip()]
-        names = tuple((name, int(port) if port.isdecimal() else -1) for name, _, port in entries)
-        return cls(excludes, is_exact, names)
+        names = []
+        for entry in rest.split(","):
+            name, _, port = entry.strip().partition(":")
+            if entry.strip():
+                names.append((name, int(port) if port.isdecimal() else -1))
+        return cls(excludes, is_exact, tuple(names))
 
     def takes(self, name: str, port: int = -1) -> bool:
         """Tell whether NCCL takes a device or interface."""
