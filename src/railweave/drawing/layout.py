@@ -225,11 +225,11 @@ def _remarks(scene: Scene, tops: Sequence[float], sizes: _Sizes) -> list[Label]:
     """Return a description of the lines between two bands, for bands between which all lines are alike."""
     band_of = {block.key: block.band for block in scene.blocks}
     remarks = []
+    by_bands: defaultdict[tuple[int, int], list[Bundle]] = defaultdict(list)
+    for bundle in scene.bundles:
+        by_bands[band_of[bundle.upper], band_of[bundle.lower]].append(bundle)
     for upper, lower in pairwise(range(len(tops))):
-        between = []
-        for bundle in scene.bundles:
-            if band_of[bundle.upper] == upper and band_of[bundle.lower] == lower:
-                between.append(bundle)  # noqa: PERF401
+        between = by_bands[upper, lower]
         # Cables that a plan removes have no speed and would hide the description of the others.
         titles = {bundle.title for bundle in between if bundle.speeds_gbps}
         if len(titles) != 1:
