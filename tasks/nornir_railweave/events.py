@@ -49,5 +49,6 @@ class Announcer:
                 try:
                     listener(event)
                 except Exception:
+                    # A screen or a file that fails must not stop work on devices.
                     _LOG.exception("a listener of the run failed and receives no more events")
                     self._listeners.remove(listener)

@@ -42,7 +42,7 @@ class JournalHeldError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """One record of a holder: whose it is, of which rollout, and the ``lines`` of its journal."""
 
     # Random, since two runners may have the same user and host name.
@@ -66,12 +66,12 @@ class Record:
         return json.dumps({**heading, **rest}).encode() + b"\n" + self.lines
 
 
-def read_record(data: bytes) -> Record | None:
+def read_record(data: bytes) -> JournalRecord | None:
     """Return a record that somebody stored, None for anything else."""
     heading, _, lines = data.partition(b"\n")
     try:
         head = json.loads(heading)
-        record = Record(
+        record = JournalRecord(
             token=str(head["token"]),
             by=str(head["by"]),
             rollout=str(head["rollout"]),
@@ -109,7 +109,7 @@ class SharedJournals:
         """Bring the journals of the store into the folder. Raises StoreError, OSError."""
         names = [name for name in self.store.names() if not name.startswith(f"{AUDIT}/")]
         records = {name: read_record(data) for name, data in self.store.read(names).items()}
-        folders: defaultdict[str, dict[int, Record]] = defaultdict(dict)
+        folders: defaultdict[str, dict[int, JournalRecord]] = defaultdict(dict)
         self._seen.clear()
         self._stored.clear()
         for name, record in records.items():
@@ -161,7 +161,10 @@ class SharedJournals:
         if number != self._seen.get(place, 0):
             raise StoreError(f"another rollout of {place} came since this command began: run it again")
         lease = Lease(
-            self, place, number + 1, Record(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled)
+            self,
+            place,
+            number + 1,
+            JournalRecord(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled),
         )
         if journal.exists():
             lease.add(journal.read_bytes()[self._stored.get(journal.stem, 0) :])
@@ -171,7 +174,7 @@ class SharedJournals:
         """Take note of the last number of a hold of our own."""
         self._seen[place] = number
 
-    def _last(self, place: str) -> tuple[int, Record | None]:
+    def _last(self, place: str) -> tuple[int, JournalRecord | None]:
         names = [name for name in self.store.names(place) if _place(name)[1]]
         if not names:
             return 0, None
@@ -181,7 +184,7 @@ class SharedJournals:
     def lines_of(self, place: str) -> bytes:
         """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
         names = [name for name in self.store.names(place) if _place(name)[1]]
-        numbered: dict[int, Record] = {}
+        numbered: dict[int, JournalRecord] = {}
         for name, data in self.store.read(names).items():
             record = read_record(data)
             if record is not None:
@@ -207,7 +210,7 @@ class SharedJournals:
 class Lease:
     """The hold of one fabric and target, and what is written under it; its methods may be called from any thread."""
 
-    def __init__(self, journals: SharedJournals, place: str, number: int, record: Record) -> None:
+    def __init__(self, journals: SharedJournals, place: str, number: int, record: JournalRecord) -> None:
         """Create the first record. Raises HeldError where another runner is faster, StoreError."""
         self._journals = journals
         self._place = place
@@ -336,7 +339,7 @@ def _place(name: str) -> tuple[str, int]:
     return folder, int(number) if number.isdecimal() else 0
 
 
-def _texts(numbered: Mapping[int, Record]) -> dict[str, bytes]:
+def _texts(numbered: Mapping[int, JournalRecord]) -> dict[str, bytes]:
     """Return the journal of each rollout."""
     texts: defaultdict[str, bytes] = defaultdict(bytes)
     for number in _standing(numbered):
@@ -344,13 +347,13 @@ def _texts(numbered: Mapping[int, Record]) -> dict[str, bytes]:
     return texts
 
 
-def _standing(numbered: Mapping[int, Record]) -> list[int]:
+def _standing(numbered: Mapping[int, JournalRecord]) -> list[int]:
     """Return the numbers of the records that count; those that a later one stands for may still be there."""
     replaced = {old for number, record in numbered.items() if record.replaces for old in range(record.replaces, number)}
     return sorted(numbered.keys() - replaced)
 
 
-def _holds(last: Record, rollout: str) -> bool:
+def _holds(last: JournalRecord, rollout: str) -> bool:
     """Tell, for who looks at a list, whether a holder wrote lately; whoever acts watches it instead."""
     try:
         age_s = (datetime.now(UTC) - datetime.fromisoformat(last.at)).total_seconds()

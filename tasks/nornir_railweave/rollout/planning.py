@@ -81,6 +81,7 @@ def plan(
     )
     readings |= _refused(nr, fabric, readings, intended)
     readings |= _dark(nr, fabric, readings)
+    # After the dark ones are known: only a switch that no neighbor sees can be factory-fresh.
     if skip_unreachable:
         readings |= assumed_fresh(fabric, readings, intended)
     readings |= _in_use(nr, fabric, readings, quiet_packets_per_s)

@@ -98,6 +98,7 @@ def _fault(earlier: Mapping[str, SoakCheck], checks: Mapping[str, SoakCheck]) ->
 
 def _blind(name: str, fault: BaseException | None) -> SoakCheck:
     """Return the look of a device that a mistake of the program, or the loss of a worker, kept from being seen."""
+    # So a lost worker shows; every other exception here is a mistake of the program.
     if isinstance(fault, ConnectionError):
         return SoakCheck((unreachable(name, error_text(fault)),))
     why = error_text(fault) if fault is not None else "not looked at"

@@ -23,12 +23,14 @@ def record(path: Path, keys: Mapping[str, str]) -> None:
     target = path.expanduser().resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     lines = target.read_text(encoding="utf-8", errors="surrogateescape").splitlines() if target.exists() else []
+    # Lines that name several hosts, or are hashed (`|1|SALT|HASH`), are found by the reader of host keys.
     stale = {line for name in keys for line in known_lines(target, name)}
     kept: list[str] = []
     for line in lines:
         left = _without(line, keys) if line in stale else line
         if left or line not in stale:
             kept.append(left)
+    # The user may have made it readable by the owner alone.
     mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
     text = "".join(f"{line}\n" for line in [*kept, *(f"{name} {key}" for name, key in keys.items())])
     write_private(target, text.encode(errors="surrogateescape"), mode)

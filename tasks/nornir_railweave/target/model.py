@@ -151,31 +151,32 @@ def _from_one_place(value: Mapping[str, SecretSource]) -> Mapping[str, SecretSou
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target. ``address`` is a pattern over ``{name}``, ``{role}`` and ``{number}``; ``devices`` go before it.
-
-    ``driver`` is a NAPALM driver's name and ``options`` its optional arguments beside those that ``login`` gives.
-    ``skip_checks`` are kinds of checks that its switches cannot pass, each with the reason. ``hosts`` is how GPU nodes
-    are reached, None where they are not. ``secrets`` says where each secret comes from that this file or the intent
-    names. With ``allowed_signers``, a file of ssh-keygen's form, only plans are deployed that one of them signed.
-    ``sites`` are where switches are worked on from; those of no site are worked on from this machine. ``broker`` is the
-    secret that holds the URL of the sites' task queue.
-    """
+    """One target: how its switches and GPU nodes are reached, and how changes are rolled out to them."""
 
     __pydantic_config__ = STRICT
     name: Annotated[str, SkipJsonSchema()]
     source: Source
+    # The name of a NAPALM driver that implements `railweave.switch_driver`.
     driver: Text = "sonic"
     login: Annotated[Login, Field(validation_alias="ssh")] = Login()
+    # A pattern over `{name}`, `{role}` and `{number}`, for the switches that `devices` does not list.
     address: Annotated[Text, AfterValidator(_pattern_can_be_filled)] | None = None
     devices: Mapping[str, Annotated[Address, MAY_STAND_ALONE]] = field(default_factory=dict)
+    # Optional arguments of the driver, beside those that `login` gives.
     options: Annotated[Mapping[str, Option | SecretName], AfterValidator(_with_numbers)] = field(default_factory=dict)
     timeouts: Timeouts = Timeouts()
     rollout: Rollout = field(default_factory=Rollout)
+    # Kinds of checks that its switches cannot pass, each with the reason.
     skip_checks: Mapping[Skippable, Text] = field(default_factory=dict)
+    # None where GPU nodes are not reached.
     hosts: HostAccess | None = None
+    # Where each secret comes from that this file or the intent names.
     secrets: Annotated[Mapping[str, SecretSource], AfterValidator(_from_one_place)] = field(default_factory=dict)
+    # A file of ssh-keygen's form: only plans are deployed that one of these signed.
     allowed_signers: File | None = None
+    # From where switches are worked on; those of no site from this machine.
     sites: Mapping[SiteName, Site] = field(default_factory=dict)
+    # The secret that holds the URL of the sites' task queue.
     broker: SecretName | None = None
 
     @model_validator(mode="after")

@@ -22,13 +22,15 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How one device is reached. ``options`` are the driver's optional arguments; secrets never show in a repr."""
+    """How one device is reached."""
 
     host: str
     port: int
     username: str
+    # Secrets never show in a representation: Nornir logs arguments.
     password: str = field(repr=False)
     timeout_s: float
+    # The driver's optional arguments, among them a passphrase.
     options: Mapping[str, Any] = field(repr=False)
 
 

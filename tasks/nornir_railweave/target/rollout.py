@@ -57,30 +57,32 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """How many devices at once, after how many failures a wave takes no further device, and the times in seconds.
-
-    ``revert_in_s`` is the switch's own timer: it covers applying and verifying, and restores what was there.
-    ``drain_timeout_s`` is how long drained ports may take to fall below ``quiet_packets_per_s``; ``soak_s`` is how long
-    the devices of a wave are watched before the next wave. ``single_step`` carries out in one step what would hurt
-    live traffic unless it went in phases; None leaves it to the target. ``processes`` of this machine read switches;
-    ``auto``: as many as pay. ``places`` says where the file states a key such as ``floor.uplinks``, under the empty key
-    where it states any.
-    """
+    """How many devices at once, how many may fail, and the times of a rollout, in seconds."""
 
     __pydantic_config__ = STRICT
     max_unavailable: Unavailable = Unavailable()
     floor: Floor = Floor()
+    # The most devices of a wave.
     wave_size: Annotated[int, Field(ge=1, le=1000)] = DEFAULT_POLICY.wave_size
+    # How many seconds the devices of a wave are watched before the next wave.
     soak_s: Annotated[WaitSeconds, Field(validation_alias="soak")] = 0
+    # How many seconds drained ports may take to fall below `quiet_packets_per_s`.
     drain_timeout_s: Annotated[WaitSeconds, Field(validation_alias="drain_timeout")] = 60
     quiet_packets_per_s: Annotated[float, Field(gt=0, validation_alias="quiet")] = 100
+    # Carries out in one step what would hurt live traffic unless it went in phases; None leaves it to the target.
     single_step: bool | None = None
+    # How many devices are worked on at once.
     workers: Annotated[int, Field(ge=1, le=1000)] = 50
+    # So many devices may fail before a wave takes no further one, and is rolled back.
     max_failures: Annotated[int, Field(ge=1)] = 1
+    # Seconds of the switch's own timer: it covers applying and verifying, and restores what was there.
     revert_in_s: Annotated[int, Field(ge=1, le=86400, validation_alias="revert_in")] = 900
+    # How many seconds a device may take to pass its checks after a change, and between two looks at it.
     verify_timeout_s: Annotated[Seconds, Field(validation_alias="verify_timeout")] = 180
     verify_interval_s: Annotated[Seconds, Field(validation_alias="verify_interval")] = 2
+    # Processes of this machine that read switches: comparing costs processor time, and one process has one core.
     processes: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = 1
+    # Where the file states a key such as `floor.uplinks`; under the empty key where it states any.
     places: Derived[Mapping[str, Where]] = field(default_factory=dict, compare=False, repr=False)
 
     @model_validator(mode="after")

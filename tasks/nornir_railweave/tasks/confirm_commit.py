@@ -131,6 +131,7 @@ def assess_device(task: Task, order: WaveOrder, why: str) -> Result:
 
 def _read(device: Device, why: str) -> DeviceOutcome:
     last = device.last_commit()
+    # By its message: the id of a commit whose task failed may not be known.
     if last.pending and last.message == device.order.policy.message:
         revert_commit(device, last)
     state, pending = read_with_commit(device.driver, device.state)

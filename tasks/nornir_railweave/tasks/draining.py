@@ -139,6 +139,7 @@ def wait_until_quiet(task: Task, *, ports: Collection[str], wait_s: float, packe
     """Wait until these ports are quiet; a ``DrainResult`` with what flows still."""
 
     def work(driver: CheckedDriver) -> DrainResult:
+        # So that a short wait still has several readings.
         interval_s = min(_LONGEST_INTERVAL_S, wait_s / _READINGS)
         flows = wait_until_drained(driver, ports, packets_per_s=packets_per_s, timeout_s=wait_s, interval_s=interval_s)
         return DrainResult(task.host.name, flows=flows)
@@ -204,6 +205,7 @@ def _attempt(task: Task, work: Callable[[CheckedDriver], DrainResult]) -> Result
 
 def _diff(result: DrainResult) -> str:
     """Return a line for each BGP peer (``*``: all) that is drained now, and that no longer is."""
+    # As in the difference of a configuration.
     ended = [f"-  drained {peer}" for peer in result.before if peer not in result.after]
     begun = [f"+  drained {peer}" for peer in result.after if peer not in result.before]
     return "\n".join((*ended, *begun))

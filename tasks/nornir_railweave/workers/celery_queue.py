@@ -77,11 +77,12 @@ def _reaching(what: str) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Asked:
-    """A request that waits for its answer. ``worker`` has taken it, and was heard of at ``heard_s`` of the steady
-    clock; until then it expires at ``taken_by_s``."""
+    """A request that waits for its answer; times are seconds of the steady clock."""
 
+    # Until then a worker has to take it.
     taken_by_s: float
     answer: "Future[Answer]" = field(default_factory=Future)
+    # The worker that has taken it, and when that was heard of: by a start, or by an answer to a ping.
     worker: str = ""
     heard_s: float = 0.0
 
@@ -127,6 +128,7 @@ class QueueChannel:
         with self._lock:
             threads = self._threads
             self._threads = []
+        # Outside of the lock, which they take.
         for thread in threads:
             thread.join()
         self._closed.clear()

@@ -53,6 +53,7 @@ class PipeChannel:
                 return waiting.result(max(0.0, min(beat_s, ends_s - time.monotonic())))
             except TimeoutError:
                 if time.monotonic() >= ends_s:
+                    # Its answer may still come, and is nobody's then.
                     running.drop(request.id)
                     why = f"{self._label} did not answer within {within_s:g} s"
                     # A greeting that nobody answers: the worker never was there.
@@ -95,6 +96,7 @@ class _Running:
         self._writing = threading.Lock()
         self._waiting: dict[str, Future[Answer]] = {}
         self._heard_s = time.monotonic()
+        # A file and no pipe: nobody reads it while the worker runs, and a full pipe would stop the worker.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._over = threading.Event()
         self._why = ""

@@ -33,22 +33,27 @@ _OURS = "nornir_railweave."
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """Seconds: until a worker takes a request, for one that reads, and for one that changes a device."""
+    """How many seconds a request may take."""
 
+    # Until a worker takes it: a site whose workers are all busy, or gone, is noticed.
     take_s: float = 30
+    # For a task that reads.
     read_s: float = 600
+    # For a task that changes a device: longer than the switch's own timer, which may have to end first.
     change_s: float = 1800
 
 
 @dataclass(frozen=True, slots=True)
 class WorkPlace:
-    """Where devices are worked on: the site's name, how its workers are reached, which tasks they do, and the command
-    that starts one. ``here`` tells that it may be done by this process as well: its workers are of this machine."""
+    """Where devices are worked on: a site, or further processes of this machine."""
 
     name: str
     channel: Channel = field(repr=False)
+    # By the name of the task function.
     tasks: Mapping[str, SpreadTask] = field(repr=False)
+    # The command that starts a worker, for a message that says that none is there.
     start: str = ""
+    # Its workers are of this machine, so this process can do their tasks as well.
     here: bool = False
 
 
@@ -115,6 +120,7 @@ class TaskSpread:
             return str(fault)
         if why := answer.refused or answer.fault:
             return f"{answer.worker}: {why}"
+        # Requests expire by the worker's clock.
         apart_s = abs(decoded(dict[str, Any], answer.result)["at"] - time.time())
         if apart_s > MOST_SKEW_S:
             return f"{answer.worker}: its clock and the one here are {apart_s:.0f} s apart"
@@ -209,6 +215,7 @@ class _Asking:
         try:
             answer = self.place.channel.ask(request, within_s, worker=self.spread.holder(digest, device))
         except WorkerLostError as fault:
+            # Whoever examines the device goes on without what the lost worker held.
             self.spread.held(digest, device, "")
             return None if self.place.here else self.task.lost(device, params, fault)
         self.spread.held(digest, device, answer.worker if self.task.changes else "")
