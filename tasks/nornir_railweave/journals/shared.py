@@ -129,7 +129,7 @@ class SharedJournals:
                 self._stored[rollout] = len(lines)
 
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Raise HeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.
+        """Raise JournalHeldError where another runner holds ``FABRIC@TARGET``; watch for it where one held it last.
 
         Afterwards the folder has what that runner wrote last. ``tell`` gets a sentence that says
         for what this waits.
@@ -153,8 +153,8 @@ class SharedJournals:
     def claim(self, place: str, journal: Path, by: str, *, journaled: bool = True) -> "Lease":
         """Return the hold of ``FABRIC@TARGET`` for the rollout of ``journal``; what is not ``journaled`` has no file.
 
-        What the file holds beyond the store is stored by the first ``flush``. Raises HeldError where another runner
-        holds it, StoreError where one came since the journals were fetched.
+        What the file holds beyond the store is stored by the first ``flush``. Raises JournalHeldError where another
+        runner holds it, StoreError where one came since the journals were fetched.
         """
         self.refuse_while_held(place)
         number, _ = self._last(place)
@@ -211,7 +211,7 @@ class Lease:
     """The hold of one fabric and target, and what is written under it; its methods may be called from any thread."""
 
     def __init__(self, journals: SharedJournals, place: str, number: int, record: JournalRecord) -> None:
-        """Create the first record. Raises HeldError where another runner is faster, StoreError."""
+        """Create the first record. Raises JournalHeldError where another runner is faster, StoreError."""
         self._journals = journals
         self._place = place
         # The first record that is the holder's, and the next one that it creates.
