@@ -1,5 +1,5 @@
-"""Words of a device as messages may quote them: without the secrets of what it runs, also of tables that no change
-touches, since SONiC checks and quotes the whole configuration."""
+"""Hide secrets in a device's output before messages quote it: those of its whole running configuration, since SONiC
+checks and quotes tables that a change does not touch, too."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,34 +9,35 @@ from railweave.secrets import HIDDEN, secret_values, shown_text
 from railweave.sonic.document import BGPRAW, RunningConfig
 
 _WORDS = ("error", "missing", "restored", "refused", "broken")
-"""Parts of an answer of ``railweave-switch`` that are words of SONiC or lines of its log; the others are data, digests
-and names."""
+"""Parts of an answer of ``railweave-switch`` with output of SONiC or lines of its log; the others are data, digests and
+names."""
 _MOST_CHARACTERS = 65536
 _LEAST_OF_A_CUT_VALUE = 5
-"""Characters: fewer at the end of a text are more likely a word than the beginning of a secret."""
+"""Minimum length of a part of a secret: fewer characters at the end of a text are more likely an ordinary word."""
 _INNER = ("status", "found", "answer")
-"""Parts of an answer that hold such parts."""
+"""Parts of an answer that have such parts themselves."""
 
 
 @dataclass
 class Quotes:
-    """What one device may quote: the configuration that was read of it last."""
+    """Hides secrets in the output of one device, by the configuration that was read last."""
 
     running: RunningConfig | None = field(default=None, repr=False)
 
     def shown(self, text: str, secrets: Iterable[str] = ()) -> str:
-        """Return words of the device without the secrets of its configuration, and without ``secrets``."""
+        """Return a text of the device without the secrets of its configuration, and without ``secrets``."""
         if not text:
             return text
         values = [*secrets, *self._values()]
         return _without_cut_values(shown_text(text, values), values)
 
     def _values(self) -> frozenset[str]:
-        running = self.running
-        return frozenset() if running is None else secret_values({**running.config_db, BGPRAW: running.frr or ""})
+        if self.running is None:
+            return frozenset()
+        return secret_values({**self.running.config_db, BGPRAW: self.running.frr or ""})
 
     def shown_answer(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an answer of ``railweave-switch`` whose words are without secrets."""
+        """Return an answer of ``railweave-switch`` without secrets in its texts."""
         shown = dict(answer)
         for name in _WORDS:
             if shown.get(name):
@@ -57,7 +58,7 @@ class Quotes:
 
 
 def _without_cut_values(text: str, values: Iterable[str]) -> str:
-    """Return words that were cut to a length without what they begin and end with of a secret."""
+    """Return a truncated text without parts of secrets at its begin and end."""
     for value in values:
         for length in range(len(value) - 1, _LEAST_OF_A_CUT_VALUE - 1, -1):
             if text.startswith(value[-length:]):

@@ -1,4 +1,4 @@
-"""Reads what runs and what would boot."""
+"""Read the running and the startup configuration."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,24 @@ FRR_RUNNING = "vtysh -c 'show running-config'"
 
 
 def running_document(session: "Session") -> dict[str, Any]:
-    """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None where FRR does not answer."""
+    """Return tables and ``bgpraw`` as one JSON object; ``bgpraw`` is None if FRR does not answer."""
     return _running(session)[0]
 
 
 def running_text(session: "Session") -> str:
-    """Return the same as text: the switch's own where it is whole, because writing it anew costs 30 ms a switch."""
+    """Return the running document as text."""
     document, printed = _running(session)
-    return as_text(document) if printed is None else printed
+    if printed is None:
+        return as_text(document)
+    # The switch's own text saves 30 ms a switch for writing it again.
+    return printed
 
 
 def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
-    """Return the document and, where nothing had to be added or left out, the text that the switch printed.
+    """Return the document, and the switch's output if that is exactly the document.
 
-    The one command gives all on 202405 and later. Where it gives no FRR text (202305, or FRR silent with exit status
-    0), FRR is asked itself.
+    One command prints everything on 202405 and later. FRR is read separately if it prints no FRR text (202305, or FRR
+    does not answer but the exit status is 0).
     """
     printed = session.run_checked(RUNNING)
     document = first_json(printed, RUNNING)
@@ -41,25 +44,33 @@ def _running(session: "Session") -> tuple[dict[str, Any], str | None]:
         raise CommandErrorException(f"{session.hostname}: {RUNNING!r} printed no configuration")
     refuse_long_frr(document.get(BGPRAW))
     if document.get(BGPRAW):
-        whole = printed.startswith("{") and printed.rstrip().endswith("}")
-        return document, printed if whole else None
+        if printed.startswith("{") and printed.rstrip().endswith("}"):
+            return document, printed
+        return document, None
     document[BGPRAW] = _read_frr(session)
     return document, None
 
 
 def _read_frr(session: "Session") -> str | None:
-    """Return FRR's running configuration alone; None where FRR does not answer."""
-    asked = session.run_root(FRR_RUNNING)
-    refuse_long_frr(asked.stdout)
-    return asked.stdout if asked.exit_status == 0 and asked.stdout.strip() else None
+    """Return FRR's running configuration; None if FRR does not answer."""
+    done = session.run_root(FRR_RUNNING)
+    refuse_long_frr(done.stdout)
+    if done.exit_status == 0 and done.stdout.strip():
+        return done.stdout
+    return None
 
 
 def startup_document(session: "Session") -> dict[str, Any]:
-    """Return what the switch would boot: ``/etc/sonic/config_db.json`` and FRR's start-up file, empty where absent."""
+    """Return the startup configuration: CONFIG_DB's file and FRR's, each empty if it does not exist."""
+    document: dict[str, Any] = {}
     tables = session.run_root(f"cat {STARTUP_CONFIG_DB}")
-    document = first_json(tables.stdout, STARTUP_CONFIG_DB) if tables.exit_status == 0 else {}
+    if tables.exit_status == 0:
+        document = first_json(tables.stdout, STARTUP_CONFIG_DB)
+    frr_text = None
     frr = session.run_root(f"cat {STARTUP_FRR}")
-    return {**document, BGPRAW: frr.stdout if frr.exit_status == 0 else None}
+    if frr.exit_status == 0:
+        frr_text = frr.stdout
+    return {**document, BGPRAW: frr_text}
 
 
 def as_text(document: dict[str, Any]) -> str:

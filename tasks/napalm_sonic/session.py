@@ -1,8 +1,8 @@
-"""One SSH session to a switch: netmiko's connection, an exec channel for each command.
+"""An SSH session to a switch: netmiko's connection, with an exec channel for each command.
 
 Netmiko opens the connection (host keys, keys, jump hosts, SSH configuration). Commands then run on exec channels of
-the same connection: exit status, stdout and stderr are apart and byte-exact, which a screen-scraped shell cannot give.
-Every error of the layers below leaves this module as one of NAPALM's.
+the same connection, which give exit status, stdout and stderr separately and byte by byte, unlike an interactive shell.
+All errors of the layers below are raised as NAPALM's exceptions.
 """
 
 import functools
@@ -45,16 +45,16 @@ _SHOWN_CHARACTERS = 200
 _SILENT = "true"
 """A command that prints nothing."""
 _SILENT_S = 15.0
-"""After so long without an answer a session is asked for a sign of life before it is used again."""
+"""After this time without an answer, a session is tested before it is used again."""
 _LOST_WITHIN_S = 2.0
-"""paramiko ends the channels of a lost session first and says that it is lost after that, from a thread of its own."""
+"""paramiko closes the channels of a lost session first, and marks the session as lost later, in another thread."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What a command left: its exit status (-1: ended by a signal), stdout and stderr."""
+    """The result of a command: its exit status (-1: ended by a signal), stdout and stderr."""
 
     command: str
     exit_status: int
@@ -62,10 +62,10 @@ class Completed:
     stderr: str
 
     def error_text(self) -> str:
-        """Return what the device said, the error stream first, for a message to a person."""
+        """Return the output of a failed command for a message, stderr first."""
         streams = (self.stderr[:_MOST_SAID_CHARACTERS], self.stdout[:_MOST_SAID_CHARACTERS])
-        said = "\n".join(part.strip() for part in streams if part.strip())
-        return said or f"exit status {self.exit_status} without a word"
+        output = "\n".join(stream.strip() for stream in streams if stream.strip())
+        return output or f"exit status {self.exit_status} without a word"
 
 
 @dataclass
@@ -75,33 +75,43 @@ class Session:
     hostname: str
     username: str
     password: str
+    # Time limit to connect, and for answers to requests of SSH itself.
     timeout_s: float
+    # Further arguments of netmiko's connection.
     netmiko_arguments: "Mapping[str, Any]" = field(default_factory=dict)
+    # Default time limit of a command.
     command_timeout_s: float = 60.0
+    # Run commands of root by sudo; off for the login root.
     sudo: bool = True
     jump: Jump | None = None
     clock: Clock = SYSTEM_CLOCK
+    # Hides secrets of the running configuration in messages.
     quotes: Quotes = field(default_factory=Quotes)
+    # netmiko's connection, None while closed.
     _connection: Any = None
+    # Time of the last answer on the clock.
     _heard_s: float = 0.0
+    # Text that the login prints before the output of commands.
     _noise: str = ""
 
     def open(self) -> None:
-        """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with what to do about it."""
+        """Connect. Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, with a fix in the message."""
         if self._connection is None:
             self._connection = _connect(self)
             self._heard_s = self.clock.monotonic()
 
     def close(self) -> None:
         """End the connection; safe to call at any time and more than once."""
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        # First, so that the session counts as closed even if the disconnect fails.
+        self._connection = None
         if connection is not None:
             connection.disconnect()
 
     def log_in_again(self) -> None:
-        """Open a second session beside this one and end it; raises what ``open`` raises.
+        """Open a second session and close it; raises like ``open``.
 
-        A session that was open before a change of AAA or of an ACL may outlive it while nobody gets in any more.
+        A session from before a change of AAA or of an ACL may survive it, although no new login is possible.
         """
         second = replace(self, _connection=None)
         try:
@@ -110,21 +120,21 @@ class Session:
             second.close()
 
     def alive(self) -> bool:
-        """Say whether the transport still stands; asks nothing of the device."""
+        """Return whether the transport is active, without a request to the device."""
         transport = self._held_transport()
         return transport is not None and transport.is_active()
 
     def answers(self) -> bool:
-        """Say whether the session can be used; the far end of one that was silent for a while is asked.
+        """Return whether the session can be used; after a silence it is tested with a request.
 
-        A switch that was cut off says no goodbye, and its connection seems to stand until TCP gives it up.
+        A connection to a switch that was cut off looks active until TCP times out.
         """
         if not self.alive():
             return False
         if self.clock.monotonic() - self._heard_s < _SILENT_S:
             return True
         transport = self._transport()
-        # Its end wakes the wait below, which has no bound of its own.
+        # The request has no time limit of its own; closing the transport ends it.
         bound = threading.Timer(self.timeout_s, transport.close)
         bound.start()
         try:
@@ -135,13 +145,15 @@ class Session:
         return self.alive()
 
     def run(self, command: str, timeout_s: float | None = None, data: bytes = b"") -> Completed:
-        """Run a command with ``data`` as its input and return what it left, whatever its exit status.
+        """Run a command with ``data`` as its input and return its result, with any exit status.
 
-        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException where
-        the session is lost, CommandErrorException for an answer of more than ``LONGEST_ANSWER_BYTES``.
+        Raises CommandTimeoutException after ``timeout_s`` (default: the session's), ConnectionClosedException if the
+        session is lost, CommandErrorException for an answer of more than ``LONGEST_ANSWER_BYTES``.
         """
+        if timeout_s is None:
+            timeout_s = self.command_timeout_s
         began = time.monotonic()
-        deadline = began + (self.command_timeout_s if timeout_s is None else timeout_s)
+        deadline = began + timeout_s
         with self._errors(command):
             channel = self.channel(command)
             try:
@@ -179,9 +191,9 @@ class Session:
         return done.stdout
 
     def refuse_noise(self) -> None:
-        """Raise CommandErrorException, with the text, where the login prints some before the answers of commands.
+        """Raise CommandErrorException if the login prints text before the output of commands, with that text.
 
-        It takes a command, so it is asked only where an answer could not be read.
+        This takes a command, so it is called only after an answer could not be parsed.
         """
         with suppress(CommandTimeoutException, ConnectionException, CommandErrorException, OSError):
             noise = self.run(_SILENT).stdout.strip()
@@ -196,7 +208,9 @@ class Session:
 
     def as_root(self, command: str) -> str:
         """Return the command with the prefix that makes it run as root."""
-        return f"sudo -n {command}" if self.sudo else command
+        if self.sudo:
+            return f"sudo -n {command}"
+        return command
 
     def channel(self, command: str) -> "paramiko.Channel":
         """Start a command and return its open channel."""
@@ -214,7 +228,9 @@ class Session:
 
     def _held_transport(self) -> "paramiko.Transport | None":
         client = getattr(self._connection, "remote_conn_pre", None)
-        return client.get_transport() if client is not None else None
+        if client is None:
+            return None
+        return client.get_transport()
 
     def _exit_status(self, channel: "paramiko.Channel", deadline: float, command: str) -> int:
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
@@ -225,21 +241,27 @@ class Session:
         return exit_status
 
     def _is_lost(self) -> bool:
-        """Say whether a channel that ended without a word ended with its session: then paramiko's thread ends too."""
-        if (transport := self._held_transport()) is not None:
+        """Return whether the session of a closed channel is lost."""
+        transport = self._held_transport()
+        if transport is not None:
+            # paramiko's thread ends with the session.
             transport.join(_LOST_WITHIN_S)
         return not self.alive()
 
     @contextmanager
     def _errors(self, what: str) -> "Iterator[None]":
-        """Turn what paramiko and the operating system raise into NAPALM's exceptions."""
+        """Raise errors of paramiko and the operating system as NAPALM's exceptions."""
         import paramiko
 
         try:
             yield
         except (paramiko.SSHException, EOFError, OSError) as error:
-            closed = isinstance(error, OSError) and not isinstance(error, TimeoutError)
-            if self._is_lost() if closed else not self.alive():
+            # Only the error of a closed channel can come before paramiko marks its session as lost.
+            if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+                lost = self._is_lost()
+            else:
+                lost = not self.alive()
+            if lost:
                 raise ConnectionClosedException(f"{self.hostname}: the session was lost during {what}") from error
             if isinstance(error, TimeoutError):
                 raise CommandTimeoutException(f"{self.hostname}: no answer in time during {what}") from error
@@ -256,7 +278,7 @@ def _noise_text(noise: str) -> str:
 
 @contextmanager
 def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator[None]":
-    """Bound the wait for the answer to a channel request, for which paramiko waits for ever. Raises TimeoutError."""
+    """Limit the wait for the answer to a channel request, which paramiko does not. Raises TimeoutError."""
     private: Any = channel
     wait = private._wait_for_event
 
@@ -270,28 +292,29 @@ def _answered_within(channel: "paramiko.Channel", timeout_s: float) -> "Iterator
     try:
         yield
     finally:
-        # Its own method set again would be a reference of the channel to itself, and keep it until garbage is searched.
+        # To set the method again would make the channel refer to itself, and keep it until the garbage collector runs.
         del private._wait_for_event
 
 
 class _Arrived(threading.Event):
-    """Set when a stream of a channel has more or ends.
+    """Set when a stream of a channel has data or ends.
 
-    ``select`` on a channel makes paramiko write to a pipe, from its own thread, that closing the channel closes: a
-    write that comes after it ends the whole session, or reaches whatever file has that number by then.
+    Used in place of ``select``, for which paramiko writes to a pipe from its own thread: the pipe is closed with the
+    channel, and a later write ends the whole session, or goes to another file with the same number.
     """
 
     def clear(self) -> None:
-        """Ignore the word of one stream that it is empty: the other may not be."""
+        """Do nothing: paramiko calls this when one stream is empty, while the other may have data."""
 
     def take(self) -> None:
-        """Wait anew for what comes from now on."""
+        """Clear the event."""
         super().clear()
 
 
 def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[bytes, bytes]:
-    """Read both streams until the far end closes them. They share a flow window: neither may wait."""
-    stdout, stderr = io.BytesIO(), io.BytesIO()
+    """Read both streams until the device closes them. They share a flow window, so both have to be read at once."""
+    stdout = io.BytesIO()
+    stderr = io.BytesIO()
     arrived = _Arrived()
     channel.in_buffer.set_event(arrived)
     channel.in_stderr_buffer.set_event(arrived)
@@ -299,6 +322,7 @@ def _drain(channel: "paramiko.Channel", deadline: float, command: str) -> tuple[
         if not arrived.wait(max(0.0, deadline - time.monotonic())):
             raise CommandTimeoutException(f"{command} did not end in time")
         arrived.take()
+        # Before the streams are read: data that came before the end is read in any case.
         ended = channel.eof_received or channel.closed
         _move(channel.recv_ready, channel.recv, stdout)
         _move(channel.recv_stderr_ready, channel.recv_stderr, stderr)
@@ -314,7 +338,7 @@ def _move(ready: Callable[[], bool], receive: Callable[[int], bytes], sink: io.B
 
 
 def _connect(session: Session) -> Any:
-    """Return a netmiko connection of type ``linux`` that skips the wait for a shell prompt."""
+    """Return a netmiko connection of type ``linux`` that does not wait for a shell prompt."""
     port = int(session.netmiko_arguments.get("port") or 22)
     where = f"{session.hostname}:{port}"
     timeout_s = float(session.netmiko_arguments.get("conn_timeout") or session.timeout_s)
@@ -324,7 +348,9 @@ def _connect(session: Session) -> Any:
     )
     changed = "If the switch was reinstalled, remove its old line (ssh-keygen -R) and add the new key"
     hosts = KnownHosts(_known_hosts_files(session.netmiko_arguments), known_name(session.hostname, port))
-    tunnel = dial(session.jump, session.hostname, port, timeout_s) if session.jump is not None else None
+    tunnel = None
+    if session.jump is not None:
+        tunnel = dial(session.jump, session.hostname, port, timeout_s)
     with (
         closed_on_failure(tunnel),
         login_errors(where, session.username, session.timeout_s, known=hosts, unknown_key=unknown, changed_key=changed),
@@ -333,28 +359,33 @@ def _connect(session: Session) -> Any:
 
 
 def _known_hosts_files(arguments: "Mapping[str, Any]") -> tuple[Path, ...]:
-    """Return the files that hold the keys of switches, by netmiko's arguments."""
-    own = [_USERS_KNOWN_HOSTS] if arguments.get("system_host_keys") else []
-    alternative = [str(arguments["alt_key_file"])] if arguments.get("alt_host_keys") else []
-    return tuple(Path(file).expanduser() for file in (*own, *alternative))
+    """Return the files with the host keys of switches, by netmiko's arguments."""
+    files = []
+    if arguments.get("system_host_keys"):
+        files.append(_USERS_KNOWN_HOSTS)
+    if arguments.get("alt_host_keys"):
+        files.append(str(arguments["alt_key_file"]))
+    return tuple(Path(file).expanduser() for file in files)
 
 
 _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 def _logged_in(session: Session, tunnel: Tunnel | None) -> Any:
+    arguments: dict[str, Any] = {
+        "conn_timeout": session.timeout_s,
+        "banner_timeout": session.timeout_s,
+        "auth_timeout": session.timeout_s,
+        **session.netmiko_arguments,
+    }
+    if tunnel is not None:
+        arguments["sock"] = tunnel
     return _connection_class()(
         device_type="linux",
         host=session.hostname,
         username=session.username,
         password=session.password,
-        **{
-            "conn_timeout": session.timeout_s,
-            "banner_timeout": session.timeout_s,
-            "auth_timeout": session.timeout_s,
-            **session.netmiko_arguments,
-            **({} if tunnel is None else {"sock": tunnel}),
-        },
+        **arguments,
     )
 
 
@@ -363,7 +394,7 @@ def _connection_class() -> type[Any]:
     from netmiko.linux import LinuxSSH
 
     class ExecOnly(LinuxSSH):
-        """A ``linux`` connection whose shell is never read: waiting for its prompt would cost 0.3 s a device."""
+        """A ``linux`` connection without a shell: the wait for its prompt would take 0.3 s a device."""
 
         def _connect_params_dict(self) -> dict[str, Any]:
             """Connect the socket here, so that it can be tuned for SSH."""
@@ -374,14 +405,14 @@ def _connection_class() -> type[Any]:
             return parameters
 
         def _build_ssh_client(self) -> Any:
-            """Load the known keys of this one host instead of whole files."""
+            """Load only the known keys of this host, not whole files."""
             client = self._get_ssh_client_instance()
             files = _known_hosts_files(vars(self))
             _, self._transport_factory = check_host_key(client, files, self._known_name, self.key_policy)
             return client
 
         def establish_connection(self, width: int = 511, height: int = 1000) -> None:
-            """Connect without the shell that netmiko asks for: a terminal that nobody reads fills and stops."""
+            """Connect without netmiko's shell: a terminal that nobody reads fills up and stops."""
             parameters = self._connect_params_dict()
             self.remote_conn_pre = self._build_ssh_client()
             try:
@@ -394,9 +425,9 @@ def _connection_class() -> type[Any]:
                 transport.set_keepalive(self.keepalive)
 
         def _try_session_preparation(self, force_data: bool = True) -> None:
-            """Prepare nothing, and above all do not wait for a shell that nobody reads."""
+            """Do nothing, as there is no shell to wait for."""
 
         def cleanup(self, command: str = "exit") -> None:
-            """Leave the shell alone: closing the transport ends it."""
+            """Do nothing, as there is no shell to leave."""
 
     return ExecOnly
