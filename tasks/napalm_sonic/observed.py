@@ -1,4 +1,4 @@
-"""One answer of the switch's program through the eyes of NAPALM's getters: one command in the place of five."""
+"""NAPALM's getters from one answer of the switch's program: one command in place of five."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from railweave_switch.daemons import Unapplied
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What an answer of the switch is to show beside itself.
+    """The observations that an answer of the switch should have.
 
-    ``state`` is what interfaces, addresses, LLDP and BGP show; ``counters`` are those of the ports, read twice where
-    ``over_s`` is not 0, so many seconds apart.
+    ``state``: interfaces, addresses, LLDP and BGP; ``counters``: those of the ports, read twice if ``over_s`` is not 0,
+    that many seconds apart.
     """
 
     state: bool = True
@@ -27,9 +27,13 @@ class Look:
     @property
     def words(self) -> list[str]:
         """Return the options of the switch's program."""
-        words = ["--observe"] if self.state else []
+        words = []
+        if self.state:
+            words.append("--observe")
         if self.counters:
-            words += ["--counters", *(["--over", f"{self.over_s:g}"] if self.over_s else [])]
+            words.append("--counters")
+            if self.over_s:
+                words += ["--over", f"{self.over_s:g}"]
         return words
 
 
@@ -53,11 +57,11 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a switch showed; the methods return what the driver's getters of the same names do.
+    """The observations of a switch; the methods return the same as the driver's getters of these names.
 
-    ``counted`` are its counters, the earlier ones first, empty where they were not asked for. ``waiting`` is the
-    transaction that waits for its confirmation or revert, and ``broken`` tells which daemons a change ended, both in
-    words and where the answer was to nothing else.
+    ``counted`` are its counters, the earlier ones first, empty if they were not requested. ``waiting`` is the pending
+    transaction and ``broken`` the daemons that a change ended, both in words, and only in the answer to an observation
+    alone.
     """
 
     hostname: str
@@ -68,7 +72,7 @@ class Observed:
 
     @property
     def is_whole(self) -> bool:
-        """Return that the switch's own program answered: what is missing here is missing on the switch."""
+        """Return True: the switch's program reads everything, so values that are missing here are missing there."""
         return True
 
     @decodes("its interfaces")
@@ -83,26 +87,26 @@ class Observed:
 
     @decodes("what LLDP shows")
     def get_lldp_neighbors_detail(self) -> dict[str, list[dict[str, Any]]]:
-        """Return what LLDP knows of each neighbor."""
+        """Return LLDP's values of each neighbor."""
         return lldp_of(self.shown["lldp"])
 
     @decodes("what its daemons apply")
     def unapplied(self) -> tuple[Unapplied, ...] | None:
-        """Return what SONiC's daemons apply that differs from CONFIG_DB; None where that is not known."""
+        """Return the values of SONiC's daemons that differ from CONFIG_DB; None if they are unknown."""
         return unapplied_of(self.shown)
 
     def unseen(self) -> tuple[str, ...]:
-        """Return the fields of ports (``speed``, ``fec``) of which no port that is up tells what is in force."""
+        """Return the fields of ports (``speed``, ``fec``) whose actual value is unknown on every port that is up."""
         return unseen_of(self.shown)
 
     @decodes("its image")
     def image(self) -> dict[str, str]:
-        """Return what its image says of the release that it is: ``release``, ``branch``, ``build_version``."""
+        """Return the release of the image: ``release``, ``branch``, ``build_version``."""
         return image_of(self.shown)
 
     @decodes("what BGP shows")
     def get_bgp_neighbors(self) -> dict[str, dict[str, Any]]:
-        """Return the BGP neighbors; raises CommandErrorException where bgpd is silent."""
+        """Return the BGP neighbors; raises CommandErrorException if bgpd does not answer."""
         if self.shown["bgp"] is None:
             raise CommandErrorException(f"{self.hostname}: bgpd does not answer")
         return bgp_of(self.shown["bgp"])
@@ -110,71 +114,71 @@ class Observed:
     @decodes("the timers that BGP shows")
     def bgp_timers(self) -> dict[str, dict[str, int]]:
         """Return the timers of the sessions of the default VRF in seconds: ``keepalive`` and ``hold`` in force, and
-        ``configured_keepalive`` and ``configured_hold``; nothing of a session of which FRR does not show them."""
-        peers = (self.shown["bgp"] or {}).get("default", {})
-        return {
-            name: {word: int(one[shown]) // 1000 for word, shown in _TIMERS.items()}
-            for name, one in peers.items()
-            if isinstance(one, Mapping) and all(shown in one for shown in _TIMERS.values())
-        }
+        ``configured_keepalive`` and ``configured_hold``; without sessions whose timers FRR does not show."""
+        timers = {}
+        for name, peer in (self.shown["bgp"] or {}).get("default", {}).items():
+            if isinstance(peer, Mapping) and all(key in peer for key in _TIMERS.values()):
+                # FRR shows milliseconds.
+                timers[name] = {timer: int(peer[key]) // 1000 for timer, key in _TIMERS.items()}
+        return timers
 
     @decodes("what BFD shows")
     def bfd(self) -> dict[str, str]:
-        """Return the state of BFD of the sessions of the default VRF that have it, as FRR names it in lower case."""
-        peers = (self.shown["bgp"] or {}).get("default", {})
-        return {
-            name: str(one["peerBfdInfo"].get("status", "down")).lower()
-            for name, one in peers.items()
-            if isinstance(one, Mapping) and "peerBfdInfo" in one
-        }
+        """Return the BFD state of the sessions of the default VRF that use BFD, in lower case."""
+        states = {}
+        for name, peer in (self.shown["bgp"] or {}).get("default", {}).items():
+            if isinstance(peer, Mapping) and "peerBfdInfo" in peer:
+                states[name] = str(peer["peerBfdInfo"].get("status", "down")).lower()
+        return states
 
     @decodes("the timers that BFD shows")
     def bfd_detection_ms(self) -> dict[str, int]:
-        """Return after how many milliseconds of silence BFD takes each neighbor of the default VRF for dead, by its
-        name in BGP; nothing of one that is not up, or of which bfdd does not show the timers of both ends.
+        """Return BFD's detection time in milliseconds for each neighbor of the default VRF that is up, by its name in
+        BGP; without neighbors whose timers bfdd does not show.
 
-        The time is the far end's multiplier times the longer of our receiving and its sending interval (RFC 5880
+        The time is the neighbor's multiplier times the longer of our receive and its transmit interval (RFC 5880
         section 6.8.4)."""
-        found: dict[str, int] = {}
-        for one in self.shown.get("bfd") or ():
-            is_up = one.get("status") == "up" and one.get("vrf", "default") == "default"
-            if is_up and all(word in one for word in _BFD):
-                multiplier, ours, theirs = (int(one[word]) for word in _BFD)
-                names = {str(one["peer"]), str(one.get("interface", ""))}
-                found |= dict.fromkeys(names, multiplier * max(ours, theirs))
-        return found
+        times: dict[str, int] = {}
+        for peer in self.shown.get("bfd") or ():
+            is_up = peer.get("status") == "up" and peer.get("vrf", "default") == "default"
+            if is_up and all(key in peer for key in _BFD):
+                multiplier, receive_ms, transmit_ms = (int(peer[key]) for key in _BFD)
+                # BGP names an unnumbered neighbor by its interface.
+                names = {str(peer["peer"]), str(peer.get("interface", ""))}
+                times |= dict.fromkeys(names, multiplier * max(receive_ms, transmit_ms))
+        return times
 
 
 @decodes("what its daemons apply")
 def unapplied_of(shown: Mapping[str, Any]) -> tuple[Unapplied, ...] | None:
-    """Return what an answer says that daemons apply that differs from CONFIG_DB; None where it does not know."""
-    found = shown.get("unapplied")
-    if found is None:
+    """Return the values of daemons that differ from CONFIG_DB, from an answer; None if they are unknown."""
+    differences = shown.get("unapplied")
+    if differences is None:
         return None
-    if not isinstance(found, list | tuple):
-        raise TypeError("what daemons apply is no list")
-    return tuple((row, field, applied, told) for row, field, applied, told in found)
+    if not isinstance(differences, list | tuple):
+        raise TypeError("what daemons apply is not a list")
+    return tuple((row, field, applied, configured) for row, field, applied, configured in differences)
 
 
 @decodes("what its ports tell")
 def unseen_of(shown: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields of ports of which an answer says that no port tells what is in force."""
-    found = shown.get("unseen", ())
-    if not isinstance(found, list | tuple):
-        raise TypeError("the fields that no port tells are no list")
-    return tuple(map(str, found))
+    """Return the fields of ports whose actual value is unknown, from an answer."""
+    fields = shown.get("unseen", ())
+    if not isinstance(fields, list | tuple):
+        raise TypeError("the fields that no port tells are not a list")
+    return tuple(map(str, fields))
 
 
 @decodes("its image")
 def image_of(shown: Mapping[str, Any]) -> dict[str, str]:
-    """Return what an answer says of the image."""
+    """Return the release of the image, from an answer."""
     return {str(name): str(text) for name, text in shown.get("image", {}).items()}
 
 
 @decodes("what it shows")
 def observed_of(hostname: str, answer: Mapping[str, Any]) -> Observed | None:
-    """Return what an answer shows beside itself; None where that is nothing."""
+    """Return the observations in an answer; None if it has none."""
     if "observed" not in answer and "counters" not in answer:
         return None
-    counted = (Counted(float(one["at_s"]), counters_of(one["ports"])) for one in answer.get("counters", ()))
-    return Observed(hostname, answer.get("observed", {}), tuple(counted))
+    samples = [Counted(float(sample["at_s"]), counters_of(sample["ports"])) for sample in answer.get("counters", ())]
+    return Observed(hostname, answer.get("observed", {}), tuple(samples))

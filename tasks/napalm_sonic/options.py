@@ -1,6 +1,6 @@
-"""The ``optional_args`` of the driver: its own ones checked, netmiko's passed on, any other refused.
+"""The ``optional_args`` of the driver: its own options are checked, netmiko's passed on, all others refused.
 
-NAPALM and netmiko ignore a misspelt option without a word; with host keys or timeouts that is dangerous.
+NAPALM and netmiko silently ignore a misspelled option, which is dangerous for host keys and timeouts.
 """
 
 import difflib
@@ -14,33 +14,37 @@ from napalm_sonic.jump import Jump, parse_jump
 _NAPALM_CONVENTIONS = frozenset(
     {"config_lock", "dest_file_system", "force_no_enable", "inline_transfer", "lock_disable", "secret"}
 )
-"""Names that NAPALM users pass to any driver. Those without a meaning here are accepted and have no effect."""
+"""Names that NAPALM users pass to any driver; those without a meaning here have no effect."""
 
 
-SSH, DOCKER = "ssh", "docker"
+SSH = "ssh"
+DOCKER = "docker"
 TRANSPORTS = (SSH, DOCKER)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the caller may choose. Times are seconds.
-
-    ``command_timeout_s`` bounds a reading command, ``apply_timeout_s`` one that changes the configuration (SONiC's
-    generic updater needs many minutes for some patches), ``reload_timeout_s`` the reconnection after ``config reload``.
-    ``refuse_reload`` refuses a commit that would need one.
-    """
+    """The options of a driver."""
 
     transport: str = SSH
+    # Run commands as root by sudo.
     sudo: bool = True
+    # NAPALM's conventions: no lock at all, or one for the whole session.
     lock_disable: bool = False
     config_lock: bool = False
+    # Refuse commits that need `config reload`.
     refuse_reload: bool = False
+    # How long to wait for the switch's lock.
     lock_wait_s: float = 0.0
+    # Time limit of commands that only read.
     command_timeout_s: float = 60.0
+    # Time limit of commands that change the configuration: SONiC's updater needs many minutes for some patches.
     apply_timeout_s: float = 1800.0
+    # Time limit of the reconnection after `config reload`, and the pause between its attempts.
     reload_timeout_s: float = 900.0
     reload_poll_s: float = 2.0
     jump: Jump | None = None
+    # Arguments of netmiko's connection.
     netmiko: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -62,32 +66,41 @@ _SPELLED = {
 
 
 def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> Options:
-    """Check ``optional_args``; raises ValueError that names the nearest right word for an unknown one.
+    """Check ``optional_args``; raises ValueError, which suggests the nearest name for an unknown one.
 
-    ``timeout_s`` is the constructor's timeout: the default for reading commands.
+    ``timeout_s`` is the constructor's timeout, the default for commands that only read.
     """
-    given = dict(optional_args or {})
-    jump = parse_jump(given.pop("jump")) if given.get("jump") is not None else None
+    arguments = dict(optional_args or {})
+    jump = None
+    if arguments.get("jump") is not None:
+        jump = parse_jump(arguments.pop("jump"))
     netmiko_names = _netmiko_names()
-    known = netmiko_names | _SPELLED.keys() | _NAPALM_CONVENTIONS | {"jump"}
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"unknown optional_args key {name!r}{hint}")
-    own = {_SPELLED[name]: _checked(name, value) for name, value in given.items() if name in _SPELLED}
+    valid_names = netmiko_names | _SPELLED.keys() | _NAPALM_CONVENTIONS | {"jump"}
+    for name in arguments:
+        if name not in valid_names:
+            raise ValueError(_unknown_key(name, sorted(valid_names)))
+    own = {_SPELLED[name]: _checked(name, value) for name, value in arguments.items() if name in _SPELLED}
     own.setdefault("command_timeout_s", float(timeout_s))
-    return Options(**own, jump=jump, netmiko=_netmiko_arguments({k: v for k, v in given.items() if k in netmiko_names}))
+    netmiko_arguments = {name: value for name, value in arguments.items() if name in netmiko_names}
+    return Options(**own, jump=jump, netmiko=_netmiko_arguments(netmiko_arguments))
+
+
+def _unknown_key(name: str, valid_names: list[str]) -> str:
+    text = f"unknown optional_args key {name!r}"
+    near = difflib.get_close_matches(name, valid_names, n=1)
+    if near:
+        text += f"; did you mean {near[0]!r}?"
+    return text
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return the value of one of our own options, or raise ValueError with what is wanted."""
+    """Return the value of one of the driver's own options; raises ValueError that names the valid ones."""
     if name == "transport":
         if value not in TRANSPORTS:
             raise ValueError(f"optional_args 'transport' is one of {', '.join(TRANSPORTS)}, not {value!r}")
         return value
-    wanted = {f.name: f.type for f in fields(Options)}[_SPELLED[name]]
-    if wanted in (bool, "bool"):
+    types = {option.name: option.type for option in fields(Options)}
+    if types[_SPELLED[name]] in (bool, "bool"):
         if not isinstance(value, bool):
             raise ValueError(f"optional_args {name!r} is true or false, not {value!r}")
         return value
@@ -98,7 +111,7 @@ def _checked(name: str, value: Any) -> Any:
 
 @functools.cache
 def _netmiko_names() -> frozenset[str]:
-    """Return the names that netmiko's constructor takes and NAPALM does not set itself."""
+    """Return the arguments of netmiko's constructor that NAPALM does not set itself."""
     import inspect
 
     from netmiko import BaseConnection
@@ -108,10 +121,10 @@ def _netmiko_names() -> frozenset[str]:
 
 
 def _netmiko_arguments(given: dict[str, Any]) -> dict[str, Any]:
-    """Return netmiko's arguments with host keys strict and keepalives on, unless the caller says otherwise.
+    """Return netmiko's arguments with strict host keys and keepalives, unless the caller sets them.
 
-    Netmiko's own defaults accept any host key and send no keepalives, so that a vanished switch is never noticed.
-    A given ``alt_key_file`` is used without a further switch.
+    Netmiko's own defaults accept any host key, and send no keepalives, so the loss of a switch is never noticed. An
+    ``alt_key_file`` needs no further option.
     """
     arguments = {"ssh_strict": True, "system_host_keys": True, "allow_agent": True, "keepalive": _KEEPALIVE_S, **given}
     if arguments.get("key_file"):

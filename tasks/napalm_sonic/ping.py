@@ -1,4 +1,4 @@
-"""NAPALM's ping: the switch's own ping, its lines read into values."""
+"""NAPALM's ping, by the switch's ping command."""
 
 import re
 import shlex
@@ -22,21 +22,28 @@ def ping_command(destination: str, source: str, ttl: int, timeout_s: int, size: 
     if source:
         words += ["-I", source]
     command = shlex.join([*words, destination])
-    return f"ip vrf exec {shlex.quote(vrf)} {command}" if vrf else command
+    if vrf:
+        return f"ip vrf exec {shlex.quote(vrf)} {command}"
+    return command
 
 
 @decodes("what ping printed")
 def ping(session: "Session", command: str, limit_s: float) -> dict[str, Any]:
-    """Return ``{"success": {…}}`` with times in milliseconds, or ``{"error": text}`` where ping could not be sent."""
+    """Return ``{"success": {…}}`` with times in milliseconds, or ``{"error": text}`` if ping could not be sent."""
     command = session.as_root(command)
     done = session.run(command, limit_s + _MARGIN_S)
     text = strip_ansi(done.stdout)
     counts = _COUNTS.search(text)
     if counts is None:
         return {"error": (strip_ansi(done.stderr).strip() or text.strip() or f"ping ended with {done.exit_status}")}
-    sent, received = int(counts["sent"]), int(counts["received"])
+    sent = int(counts["sent"])
+    received = int(counts["received"])
+    # Without any answer ping prints no times; NAPALM's are 0 then.
+    low = mean = high = deviation = 0.0
     times = _TIMES.search(text)
-    low, mean, high, deviation = (float(times[place]) for place in range(1, 5)) if times else (0.0, 0.0, 0.0, 0.0)
+    if times is not None:
+        low, mean, high, deviation = map(float, times.groups())
+    results = [{"ip_address": answer["address"], "rtt": float(answer["rtt"])} for answer in _ANSWER.finditer(text)]
     return {
         "success": {
             "probes_sent": sent,
@@ -45,6 +52,6 @@ def ping(session: "Session", command: str, limit_s: float) -> dict[str, Any]:
             "rtt_max": high,
             "rtt_avg": mean,
             "rtt_stddev": deviation,
-            "results": [{"ip_address": one["address"], "rtt": float(one["rtt"])} for one in _ANSWER.finditer(text)],
+            "results": results,
         }
     }

@@ -230,7 +230,8 @@ class Session:
         client = getattr(self._connection, "remote_conn_pre", None)
         if client is None:
             return None
-        return client.get_transport()
+        transport: paramiko.Transport | None = client.get_transport()
+        return transport
 
     def _exit_status(self, channel: "paramiko.Channel", deadline: float, command: str) -> int:
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
