@@ -94,9 +94,11 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
     yield "planes, rails", f"{sizing.planes}, {sizing.rails}"
     yield "leaves", f"{sizing.leaves:,}"
     yield "spines", f"{sizing.spines:,}"
-    yield "super-spines", f"{sizing.super_spines:,}" if sizing.super_spines else ""
-    yield "oversubscription", ratio_text(sizing.oversubscription.leaf) if sizing.spines else ""
-    yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss) if sizing.spines else ""
+    if sizing.super_spines:
+        yield "super-spines", f"{sizing.super_spines:,}"
+    if sizing.spines:
+        yield "oversubscription", ratio_text(sizing.oversubscription.leaf)
+        yield "with a spine lost", ratio_text(sizing.oversubscription.after_spine_loss)
     yield "links to nodes", f"{links.host_leaf:,}"
     yield "links between switches", f"{links.leaf_spine + links.spine_super_spine:,}"
     yield from _parts(design.bill, by_part)
@@ -110,7 +112,9 @@ def _figures(design: Alternative, by_part: bool) -> Iterator[tuple[str, str]]:
 def _mark(guideline: Guideline) -> str:
     if guideline.met is None:
         return ""
-    return "✓ " if guideline.met else "✗ "
+    if guideline.met:
+        return "✓ "
+    return "✗ "
 
 
 def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
@@ -129,7 +133,8 @@ def _parts(bill: Bill | None, by_part: bool) -> Iterator[tuple[str, str]]:
     space = bill.space
     yield "rack units of switches", _stated(space.rack_units, space.no_units)
     yield "watts of switches at most", _stated(space.max_power_w, space.no_power)
-    yield "remarks on parts", f"{len(bill.remarks)}" if bill.remarks else ""
+    if bill.remarks:
+        yield "remarks on parts", f"{len(bill.remarks)}"
 
 
 def pieces(bill: Bill, kind: PartKind) -> dict[str, int]:
@@ -165,4 +170,5 @@ def _worst(worst: FailureClass | None) -> Iterator[tuple[str, str]]:
 def _cost(bill: Bill | None) -> Iterator[tuple[str, str]]:
     if bill is not None and bill.total is not None:
         yield "cost", f"{bill.currency} {bill.total:,.0f}"
-        yield "  without a price", counted(len(bill.unpriced), "part") if bill.unpriced else ""
+        if bill.unpriced:
+            yield "  without a price", counted(len(bill.unpriced), "part")

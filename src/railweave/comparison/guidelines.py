@@ -61,14 +61,18 @@ def _ratio(sizing: Sizing, intent: Intent) -> Guideline:
     if sizing.spines:
         value = f"{ratio_text(ratio)}, advised {ratio_text(most)}"
         # The ratio of a network that only stores or serves is the user's choice.
-        met = ratio <= most if intent.carries_collectives else None
+        if intent.carries_collectives:
+            met = ratio <= most
     return Guideline(
         "ratio", "oversubscription for the workload", value, met, "what check RW209 recommends for the workload"
     )
 
 
 def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
-    rails = 1 if intent.topology.shape is Shape.RACK_ALIGNED else sizing.rails
+    rails = sizing.rails
+    if intent.topology.shape is Shape.RACK_ALIGNED:
+        # Its leaves belong to racks: the rails of the NICs divide nothing.
+        rails = 1
     met = None
     if sizing.gpus > TWO_TIERS_HOLD_GPUS:
         met = sizing.tiers > 2 or rails > 1 or sizing.planes > 1
@@ -84,12 +88,17 @@ def _tiers(sizing: Sizing, intent: Intent) -> Guideline:
 
 
 def _spines(sizing: Sizing) -> Guideline:
-    of_plane = sizing.spines // sizing.planes if sizing.planes else 0
+    of_plane = 0
+    met = None
+    # A fabric of one tier has no spines, and the rule does not apply to it.
+    if sizing.spines:
+        of_plane = sizing.spines // sizing.planes
+        met = of_plane >= FEWEST_SPINES
     return Guideline(
         "spines",
         f"{FEWEST_SPINES} spines or more a plane",
         f"{of_plane:,}",
-        of_plane >= FEWEST_SPINES if sizing.spines else None,
+        met,
         "Juniper's validated designs (github.com/Juniper/jvd): two spines showed PFC storms when links failed (T-7)",
     )
 

@@ -95,7 +95,10 @@ def candidates(
     chosen for several kinds of nodes.
     """
     lossless = any(traffic_class.lossless for traffic_class in intent.policies.classes)
-    variants = list(_nic_variants(intent, document, catalog) if nics else _variants(intent, document, catalog))
+    find_variants = _variants
+    if nics:
+        find_variants = _nic_variants
+    variants = list(find_variants(intent, document, catalog))
     built = []
     tried = 0
     for variant in variants:
@@ -189,7 +192,9 @@ def smallest(tried: Tried, accept: Callable[[SuggestedDesign], bool], most: int)
     chosen: dict[tuple[str, int], SuggestedDesign] = {}
     order = {name: place for place, name in enumerate(tried.nics)}
     for design in sorted(tried.candidates, key=lambda candidate: order.get(candidate.nics, 0)):
-        key = (design.nics, 0) if design.nics else (design.leaf, design.planes)
+        key = (design.leaf, design.planes)
+        if design.nics:
+            key = (design.nics, 0)
         # `accept` checks a whole design, so it comes last.
         if len(chosen) < most and key not in chosen and accept(design):
             chosen[key] = design
