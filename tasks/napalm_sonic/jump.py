@@ -1,4 +1,4 @@
-"""Switches behind a jump host: one SSH session to the jump host carries a channel to each switch.
+"""Switches behind a jump host: one SSH session to the jump host has a channel to each switch.
 
 A process for every switch (``ProxyCommand``) costs 75 ms of CPU each, and an sshd refuses many logins at once
 (``MaxStartups``). Here the first switch opens the session, all others share it as ``direct-tcpip`` channels (RFC 4254
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import paramiko
 
 _KEEPALIVE_S = 15
+# SSH_OPEN_ADMINISTRATIVELY_PROHIBITED (RFC 4254, 5.1).
 _FORBIDDEN = 1
 _WAIT_FOR_CHANNEL_S = 600.0
 _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
@@ -30,9 +31,9 @@ _USERS_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """A jump host and the login there. Without ``known_hosts`` the user's own file holds its key.
+    """A jump host and its login.
 
-    ``channels`` bounds the switches reached at once.
+    Without ``known_hosts`` its host key is in the user's own file. At most ``channels`` switches are reached at once.
     """
 
     host: str
@@ -46,31 +47,33 @@ class Jump:
     channels: int = 50
 
     def __str__(self) -> str:
-        """Return the jump host as known_hosts files name it."""
+        """Return the name of the jump host in known_hosts files."""
         return known_name(self.host, self.port)
 
     @property
     def known_hosts_file(self) -> Path:
-        """Return the file that holds the jump host's key."""
+        """Return the file with the jump host's key."""
         return Path(self.known_hosts or _USERS_KNOWN_HOSTS).expanduser()
 
 
-def parse_jump(given: Any) -> Jump:
-    """Return the jump host that the mapping ``given`` describes; raises ValueError that says what is wrong."""
-    if not isinstance(given, Mapping):
+def parse_jump(value: Any) -> Jump:
+    """Return the jump host of the option ``jump``; raises ValueError, which names the fault."""
+    if not isinstance(value, Mapping):
         raise ValueError("optional_args 'jump' is a mapping: {'host': …, 'username': …}")
-    wanted: dict[str, Any] = {one.name: one.type for one in fields(Jump)}
-    for name, value in given.items():
-        if name not in wanted:
-            raise ValueError(f"optional_args 'jump' has no key {name!r}; known: {', '.join(wanted)}")
-        # A bool is an int, too, but no port.
-        right = type(value) is wanted[name] and (not isinstance(value, int) or isinstance(value, bool) or value > 0)
-        if not right:
-            raise ValueError(f"optional_args 'jump' has a wrong {name!r}: {value!r}")
-    missing = [name for name in ("host", "username") if not given.get(name)]
+    types: dict[str, Any] = {option.name: option.type for option in fields(Jump)}
+    for name, setting in value.items():
+        if name not in types:
+            raise ValueError(f"optional_args 'jump' has no key {name!r}; known: {', '.join(types)}")
+        # Not by isinstance: a bool is an int, too, but no port.
+        is_valid = type(setting) is types[name]
+        if is_valid and types[name] is int:
+            is_valid = setting > 0
+        if not is_valid:
+            raise ValueError(f"optional_args 'jump' has a wrong {name!r}: {setting!r}")
+    missing = [name for name in ("host", "username") if not value.get(name)]
     if missing:
         raise ValueError(f"optional_args 'jump' needs {' and '.join(missing)}")
-    return Jump(**given)
+    return Jump(**value)
 
 
 class _SessionLostError(ConnectionException):  # type: ignore[misc]
@@ -80,8 +83,8 @@ class _SessionLostError(ConnectionException):  # type: ignore[misc]
 def dial(jump: Jump, host: str, port: int, timeout_s: float) -> "Tunnel":
     """Return a channel through ``jump`` to ``host``, for use as a socket.
 
-    Raises ConnectAuthError, ConnectTimeoutError or ConnectionException, each saying whether the jump host or the way
-    behind it is at fault.
+    Raises ConnectAuthError, ConnectTimeoutError or ConnectionException; the message tells failures of the jump host
+    from those behind it.
     """
     with _gates_lock:
         gate = _gates.setdefault(jump, _Gate(jump))
@@ -89,27 +92,30 @@ def dial(jump: Jump, host: str, port: int, timeout_s: float) -> "Tunnel":
 
 
 class Tunnel:
-    """A channel to one switch that counts itself out when it closes; everything else is paramiko's channel.
+    """A channel to one switch, which leaves its gate when it closes; otherwise it is paramiko's channel.
 
-    Nothing is sent after its close (RFC 4254, 5.3): a server ends the whole session, and with it the channels of all
-    other switches, when a message comes for a channel that is gone. paramiko lets one thread close a channel while
-    another writes, or reads and so announces its window.
+    Nothing may be sent after its close (RFC 4254, 5.3): a server that gets a message for a closed channel ends the
+    whole session, with the channels of all other switches. paramiko alone would let one thread close a channel while
+    another one writes, or reads and thereby announces its window.
     """
 
     def __init__(self, channel: "paramiko.Channel", gate: "_Gate") -> None:
         self._channel = channel
         self._gate = gate
         self._closed = threading.Lock()
-        self._reading, self._writing = threading.Lock(), threading.Lock()
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the channel has."""
+        """Return an attribute of the channel."""
         return getattr(self._channel, name)
 
     def recv(self, size: int) -> bytes:
-        """Return what came, empty once the channel is closed; raises TimeoutError as the channel does."""
+        """Return received data, empty once the channel is closed; raises TimeoutError like the channel."""
         with self._reading:
-            return b"" if self._closed.locked() else self._channel.recv(size)
+            if self._closed.locked():
+                return b""
+            return self._channel.recv(size)
 
     def send(self, data: bytes) -> int:
         """Send a part of ``data`` and return its length; raises OSError once the channel is closed."""
@@ -121,7 +127,8 @@ class Tunnel:
     def close(self) -> None:
         """Close the channel; safe to call more than once and from any thread."""
         if self._closed.acquire(blocking=False):
-            self._channel.in_buffer.close()  # wakes who reads
+            # Wakes a thread that reads, which has the lock of reading.
+            self._channel.in_buffer.close()
             with self._reading, self._writing:
                 self._channel.close()
             self._gate.leave()
@@ -129,7 +136,7 @@ class Tunnel:
 
 @contextmanager
 def closed_on_failure(tunnel: Tunnel | None) -> Iterator[None]:
-    """Close ``tunnel`` where the block that should use it fails."""
+    """Close ``tunnel`` if the block raises."""
     try:
         yield
     except BaseException:
@@ -155,7 +162,7 @@ class _Gate:
             try:
                 return self._tunnel(host, port, timeout_s)
             except _SessionLostError:
-                # It broke since it was last used; a new one is worth one attempt.
+                # The session broke after its last use; try once with a new one.
                 return self._tunnel(host, port, timeout_s)
         except BaseException:
             self._free.release()
@@ -170,9 +177,11 @@ class _Gate:
             raise
 
     def _enter(self, timeout_s: float) -> "paramiko.Transport":
-        """Count a user in and return the session's transport; opens the session where there is none, or a dead one."""
+        """Add a user and return the session's transport; opens the session if there is none or it is lost."""
         with self._lock:
-            transport = self._client.get_transport() if self._client is not None else None
+            transport = None
+            if self._client is not None:
+                transport = self._client.get_transport()
             if transport is None or not transport.is_active():
                 self._close()
                 self._client = _login(self._jump, timeout_s)
@@ -183,7 +192,7 @@ class _Gate:
             return transport
 
     def leave(self) -> None:
-        """Count a user out and let the next one in."""
+        """Remove a user and free its channel."""
         self._leave()
         self._free.release()
 
@@ -194,8 +203,9 @@ class _Gate:
                 self._close()
 
     def _close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
+        if self._client is not None:
+            client = self._client
+            self._client = None
             client.close()
 
 
@@ -211,14 +221,14 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
     where = f"jump host {jump}"
     hosts = KnownHosts((jump.known_hosts_file,), str(jump))
     try:
-        known, factory = check_host_key(client, hosts.files, hosts.name, paramiko.RejectPolicy())
+        host_keys, factory = check_host_key(client, hosts.files, hosts.name, paramiko.RejectPolicy())
     except KnownHostsError as error:
         raise ConnectionException(f"{where}: cannot connect: {error}") from error
     unknown = (
         f"{jump.known_hosts_file} does not hold it; record it with `railweave trust`, or by ssh-keyscan and a look at "
         f"the fingerprint"
     )
-    if not known.keys and not known.authorities:
+    if not host_keys.keys and not host_keys.authorities:
         raise HostKeyError(where, changed=False, fix=unknown, at=broken_places(hosts.files, hosts.name))
     changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
@@ -261,5 +271,7 @@ def _channel(transport: "paramiko.Transport", jump: Jump, host: str, port: int, 
     except (paramiko.SSHException, EOFError, OSError) as fault:
         if time.monotonic() - began >= timeout_s:
             raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from fault
-        lost = ConnectionException if transport.is_active() else _SessionLostError
-        raise lost(f"{where}: {fault or 'the session to the jump host was lost'}") from fault
+        text = f"{where}: {fault or 'the session to the jump host was lost'}"
+        if transport.is_active():
+            raise ConnectionException(text) from fault
+        raise _SessionLostError(text) from fault

@@ -1,7 +1,7 @@
-"""The lock of a whole session (``config_lock``): a flock on the switch that falls with the session.
+"""The lock of a whole session (``config_lock``): a flock on the switch that ends with the session.
 
-A single change needs none: the switch's own program locks while it works. This one keeps others from changing anything
-between two calls of a session. The kernel frees it when the session ends, however it ends.
+A single change needs no such lock, as the switch's program locks while it works. This lock keeps others from changing
+anything between two calls of a session. The kernel releases it when the session ends in any way.
 """
 
 import os
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
     from napalm_sonic.session import Session
 
+# Exit status of flock if the lock is taken: EX_TEMPFAIL of sysexits.h.
 _BUSY_EXIT = 75
 _RETRY_S = 1.0
 _RELEASE_S = 5.0
 
 
 class HeldError(LockError):  # type: ignore[misc]
-    """Somebody else, under the name ``hold``, is about to lead traffic away (``railweave_switch.holding``), for
-    ``remaining_s`` at most."""
+    """Another client, with the hold of the name ``hold``, is about to drain a switch (``railweave_switch.holding``),
+    for at most ``remaining_s``."""
 
     def __init__(self, text: str, hold: str = "", message: str = "", remaining_s: float = 0.0) -> None:
         super().__init__(text)
@@ -47,16 +48,18 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """True while this session has the lock and the channel that holds it stands."""
+        """True while this session has the lock, and the channel that holds it is open."""
         return self._channel is not None and not self._channel.closed
 
     @property
     def note(self) -> str:
-        """Return what the switch's program knows the holder by, empty while the lock is not held."""
-        return who() if self.held else ""
+        """Return the holder's name for the switch's program, empty while the lock is not held."""
+        if self.held:
+            return who()
+        return ""
 
     def acquire(self) -> None:
-        """Take the lock; raises LockError that names the holder where one is known."""
+        """Take the lock; raises LockError, which names the holder if it is known."""
         if self.held:
             return
         clock = self.session.clock
@@ -67,16 +70,19 @@ class Lock:
             clock.sleep(min(_RETRY_S, max(0.0, deadline - clock.monotonic())))
 
     def release(self) -> None:
-        """Give the lock back and wait, within bounds, until the switch has let go of it: the next one may be quick."""
-        channel, self._channel = self._channel, None
+        """Release the lock."""
+        channel = self._channel
+        self._channel = None
         if channel is None or channel.closed:
             return
         with suppress(OSError, EOFError):
             channel.shutdown_write()
+            # Until `cat` has ended the lock is held, and another session may ask for it at once.
             channel.status_event.wait(_RELEASE_S)
             channel.close()
 
     def _try(self) -> bool:
+        """Return whether the lock could be taken; raises LockError for any other failure than a taken lock."""
         hold = f"echo {shlex.quote(who())} >{SESSION_LOCK_FILE}; echo locked; exec cat"
         make = f"mkdir -p -m 700 {posixpath.dirname(SESSION_LOCK_FILE)}"
         line = f"{make} && exec flock -n -E {_BUSY_EXIT} {SESSION_LOCK_FILE} sh -c {shlex.quote(hold)}"
@@ -91,20 +97,22 @@ class Lock:
             self._channel = channel
             return True
         exit_status = channel.recv_exit_status()
-        said = channel.recv_stderr(4096).decode("utf-8", "replace").strip()
+        error_text = channel.recv_stderr(4096).decode("utf-8", "replace").strip()
         channel.close()
         if exit_status == _BUSY_EXIT:
             return False
         if exit_status == -1 and not self.session.alive():
             raise ConnectionClosedException(f"{self.session.hostname}: the session was lost while locking")
-        raise LockError(f"{self.session.hostname}: cannot lock the configuration: {said or exit_status}")
+        raise LockError(f"{self.session.hostname}: cannot lock the configuration: {error_text or exit_status}")
 
     def _holder(self) -> str:
         done = self.session.run_root(f"cat {SESSION_LOCK_FILE}")
-        return f" by {done.stdout.strip()}" if done.exit_status == 0 and done.stdout.strip() else " by another session"
+        if done.exit_status == 0 and done.stdout.strip():
+            return f" by {done.stdout.strip()}"
+        return " by another session"
 
 
 def who() -> str:
-    """Return a name for this client that a person can follow: user, host and process."""
+    """Return a name of this client for people: user, host and process."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
     return f"{user}@{socket.gethostname()} (process {os.getpid()})"

@@ -1,6 +1,6 @@
-"""What the switch's program tells: how the last transaction stands, and what runs.
+"""Answers of the switch's program: the status of the last transaction, and the running configuration.
 
-Digests come first: what a session knows already is not sent again, and is the same value again.
+Digests come first: a configuration that the session has already is not sent again, and stays the same object.
 """
 
 from collections.abc import Mapping
@@ -20,83 +20,90 @@ from railweave_switch.daemons import Unapplied
 from railweave_switch.state import ENDED, OPEN, Stage, TransactionKind
 
 PENDING = frozenset({*OPEN, Stage.EXPIRED})
-"""States in which a transaction waits for its confirmation or for its revert."""
+"""Statuses of a transaction that waits for its confirmation or revert."""
 _STAGES = frozenset({*PENDING, *ENDED, Stage.NONE, Stage.DAMAGED})
-"""What a switch may say of its last transaction; of any other word nobody knows whether something waits."""
+"""All statuses of a transaction; with any other one it is unknown whether a transaction is pending."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the switch says of its last transaction; ``none`` where it knows of none.
+    """The status of the last transaction on a switch."""
 
-    ``drain`` is the temporary drain under which a commit waits, ``last`` the last commit that was kept, ``missing``
-    what a revert could not restore, ``repair`` the command on the switch that repairs the state. ``generation`` is that
-    of the intent which the switch runs: its ``number``, and what the deployment said of it. ``remaining_s`` is when the
-    switch reverts by itself, in seconds from now; None where no timer runs. ``broken`` names daemons that a change
-    ended and that nobody has started again, with the switch's words of them and the command. ``held`` are the BGP peers
-    (``("*",)``: all) whose traffic somebody is about to lead away under the hold ``hold``, ``held_by`` says who, and
-    ``held_s`` for how many seconds more at most.
-    """
-
+    # ``railweave_switch.state.Stage``; ``none`` before the first transaction.
     status: str
     commit_id: str = ""
+    # Commit, drain or rollback.
     kind: str = ""
     by: str = ""
     message: str = ""
     error: str = ""
+    # Rows and lines that a revert could not restore.
     missing: tuple[str, ...] = ()
+    # Id of the temporary drain under a pending commit.
     drain: str = ""
+    # Id of the last confirmed commit.
     last: str = ""
+    # Command on the switch that repairs the status.
     repair: str = ""
+    # Generation of the running intent: its number, and the deployment's description.
     generation: Mapping[str, Any] = field(default_factory=dict)
+    # Seconds until the switch reverts by itself, None without a timer.
     remaining_s: float | None = None
+    # Daemons that a change ended and that do not run again, in words, with the command that starts them.
     broken: str = ""
+    # Name of the hold under which a client is about to drain BGP peers.
     hold: str = ""
+    # These peers; ("*",) means all.
     held: tuple[str, ...] = ()
+    # The client in words.
     held_by: str = ""
+    # Seconds that the hold lasts at most.
     held_s: float = 0.0
 
     @property
     def pending(self) -> bool:
-        """True while a transaction waits, or was not restored in full."""
+        """True while a transaction is pending, or was not completely restored."""
         return self.status in PENDING
 
     @property
     def overdue(self) -> bool:
-        """True where no process on the switch restores it: after a reboot, or after a revert that failed."""
+        """True if no process on the switch will restore it: after a reboot, or after a failed revert."""
         return self.status in (Stage.EXPIRED, Stage.FAILED)
 
     @property
     def damage(self) -> str:
-        """Return in words what is wrong with the state that the switch keeps of its transactions; empty for nothing."""
+        """Return in words the damage of the switch's state file; empty if there is none."""
         if self.status != Stage.DAMAGED:
             return ""
         return self.error or "the switch does not say how"
 
     @property
     def waits_for(self) -> str:
-        """Return in words which transaction waits, and when the switch reverts it; empty where none does."""
+        """Return in words the pending transaction, and when the switch reverts it; empty if there is none."""
         if not self.pending:
             return ""
-        what = f"{self.kind or 'commit'} {self.commit_id}".rstrip()
-        by = f" of {self.by}" if self.by else ""
-        when = f", reverts in {self.remaining_s:.0f} s" if self.remaining_s is not None else ""
-        return f"{what}{by} is {self.status}{when}"
+        text = f"{self.kind or 'commit'} {self.commit_id}".rstrip()
+        if self.by:
+            text += f" of {self.by}"
+        text += f" is {self.status}"
+        if self.remaining_s is not None:
+            text += f", reverts in {self.remaining_s:.0f} s"
+        return text
 
     @property
     def is_drain(self) -> bool:
-        """True where the last transaction is a drain, temporary or an operator's."""
+        """True if the last transaction is a drain, temporary or an operator's."""
         return self.kind == TransactionKind.DRAIN
 
     @property
     def drains(self) -> bool:
-        """True where nothing is pending but a temporary drain."""
+        """True if the pending transaction is only a temporary drain."""
         return self.pending and self.is_drain
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What a recovery found, and its outcome in the program's words.
+    """The status before a recovery, and its outcome in the program's words.
 
     ``restored`` and ``missing`` name rows as ``TABLE|KEY`` and lines of FRR, without secrets.
     """
@@ -110,26 +117,28 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What runs, with the digests by which a later reading of the same costs no transfer; ``seen`` where asked for.
-
-    ``earlier`` is the generation before the commit that ``undo`` undoes, ``unapplied`` what SONiC's daemons apply that
-    differs from CONFIG_DB, None where that is not known, ``unseen`` the fields of ports of which no port tells what is
-    in force, ``image`` what its image says of the release that it is."""
+    """The running configuration of a switch, with its status and observations."""
 
     running: RunningConfig
+    # With these the switch does not send an unchanged configuration again.
     config_digest: str
     frr_digest: str
     status: Status
+    # Merge document that undoes a commit, if it was requested, and the generation before that commit.
     undo: Mapping[str, Any] | None = field(default=None, repr=False)
     earlier: Mapping[str, Any] = field(default_factory=dict)
+    # Observations, if they were requested.
     seen: Observed | None = field(default=None, repr=False)
+    # Values of SONiC's daemons that differ from CONFIG_DB, None if they are unknown.
     unapplied: tuple[Unapplied, ...] | None = None
+    # Fields of ports whose actual value is unknown on every port.
     unseen: tuple[str, ...] = ()
+    # Release, branch and build of the image.
     image: Mapping[str, str] = field(default_factory=dict)
 
 
 def refuse_when_pending(hostname: str, status: Status) -> None:
-    """Raise CommitError where a transaction waits: a second change would have no rollback document of its own."""
+    """Raise CommitError if a transaction is pending: a second change would have no rollback document of its own."""
     if status.pending:
         raise CommitError(
             f"{hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} is {status.status}; "
@@ -138,25 +147,28 @@ def refuse_when_pending(hostname: str, status: Status) -> None:
 
 
 @decodes("the status of its last transaction")
-def status_of(told: Mapping[str, Any]) -> Status:
+def status_of(status: Mapping[str, Any]) -> Status:
     """Return the status of an answer."""
-    hold = told.get("hold") or {}
-    if told["status"] not in _STAGES:
-        raise ValueError(f"{told['status']!r} is no status")
+    hold = status.get("hold") or {}
+    if status["status"] not in _STAGES:
+        raise ValueError(f"{status['status']!r} is no status")
+    remaining_s = None
+    if status.get("remaining_s") is not None:
+        remaining_s = float(status["remaining_s"])
     return Status(
-        status=told["status"],
-        commit_id=str(told.get("id") or ""),
-        kind=str(told.get("kind") or ""),
-        by=str(told.get("by") or ""),
-        message=str(told.get("message") or ""),
-        error=str(told.get("error") or ""),
-        missing=tuple(map(str, told.get("missing") or ())),
-        drain=str(told.get("drain") or ""),
-        last=str(told.get("last") or ""),
-        repair=str(told.get("repair") or ""),
-        generation=dict(told.get("generation") or {}),
-        remaining_s=None if told.get("remaining_s") is None else float(told["remaining_s"]),
-        broken=_broken(told.get("broken", {})),
+        status=status["status"],
+        commit_id=str(status.get("id") or ""),
+        kind=str(status.get("kind") or ""),
+        by=str(status.get("by") or ""),
+        message=str(status.get("message") or ""),
+        error=str(status.get("error") or ""),
+        missing=tuple(map(str, status.get("missing") or ())),
+        drain=str(status.get("drain") or ""),
+        last=str(status.get("last") or ""),
+        repair=str(status.get("repair") or ""),
+        generation=dict(status.get("generation") or {}),
+        remaining_s=remaining_s,
+        broken=_broken(status.get("broken", {})),
         hold=str(hold.get("id") or ""),
         held=tuple(map(str, hold.get("peers") or ())),
         held_by=str(hold.get("words") or ""),
@@ -164,18 +176,20 @@ def status_of(told: Mapping[str, Any]) -> Status:
     )
 
 
-def _broken(told: object) -> str:
-    if not isinstance(told, Mapping):
+def _broken(entry: object) -> str:
+    """Return in words the daemons that a change ended (``railweave_switch.services.describe_away``)."""
+    if not isinstance(entry, Mapping):
         raise TypeError("the daemons that a change ended are no object")
-    if not told:
+    if not entry:
         return ""
-    names, lines = ", ".join(map(str, told["daemons"])), " / ".join(map(str, told["lines"]))
-    said = f" (last in its log: {printable(shown_text(lines))})" if lines else ""
-    waited_s = float(told["waited_s"])
-    ended = f"{names} ended and was not started again"
+    text = f"{', '.join(map(str, entry['daemons']))} ended and was not started again"
+    lines = " / ".join(map(str, entry["lines"]))
+    waited_s = float(entry["waited_s"])
     if waited_s:
-        ended = f"{ended} within {waited_s:.0f} s"
-    return f"{ended}{said}: `{told['command']}` on the switch starts it"
+        text += f" within {waited_s:.0f} s"
+    if lines:
+        text += f" (last in its log: {printable(shown_text(lines))})"
+    return f"{text}: `{entry['command']}` on the switch starts it"
 
 
 @decodes("what runs on it")
