@@ -1,4 +1,4 @@
-"""The verbs of ``railweave-switch``, the program that carries transactions out on the switch."""
+"""The verbs of ``railweave-switch``, the program that carries out transactions on the switch."""
 
 import hashlib
 import json
@@ -120,66 +120,82 @@ class SwitchProgram:
         return self._learned(self.caller.change(words, data, name=name, deadline_s=deadline_s, last=last))
 
     def hold(self, name: str, peers: Sequence[str], seconds: float, message: str, over: str = "") -> None:
-        """Say on the switch that the traffic of these BGP peers is about to be led away; with 0 seconds it is not.
+        """Hold the switch for a drain of these BGP peers that is about to begin; with 0 seconds release the hold.
 
-        ``over`` names a hold whose owner is known to be gone.
+        ``over`` names a hold whose owner has certainly ended.
 
-        Raises HeldError where somebody else said so, LockError where somebody changes the switch, CommitError where
-        that cannot be written.
+        Raises HeldError if another client holds the switch, LockError if another one changes it, CommitError if the
+        hold cannot be written.
         """
         words = ["hold", "--id", name, "--peers", ",".join(peers), "--seconds", f"{seconds:g}", "--by", who()]
         words += ["--message", message, "--over", over, "--lock-wait", str(self.caller.options.lock_wait_s)]
-        words += ["--session", self.lock.note] if self.lock.note else []
+        if self.lock.note:
+            words += ["--session", self.lock.note]
         answer = self.caller.call(words)
         self.caller.refuse_busy(answer)
-        self._refuse_unless("held" if seconds > 0 else "released", answer, "it cannot be held for a drain: ")
+        outcome = "held" if seconds > 0 else "released"
+        self._refuse_unless(outcome, answer, "it cannot be held for a drain: ")
 
     def amend(self, transaction: Mapping[str, Any], look: Look | None = None) -> dict[str, Any]:
         """Let the switch carry out further steps under a transaction that is armed."""
         return self.apply(transaction, look, "amend")
 
     def confirm(self, commit_id: str = "", only: Reading | None = None) -> dict[str, Any]:
-        """Confirm the pending commit and save; raises CommitConfirmException where none is pending.
+        """Confirm the pending commit and save; raises CommitConfirmException if none is pending.
 
-        With ``only`` a commit is confirmed only while exactly that runs: the answer's ``code`` is ``moved`` otherwise.
+        With ``only`` the commit is confirmed only while that reading is the running configuration; otherwise the
+        answer's ``code`` is ``moved``.
         """
-        answer = self._change(["confirm", "--id", commit_id, *(_digests(only) if only is not None else [])], commit_id)
+        words = ["confirm", "--id", commit_id]
+        if only is not None:
+            words += _digests(only)
+        answer = self._change(words, commit_id)
         if answer.get("outcome") != "confirmed" and (only is None or answer.get("code") != "moved"):
             raise CommitConfirmException(f"{self.hostname}: {_why(answer)}")
         return answer
 
     def save(self) -> None:
-        """Let the switch boot what it runs; raises CommitError where a transaction waits, or that failed."""
-        name, known = new_id(), self.known or self.read()
-        answer = self._change(["save", "--id", name, "--frr-ignored", never_compared(known.running.frr_document)], name)
+        """Save the running configuration; raises CommitError if a transaction is pending, or if saving fails."""
+        name = new_id()
+        reading = self.known or self.read()
+        ignored = never_compared(reading.running.frr_document)
+        answer = self._change(["save", "--id", name, "--frr-ignored", ignored], name)
         self._refuse_unless("saved", answer)
 
     def undrain(self, commit_id: str, look: Look | None = None) -> dict[str, Any]:
-        """End the temporary drain under which this commit waits; raises CommitError, also where another one waits."""
+        """End the temporary drain under this pending commit; raises CommitError, also if another one is pending."""
         answer = self._change(["undrain", "--id", commit_id, *_words(look)])
         self._refuse_unless(Stage.ARMED, answer, "the drain did not end: ")
         return answer
 
     @decodes("its answer")
     def revert(self, commit: str = "", commit_id: str = "", last: str = "") -> Status:
-        """Revert the pending transaction ``commit_id``, or ``commit``, a confirmed one, while ``last`` is the last one.
+        """Revert the pending transaction ``commit_id``, or roll back the confirmed ``commit`` if no transaction came
+        after ``last``.
 
-        Raises CommitError where that fails, or another transaction came since.
+        Raises CommitError if that fails, or if another transaction came since.
         """
-        name = new_id() if commit else commit_id
-        chosen = ["--commit", commit, "--last", last] if commit else []
-        answer = self._change(["revert", *chosen, "--id", name], name)
+        if commit:
+            name = new_id()
+            words = ["revert", "--commit", commit, "--last", last, "--id", name]
+        else:
+            name = commit_id
+            words = ["revert", "--id", name]
+        answer = self._change(words, name)
         self._refuse_unless("reverted", answer, "the rollback did not succeed: ")
         return status_of(answer["status"])
 
     @decodes("its answer")
     def recover(self, *, accept_running: bool = False) -> Recovery:
-        """Repair the state and restore what nobody finishes, or keep what runs; by whichever version is there.
+        """Repair a damaged state and revert an interrupted transaction, or keep the running configuration.
 
-        Raises LockError where another transaction holds the lock.
+        Raises LockError if another transaction holds the lock.
         """
         name = new_id()
-        words = ["recover", "--id", name, *(["--accept-running"] if accept_running else [])]
+        words = ["recover", "--id", name]
+        if accept_running:
+            words.append("--accept-running")
+        # The version on the switch does it: only it can read its own state.
         first = self.caller.ask(["status", "--expect", packed_sha256()])
         if first is None:
             return Recovery(Status("none"), "healthy")
@@ -189,16 +205,19 @@ class SwitchProgram:
         else:
             answer = self._change(words, name)
         found = answer.get("found") or answer["status"]
-        restored, missing = (tuple(map(str, answer.get(part) or ())) for part in ("restored", "missing"))
+        restored = tuple(map(str, answer.get("restored") or ()))
+        missing = tuple(map(str, answer.get("missing") or ()))
         return Recovery(status_of(found), str(answer["outcome"]), restored, missing, str(answer.get("error") or ""))
 
     @decodes("its answer")
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:
-        """Return the merge document that restores what a confirmed commit changed, with its secrets.
+        """Return the merge document that undoes a confirmed commit, with its secrets.
 
-        Raises CommitError where it is gone.
+        Raises CommitError if the switch does not have it any more.
         """
-        undo = self.read(rollback=commit_id).undo if commit_id else None
+        undo = None
+        if commit_id:
+            undo = self.read(rollback=commit_id).undo
         if undo is None:
             raise CommitError(
                 f"{self.hostname}: the rollback document of commit {commit_id} is not on the switch "
@@ -210,12 +229,14 @@ class SwitchProgram:
 
     def _change(self, words: list[str], name: str = "") -> dict[str, Any]:
         words = [*words, "--lock-wait", str(self.caller.options.lock_wait_s)]
-        words += ["--session", self.lock.note] if self.lock.note else []
+        if self.lock.note:
+            words += ["--session", self.lock.note]
         return self._learned(self.caller.change(words, name=name))
 
     def _learned(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Take over what the answer to a change says of what runs now."""
-        self.known = None if self.known is None else learned_of(self.hostname, answer, self.known)
+        """Keep the running configuration in the answer to a change as the last reading."""
+        if self.known is not None:
+            self.known = learned_of(self.hostname, answer, self.known)
         if self.known is not None:
             self.caller.quotes.running = self.known.running
         return answer
@@ -226,9 +247,9 @@ class SwitchProgram:
 
 
 def rejected_of(answer: Mapping[str, Any]) -> tuple[Rejected, ...]:
-    """Return what an answer says that the switch's YANG models refuse; raises what a misshapen one raises."""
-    found = answer.get("rejected") or ()
-    return tuple((str(table), str(key), str(field), str(said)) for table, key, field, said in found)
+    """Return the rows in an answer that the switch's YANG models reject; a malformed answer raises any exception."""
+    rejected = answer.get("rejected") or ()
+    return tuple((str(table), str(key), str(field), str(words)) for table, key, field, words in rejected)
 
 
 def new_id() -> str:
@@ -241,11 +262,13 @@ def new_id() -> str:
 
 
 def _words(look: Look | None) -> list[str]:
-    return [] if look is None else look.words
+    if look is None:
+        return []
+    return look.words
 
 
-def _digests(known: Reading) -> list[str]:
-    return ["--config", known.config_digest, "--frr", known.frr_digest]
+def _digests(reading: Reading) -> list[str]:
+    return ["--config", reading.config_digest, "--frr", reading.frr_digest]
 
 
 def _why(answer: Mapping[str, Any]) -> str:

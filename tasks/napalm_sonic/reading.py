@@ -193,15 +193,16 @@ def _broken(entry: object) -> str:
 
 
 @decodes("what runs on it")
-def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) -> Reading:
-    """Return what an answer says of what runs: what it leaves out is as ``known``, and the same value again."""
-    config, frr = answer["config"], answer["frr"]
+def reading_of(hostname: str, answer: Mapping[str, Any], last: Reading | None) -> Reading:
+    """Return the reading of an answer; the parts that it leaves out are those of the ``last`` reading."""
+    config = answer["config"]
+    frr = answer["frr"]
     refuse_long_frr(frr.get("text"))
     try:
-        if "tables" in config or known is None:
+        if "tables" in config or last is None:
             running = running_from({**config["tables"], BGPRAW: frr.get("text")})
-        elif config["digest"] == known.config_digest:
-            running = known.running
+        elif config["digest"] == last.config_digest:
+            running = last.running
         else:
             raise CommandErrorException(
                 f"{hostname}: its answer leaves out CONFIG_DB, which is not as it was read last"
@@ -210,38 +211,44 @@ def reading_of(hostname: str, answer: Mapping[str, Any], known: Reading | None) 
         raise CommandErrorException(f"{hostname}: {error}") from error
     if not {"unapplied", "unseen"} <= answer.keys() or "broken" not in answer["status"]:
         raise CommandErrorException(f"{hostname}: its answer leaves out how its daemons stand")
-    return _read_as(running, known, answer, observed_of(hostname, answer))
+    return _reading(running, last, answer, observed_of(hostname, answer))
 
 
 @decodes("what a change left")
-def learned_of(hostname: str, answer: Mapping[str, Any], known: Reading) -> Reading | None:
-    """Return what runs after a change, by what the answer says of it; None where that is not enough."""
-    config, frr = answer.get("config") or {}, answer.get("frr") or {}
+def learned_of(hostname: str, answer: Mapping[str, Any], last: Reading) -> Reading | None:
+    """Return the reading after a change, from its answer; None if the answer is not enough."""
+    config = answer.get("config") or {}
+    frr = answer.get("frr") or {}
     try:
-        if config.get("digest") == known.config_digest:
-            running = known.running
-        elif config and config.get("since") == known.config_digest:
-            running = known.running.with_tables(_changed(known.running.config_db, config["changed"]))
+        if config.get("digest") == last.config_digest:
+            running = last.running
+        elif config and config.get("since") == last.config_digest:
+            running = last.running.with_tables(_changed(last.running.config_db, config["changed"]))
         else:
             return None
     except DocumentError as error:
         raise CommandErrorException(f"{hostname}: {error}") from error
     if not frr.get("digest") or "text" not in frr:
         return None
-    return _read_as(running, known, answer, observed_of(hostname, answer))
+    return _reading(running, last, answer, observed_of(hostname, answer))
 
 
-def _read_as(
-    running: RunningConfig, known: Reading | None, answer: Mapping[str, Any], seen: Observed | None
-) -> Reading:
-    """Return the reading of tables that are those of ``running``."""
+def _reading(running: RunningConfig, last: Reading | None, answer: Mapping[str, Any], seen: Observed | None) -> Reading:
+    """Return the reading with the tables of ``running`` and the other parts of an answer."""
     frr = answer["frr"]
-    if known is not None and frr["digest"] and frr["digest"] == known.frr_digest:
-        running = running if running is known.running else known.running.with_tables(running.config_db)
-    elif (text := _frr_text(frr["text"])) != running.frr:
-        running = replace(running, frr=text)
+    if last is not None and frr["digest"] and frr["digest"] == last.frr_digest:
+        # FRR's text is that of the last reading, which has it parsed already.
+        if running is not last.running:
+            running = last.running.with_tables(running.config_db)
+    else:
+        text = _frr_text(frr["text"])
+        if text != running.frr:
+            running = replace(running, frr=text)
     if answer.get("digest_key", running.digest_key) != running.digest_key:
         running = replace(running, digest_key=str(answer["digest_key"]))
+    image = image_of(answer)
+    if not image and last is not None:
+        image = dict(last.image)
     return Reading(
         running=running,
         config_digest=str(answer["config"]["digest"]),
@@ -252,23 +259,25 @@ def _read_as(
         seen=seen,
         unapplied=unapplied_of(answer),
         unseen=unseen_of(answer),
-        image=image_of(answer) or (known.image if known else {}),
+        image=image,
     )
 
 
-def _frr_text(told: object) -> str | None:
-    """Return FRR's configuration; None where it is unknown, as an empty text is."""
-    if told is not None and not isinstance(told, str):
+def _frr_text(text: object) -> str | None:
+    """Return FRR's configuration; None if it is unknown, as an empty text is."""
+    if text is not None and not isinstance(text, str):
         raise TypeError("FRR's configuration is no text")
-    return told if told and told.strip() else None
+    if text and text.strip():
+        return text
+    return None
 
 
-def _changed(config_db: ConfigDb, rows: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
-    """Return tables after some rows came, changed or went (None); those that are not touched are the same values."""
+def _changed(config_db: ConfigDb, changes: Mapping[str, Mapping[str, Any]]) -> ConfigDb:
+    """Return tables with changed rows (None for deleted ones); all other tables are the same objects."""
     tables = dict(config_db)
-    for table, named in rows.items():
+    for table, rows in changes.items():
         after = dict(tables.get(table, {}))
-        for key, fields in named.items():
+        for key, fields in rows.items():
             if fields is None:
                 after.pop(key, None)
             else:
