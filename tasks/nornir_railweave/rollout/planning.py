@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from napalm.base.exceptions import ConnectionClosedException
 from nornir.core import Nornir
@@ -72,10 +73,7 @@ def plan(
     compare = Comparer(fabric, intended, remove_conflicting, unresolved, lambda _name, delta: sharing(delta))
     names = [switch.name for switch in fabric.switches]
     announce(Event(Step.READING, text=f"reading {len(names)} devices", details={"devices": len(names)}))
-
-    def read(devices: Collection[str]) -> dict[str, Reading]:
-        return _read(nr, devices, compare, announce)
-
+    read = partial(_read, nr, compare=compare, announce=announce)
     readings = wait_for_timers(
         nr, read(names), is_waiting=_is_pending, read=read, wait_s=pending_wait_s, announce=announce, clock=clock
     )
