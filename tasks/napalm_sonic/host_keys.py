@@ -30,12 +30,12 @@ class _Index:
     All but the plain ones are (names, line); marked lines are without their mark here.
     """
 
-    plain: dict[str, list["Line"]] = field(default_factory=dict)
-    others: list[tuple[str, "Line"]] = field(default_factory=list)
-    marked: dict[str, list[tuple[str, "Line"]]] = field(default_factory=dict)
+    plain: dict[str, list["HostKeyLine"]] = field(default_factory=dict)
+    others: list[tuple[str, "HostKeyLine"]] = field(default_factory=list)
+    marked: dict[str, list[tuple[str, "HostKeyLine"]]] = field(default_factory=dict)
 
 
-class Line(NamedTuple):
+class HostKeyLine(NamedTuple):
     """A line of a known_hosts file, without its mark, and its number from 1."""
 
     number: int
@@ -115,7 +115,7 @@ def _shown(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _lines(path: Path, name: str, mark: str) -> tuple[Line, ...]:
+def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
     try:
         stat = path.stat()
     except OSError:
@@ -139,12 +139,12 @@ def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
         if names[0] in "#@":
             continue
         if mark:
-            index.marked.setdefault(mark, []).append((names, Line(number, line)))
+            index.marked.setdefault(mark, []).append((names, HostKeyLine(number, line)))
         elif names.startswith("|1|") or re.search(r"[*?!]", names):
-            index.others.append((names, Line(number, line)))
+            index.others.append((names, HostKeyLine(number, line)))
         else:
             for name in names.split(","):
-                index.plain.setdefault(name, []).append(Line(number, line))
+                index.plain.setdefault(name, []).append(HostKeyLine(number, line))
     return index
 
 
