@@ -13,7 +13,9 @@ ARP = "ip -j -4 neigh show"
 MACS = "sonic-db-dump -n STATE_DB -y -k 'FDB_TABLE|*'"
 
 _FDB_PREFIX = "FDB_TABLE|Vlan"
+# States of the kernel's neighbour table (ip-neighbour(8)) in which it has no MAC address of the neighbour.
 _UNANSWERED = frozenset({"FAILED", "INCOMPLETE", "NOARP"})
+# NAPALM's values for what a device does not report.
 _UNKNOWN = -1
 _UNKNOWN_S = -1.0
 
@@ -21,25 +23,27 @@ _UNKNOWN_S = -1.0
 @decodes("its ARP table")
 def get_arp_table(session: "Session", vrf: str) -> list[dict[str, Any]]:
     """Return ``[{interface, mac, ip, age}]`` of a VRF, "" the default one; the age is unknown (-1.0)."""
-    command = f"{ARP} vrf {shlex.quote(vrf)}" if vrf else ARP
-    entries = first_json(session.run_checked(command), command) or []
-    found = [
-        {"interface": one["dev"], "mac": one["lladdr"], "ip": one["dst"], "age": _UNKNOWN_S}
-        for one in entries
-        if one.get("lladdr") and not _UNANSWERED & set(one.get("state", ()))
+    command = ARP
+    if vrf:
+        command = f"{ARP} vrf {shlex.quote(vrf)}"
+    neighbors = first_json(session.run_checked(command), command) or []
+    entries = [
+        {"interface": neighbor["dev"], "mac": neighbor["lladdr"], "ip": neighbor["dst"], "age": _UNKNOWN_S}
+        for neighbor in neighbors
+        if neighbor.get("lladdr") and not _UNANSWERED & set(neighbor.get("state", ()))
     ]
-    return sorted(found, key=lambda one: (natural(one["interface"]), natural(one["ip"])))
+    return sorted(entries, key=lambda entry: (natural(entry["interface"]), natural(entry["ip"])))
 
 
 @decodes("its MAC addresses")
 def get_mac_address_table(session: "Session") -> list[dict[str, Any]]:
     """Return ``[{mac, interface, vlan, static, active, moves, last_move}]``; moves are unknown (-1)."""
     rows = database_rows(session.run_checked(MACS), MACS)
-    found = []
+    entries = []
     for key, fields in rows.items():
         vlan, _, mac = key.removeprefix(_FDB_PREFIX).partition(":")
         if vlan.isdecimal() and mac:
-            found.append(
+            entries.append(
                 {
                     "mac": mac.upper(),
                     "interface": fields.get("port", ""),
@@ -50,4 +54,4 @@ def get_mac_address_table(session: "Session") -> list[dict[str, Any]]:
                     "last_move": _UNKNOWN_S,
                 }
             )
-    return sorted(found, key=lambda one: (one["vlan"], one["mac"]))
+    return sorted(entries, key=lambda entry: (entry["vlan"], entry["mac"]))

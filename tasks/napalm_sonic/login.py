@@ -10,6 +10,7 @@ from napalm.base.exceptions import ConnectAuthError, ConnectionException, Connec
 
 from napalm_sonic.host_keys import broken_places, known_places
 
+# A switch that reloads closes no connection: its unanswered keepalives do after this time.
 _DEAD_AFTER_MS = 60_000
 
 
@@ -24,12 +25,16 @@ class HostKeyError(ConnectionException):  # type: ignore[misc]
         self.changed = changed
         self.at = at
         if changed:
-            known = f" ({at})" if at else ""
-            found = f"not the known one{known}. {fix}; else someone may stand between"
+            finding = "not the known one"
+            if at:
+                finding = f"{finding} ({at})"
+            remedy = f"{fix}; else someone may stand between"
         else:
-            broken = f" ({at}: no key can be read there)" if at else ""
-            found = f"unknown{broken}. {fix}"
-        super().__init__(f"{where}: the host key is {found}")
+            finding = "unknown"
+            if at:
+                finding = f"{finding} ({at}: no key can be read there)"
+            remedy = fix
+        super().__init__(f"{where}: the host key is {finding}. {remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,8 @@ def connect(host: str, port: int, timeout_s: float) -> socket.socket:
     """
     opened = socket.create_connection((host, port), timeout_s)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; it counts while keepalives stay unanswered
+    # Linux alone has it; it also counts while keepalives are unanswered.
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_AFTER_MS)
     return opened
 
@@ -77,5 +83,5 @@ def login_errors(
         if "not found in known_hosts" in str(error):
             at = broken_places(known.files, known.name)
             raise HostKeyError(where, changed=False, fix=unknown_key, at=at) from error
-        told = getattr(error, "strerror", None) or error
-        raise ConnectionException(f"{where}: cannot connect: {told}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConnectionException(f"{where}: cannot connect: {reason}") from error
