@@ -22,7 +22,7 @@ from napalm_sonic.program import SwitchProgram, new_id, rejected_of
 from napalm_sonic.reading import Reading, Status, status_of
 from railweave.printable import printable
 from railweave.secrets import secret_values, shown_key, shown_text
-from railweave.sonic.delta.change import Delta, Method
+from railweave.sonic.delta.change import Change, Delta, Method
 from railweave.sonic.delta.delta import applied, inverse, lines_of
 from railweave.sonic.delta.kept import with_removals
 from railweave.sonic.delta.merge import MergeDocument, merge_document
@@ -111,15 +111,12 @@ class Committer:
 
     def _refuse_reload(self, delta: Delta) -> None:
         """Raise CommitError where a delta reloads and the options refuse that."""
-        if delta.reloads and self.program.caller.options.refuse_reload:
-            rows = [one for one in delta if one.method is Method.RELOAD and one.table != FRR_TABLE]
-            # Of a delta that reloads every change goes with it; those that need it are named where they are known.
-            needed = [one for one in rows if classify(one).method is Method.RELOAD] or rows
-            named = list(dict.fromkeys(f"{one.table}|{shown_key(one.table, one.key)}" for one in needed))
-            raise CommitError(
-                f"{self.hostname}: {some(named)} cannot change without a reload of the switch, which the optional_args "
-                f"'refuse_reload' refuses; nothing was applied"
-            )
+        if not delta.reloads or not self.program.caller.options.refuse_reload:
+            return
+        raise CommitError(
+            f"{self.hostname}: {some(_reloading_rows(delta))} cannot change without a reload of the switch, which the "
+            f"optional_args 'refuse_reload' refuses; nothing was applied"
+        )
 
     def execute(
         self,
@@ -156,8 +153,10 @@ class Committer:
         except DocumentError as error:
             raise CommitError(f"{self.hostname}: {error}") from error
         self._judge(self._with_frr(work, answer, revert_in_s, look), work)
-        complaint = error_of(answer, _secrets(work)) if answer.get("refused") else ""
-        applied = Applied(work.commit_id, self.program.known, complaint)
+        complaint = ""
+        if answer.get("refused"):
+            complaint = error_of(answer, _secrets(work))
+        applied = Applied(work.commit_id, self.program.last_reading, complaint)
         if revert_in_s is None:
             raise_unsaved(self.hostname, self.program.confirm(work.commit_id))
         return applied
@@ -174,7 +173,7 @@ class Committer:
         commit_id: str,
     ) -> Applied:
         """Carry out a delta made for what was read last."""
-        before = self.program.known or self.program.read()
+        before = self.program.last_reading or self.program.read()
         drain = self._pending_drain(before)
         return self.execute(
             delta, before, message, revert_in_s, drain, look, generation, restores=restores, commit_id=commit_id
@@ -203,10 +202,13 @@ class Committer:
         ``waiting_only``: nothing is undone that was confirmed.
         """
         status = self.program.status()
-        own = {made, sent, "" if self.drain is None else self.drain.commit_id} - {""}
-        if waiting_only and not (status.pending and status.commit_id in own):
+        own = {made, sent}
+        if self.drain is not None:
+            own.add(self.drain.commit_id)
+        is_own = status.commit_id != "" and status.commit_id in own
+        if waiting_only and not (status.pending and is_own):
             return
-        if made and status.commit_id not in own and (status.pending or status.last != made):
+        if made and not is_own and (status.pending or status.last != made):
             raise CommitError(f"{self.hostname}: {_came_after(made, status)}; nothing was rolled back")
         if status.pending:
             self.program.revert(commit_id=status.commit_id)
@@ -230,11 +232,14 @@ class Committer:
     def _head(self, work: Work, revert_in_s: int | None) -> dict[str, Any]:
         """Return what the transaction and its amendment begin with."""
         options = self.program.caller.options
+        deadline_s: float | None = revert_in_s
+        if deadline_s is None:
+            deadline_s = options.reload_timeout_s + UNATTENDED_S
         return {
             "version": VERSION,
             "id": work.commit_id,
             "kind": TransactionKind.COMMIT,
-            "deadline_s": options.reload_timeout_s + UNATTENDED_S if revert_in_s is None else revert_in_s,
+            "deadline_s": deadline_s,
             "step_timeout_s": options.apply_timeout_s,
         }
 
@@ -247,7 +252,8 @@ class Committer:
         generation: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
         before = work.before.running
-        changes, way_back = merge_document(work.delta), inverse(work.delta)
+        changes = merge_document(work.delta)
+        way_back = inverse(work.delta)
         undo = merge_document(way_back)
         checked = _with_rows_set_again(changes, work.delta, before, work.after)
         undrained = before
@@ -256,16 +262,24 @@ class Committer:
             undrained = before.with_frr(before.config_db, replace(before.frr_document, drain=drain.before))
         back = undo_steps_of(work.delta, undrained, way_back)
         # A reload restores the rows as they were, a live rollback keeps those that must not be deleted.
-        restored = before if work.delta.reloads else applied(way_back, work.after)
+        restored = before
+        if not work.delta.reloads:
+            restored = applied(way_back, work.after)
+        supersedes = ""
+        if drain is not None:
+            supersedes = drain.commit_id
+        frr_before = ""
+        if _changes_frr(work.delta):
+            frr_before = work.before.frr_digest
         return {
             **self._head(work, revert_in_s),
             "by": who(),
             "message": message,
             "last": work.before.status.commit_id,
             "generation": dict(generation or {}),
-            "supersedes": "" if drain is None else drain.commit_id,
+            "supersedes": supersedes,
             "before": _part(checked, before),
-            "frr_before": work.before.frr_digest if _changes_frr(work.delta) else "",
+            "frr_before": frr_before,
             "frr_ignored": never_compared(before.frr_document, work.after.frr_document),
             "steps": [step_document(step) for step in work.steps],
             "after": _part(checked, work.after),
@@ -289,15 +303,12 @@ class Committer:
 
     def _refuse_when_moved(self, delta: Delta, compared: Delta) -> None:
         """Raise CommitError where a candidate changes something else now than it did in the comparison."""
-        moved = dict.fromkeys(
-            "FRR" if change.table == FRR_TABLE else f"{change.table}|{shown_key(change.table, change.key)}"
-            for one, other in ((delta, compared), (compared, delta))
-            for change in one
-            if change not in other.changes
-        )
+        only_now = [change for change in delta if change not in compared.changes]
+        only_then = [change for change in compared if change not in delta.changes]
+        moved = list(dict.fromkeys(map(_place, [*only_now, *only_then])))
         if moved:
             raise CommitError(
-                f"{self.hostname}: changed by somebody else since the comparison: {', '.join([*moved][:5])}; "
+                f"{self.hostname}: changed by somebody else since the comparison: {', '.join(moved[:5])}; "
                 f"nothing was applied, compare again"
             )
 
@@ -310,59 +321,96 @@ class Committer:
         """
         if answer.get("outcome") != "applied" or (not _changes_frr(work.delta) and not work.delta.reloads):
             return answer
-        wanted, now = work.after.frr_document, self._frr_of(answer)
-        sent = 0
-        while work.delta.reloads and sent < AMENDMENTS and wanted is not None and now is not None:
-            text = delta_text(*_left(work.delta, now, wanted))
-            if not text or answer.get("outcome") != "applied":
-                break
-            answer, sent = self.program.amend(self._amendment(work, text, revert_in_s), look), sent + 1
-            now = self._frr_of(answer)
-        unmet = frr_unmet(work.delta, now, wanted) if answer.get("outcome") == "applied" else []
+        if work.delta.reloads:
+            answer = self._amended(work, answer, revert_in_s, look)
+            if answer.get("outcome") != "applied":
+                return answer
+        unmet = frr_unmet(work.delta, self._frr_of(answer), work.after.frr_document)
         if not unmet:
             return answer
         ended = self.program.revert(commit_id=work.commit_id)
         return {"outcome": ended.status, "error": f"not as wanted when read back: {some(unmet)}", "missing": []}
 
+    def _amended(
+        self, work: Work, answer: dict[str, Any], revert_in_s: int | None, look: Look | None
+    ) -> dict[str, Any]:
+        """Send FRR's missing lines after a reload, again while lines are missing; return the last answer."""
+        wanted = work.after.frr_document
+        for _ in range(AMENDMENTS):
+            now = self._frr_of(answer)
+            if wanted is None or now is None:
+                return answer
+            text = delta_text(*_left(work.delta, now, wanted))
+            if not text:
+                return answer
+            answer = self.program.amend(self._amendment(work, text, revert_in_s), look)
+            if answer.get("outcome") != "applied":
+                return answer
+        return answer
+
     def _frr_of(self, answer: Mapping[str, Any]) -> FrrDocument | None:
         """Return FRR's lines in an answer; they are parsed once."""
-        if self.program.known is not None:
-            return self.program.known.running.frr_document
+        reading = self.program.last_reading
+        if reading is not None:
+            return reading.running.frr_document
         text = (answer.get("frr") or {}).get("text")
-        return None if text is None else parse_frr(text)
+        if text is None:
+            return None
+        return parse_frr(text)
 
     def _judge(self, answer: Mapping[str, Any], work: Work) -> None:
         """Raise CommitError unless the change was applied; quotes of the switch are without the secrets of ``work``."""
-        outcome = answer.get("outcome")
-        if outcome == "applied":
+        if answer.get("outcome") == "applied":
             return
         secrets = _secrets(work)
-        status = answer.get("status")
-        ended = "nothing was applied"
-        if outcome == "reverted":
-            ended = "the earlier configuration is restored"
-            if status and (broken := status_of(status).broken):
-                ended = f"{ended}, but {broken}"
-        elif outcome == "failed" and answer.get("missing"):
-            missing = some([shown_text(str(one), secrets) for one in answer["missing"]])
-            ended = f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
-        elif status and status_of(status).pending and answer.get("code") == "pending":
-            ended = "confirm_commit() keeps it, rollback() undoes it"
-        why = error_of(answer, secrets)
+        reason = error_of(answer, secrets)
         if answer.get("code") == "invalid":
-            why = _invalid(answer, secrets)
+            reason = _invalid(answer, secrets)
         elif answer.get("code") == "unasked":
-            why = f"{unasked(why)} ({REMEDY})"
-        fault = CommitError(f"{self.hostname}: {why}; {ended}")
-        if said := (answer.get("refused") or {}).get("said"):
-            fault.add_note(printable(shown_text(str(said), secrets)))
+            reason = f"{unasked(reason)} ({REMEDY})"
+        fault = CommitError(f"{self.hostname}: {reason}; {_ending(answer, secrets)}")
+        quote = (answer.get("refused") or {}).get("said")
+        if quote:
+            fault.add_note(printable(shown_text(str(quote), secrets)))
         raise fault
+
+
+def _ending(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
+    """Describe what runs on the switch after a change that was not applied."""
+    status = answer.get("status")
+    if answer.get("outcome") == "reverted":
+        broken = ""
+        if status:
+            broken = status_of(status).broken
+        if broken:
+            return f"the earlier configuration is restored, but {broken}"
+        return "the earlier configuration is restored"
+    if answer.get("outcome") == "failed" and answer.get("missing"):
+        missing = some([shown_text(str(place), secrets) for place in answer["missing"]])
+        return f"the earlier configuration could not be restored, missing: {missing}; rollback() tries again"
+    if status and status_of(status).pending and answer.get("code") == "pending":
+        return "confirm_commit() keeps it, rollback() undoes it"
+    return "nothing was applied"
 
 
 def _invalid(answer: Mapping[str, Any], secrets: Collection[str]) -> str:
     """Return what the switch's YANG models refuse of a change, without ``secrets``."""
-    places = [f"{rejected_place(one)}: {shown_text(one[3], secrets)}" for one in rejected_of(answer)]
+    places = [f"{rejected_place(rejected)}: {shown_text(rejected[3], secrets)}" for rejected in rejected_of(answer)]
     return f"the switch's YANG models refuse {some(places)}"
+
+
+def _reloading_rows(delta: Delta) -> list[str]:
+    """Return the rows for which a delta reloads, as TABLE|KEY."""
+    rows = [change for change in delta if change.method is Method.RELOAD and change.table != FRR_TABLE]
+    # Where a delta reloads, every change has that method; classify() tells which of them need it.
+    needed = [change for change in rows if classify(change).method is Method.RELOAD]
+    return list(dict.fromkeys(map(_place, needed or rows)))
+
+
+def _place(change: Change) -> str:
+    if change.table == FRR_TABLE:
+        return "FRR"
+    return f"{change.table}|{shown_key(change.table, change.key)}"
 
 
 def _secrets(work: Work) -> frozenset[str]:
@@ -490,7 +538,9 @@ def _with_rows_set_again(
 ) -> MergeDocument:
     """Return a merge document that also names the rows which are deleted and set again for what it changes."""
     named = {table: dict(rows) for table, rows in document.items() if table != BGPRAW}
-    for table, key, fields in () if delta.reloads else set_again(delta, before.config_db, after.config_db):
+    if delta.reloads:
+        return named
+    for table, key, fields in set_again(delta, before.config_db, after.config_db):
         row = named.setdefault(table, {}).setdefault(key, {})
         if row is not None:
             named[table][key] = {**fields, **row}
@@ -499,10 +549,17 @@ def _with_rows_set_again(
 
 def _part(document: MergeDocument, running: RunningConfig) -> dict[str, Any]:
     """Return what of a configuration a merge document is about: rows and fields, null for what is not there."""
-    part: dict[str, dict[str, Any]] = {}
-    rows = ((table, key) for table, named in document.items() if table != BGPRAW for key in named)
-    for table, key in rows:
-        row, named = running.config_db.get(table, {}).get(key), document[table][key]
-        names = row if named is None and row is not None else named or ()
-        part.setdefault(table, {})[key] = None if row is None else {name: row.get(name) for name in names}
-    return part
+    return {
+        table: {key: _fields_of(running.config_db.get(table, {}).get(key), fields) for key, fields in rows.items()}
+        for table, rows in document.items()
+        if table != BGPRAW and rows
+    }
+
+
+def _fields_of(row: Mapping[str, Any] | None, fields: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return those ``fields`` of a row, all of them where the merge document deletes the row (None)."""
+    if row is None:
+        return None
+    if fields is None:
+        return dict(row)
+    return {name: row.get(name) for name in fields}

@@ -65,9 +65,9 @@ class Drainer:
         The last reading is used unless the switch refuses it. With a ``hold`` the switch drains only while that
         lasts. Raises CommitError with the lines gone again, HeldError where the hold is over.
         """
-        known = self.program.known
-        if known is not None and not known.status.pending:
-            lines = self._to_drain(known, peers)
+        reading = self.program.last_reading
+        if reading is not None and not reading.status.pending:
+            lines = self._to_drain(reading, peers)
             name, answer = "", {"code": "moved"}
             if lines.text:
                 name, answer = self._apply(lines, revert_in_s, message, look, hold)
@@ -98,53 +98,62 @@ class Drainer:
         A pending commit stays pending and nothing is saved; without one the result is saved. ``look`` is shown after
         it where a commit is pending.
         """
-        known = self.program.known
-        if known is not None and known.status.pending and known.status.drain:
-            with suppress(CommitError):  # what was read last may not be how things stand
-                return self._undrain_commit(known.status, known, look)
+        reading = self.program.last_reading
+        if reading is not None and reading.status.pending and reading.status.drain:
+            # The last reading may be outdated; the switch refuses then.
+            with suppress(CommitError):
+                return self._undrain_commit(reading.status, reading, look)
         status = self.program.status()
-        self._refuse_others(status, own, known)
+        self._refuse_others(status, own, reading)
         if status.drains:
             self.program.revert(commit_id=status.commit_id)
         elif status.pending and status.drain:
-            return self._undrain_commit(status, known, look)
+            return self._undrain_commit(status, reading, look)
         elif own is not None and own.commit_id:
-            return None  # the switch has ended it by itself; what drains now is somebody else's
+            # The switch has ended it by itself; another session's drain is not touched.
+            return None
+        self._remove_lines(own)
+        return None
+
+    def _remove_lines(self, own: TemporaryDrain | None) -> None:
+        """Remove the lines that drain, but those that were there before this session's drain."""
         before = self._frr()
-        kept = own.before if own is not None else ()
+        kept: tuple[FrrEntry, ...] = ()
+        if own is not None:
+            kept = own.before
         lines = _Lines(
             "undrain", before, undrain_text(before, kept), drain_lines(before), lambda now: undrain_text(now, kept)
         )
         if lines.text:
             self._check(lines, *self._apply(lines, None, "", None), None)
-        return None
 
-    def _refuse_others(self, status: Status, own: TemporaryDrain | None, known: Reading | None) -> None:
+    def _refuse_others(self, status: Status, own: TemporaryDrain | None, reading: Reading | None) -> None:
         """Raise CommitError where a transaction waits that this session neither made nor has read."""
         if own is not None and own.commit_id:
             is_ours = own.commit_id in (status.commit_id, status.drain)
         else:
-            is_ours = known is None or known.status.commit_id == status.commit_id
+            is_ours = reading is None or reading.status.commit_id == status.commit_id
         if status.pending and not is_ours:
             raise CommitError(
                 f"{self.program.hostname}: {status.kind} {status.commit_id} by {status.by or 'another session'} waits "
                 f"there; its drain was left as it is"
             )
 
-    def _undrain_commit(self, status: Status, known: Reading | None, look: Look | None) -> Observed | None:
+    def _undrain_commit(self, status: Status, reading: Reading | None, look: Look | None) -> Observed | None:
         """End the drain under which a commit waits."""
         answer = self.program.undrain(status.commit_id, look)
-        if known is not None and known.running.frr_document is not None:
-            self._frr_after(known.running.frr_document, answer)
+        if reading is not None and reading.running.frr_document is not None:
+            self._frr_after(reading.running.frr_document, answer)
         return observed_of(self.program.hostname, answer)
 
     def _apply(
         self, lines: _Lines, revert_in_s: int | None, message: str, look: Look | None, hold: str = ""
     ) -> tuple[str, dict[str, Any]]:
         """Let the switch apply FRR lines; return the transaction's name and the answer."""
-        name, known = new_id(), self.program.known or self.program.read()
-        transaction = _transaction(name, known.status.commit_id, lines, revert_in_s, message)
-        answer = self.program.apply({**transaction, "frr_before": known.frr_digest, "hold": hold}, look)
+        name = new_id()
+        reading = self.program.last_reading or self.program.read()
+        transaction = _transaction(name, reading.status.commit_id, lines, revert_in_s, message)
+        answer = self.program.apply({**transaction, "frr_before": reading.frr_digest, "hold": hold}, look)
         return name, answer
 
     def _check(self, lines: _Lines, name: str, answer: dict[str, Any], revert_in_s: int | None) -> None:
@@ -175,8 +184,9 @@ class Drainer:
         if removed is not None and added is not None:
             now = redrained(before, _entries(removed), _entries(added))
         now = now or parse_frr(frr["text"])
-        if self.program.known is not None:
-            self.program.known = replace(self.program.known, running=self.program.known.running.parsed_as(now))
+        reading = self.program.last_reading
+        if reading is not None:
+            self.program.last_reading = replace(reading, running=reading.running.parsed_as(now))
         return now
 
     def _frr(self) -> FrrDocument:

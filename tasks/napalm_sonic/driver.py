@@ -72,7 +72,8 @@ class SonicDriver(NetworkDriver):  # type: ignore[misc]
             self._lock.release()
             self.device.close()
         finally:
-            self.revert_timer.known = self.device.quotes.running = None
+            self.revert_timer.last_reading = None
+            self.device.quotes.running = None
 
     def is_alive(self) -> dict[str, bool]:
         """Say whether the session stands; one that was not used for a while is asked for a sign of life."""

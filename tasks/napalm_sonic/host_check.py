@@ -108,17 +108,27 @@ def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
     """
     from paramiko import Message, PKey, SSHException
 
+    # The fields in the order of OpenSSH's PROTOCOL.certkeys.
     message = Message(blob)
-    kind = message.get_text().removesuffix(_CERTIFICATE)
-    for _ in range(1 + _KEY_FIELDS.get(kind, 2)):  # a nonce goes before the key
+    key_type = message.get_text().removesuffix(_CERTIFICATE)
+    # A nonce precedes the key.
+    for _ in range(1 + _KEY_FIELDS.get(key_type, 2)):
         message.get_string()
+    # The serial number.
     message.get_int64()
-    role, _, principals = message.get_int(), message.get_string(), Message(message.get_string())
-    valid_after_s, valid_before_s, critical = message.get_int64(), message.get_int64(), message.get_string()
+    role = message.get_int()
+    # The id of the key.
+    message.get_string()
+    principals = Message(message.get_string())
+    valid_after_s = message.get_int64()
+    valid_before_s = message.get_int64()
+    critical = message.get_string()
+    # The extensions, and a reserved field.
     message.get_string()
     message.get_string()
     signer_blob = message.get_binary()
-    signed, signature = message.get_so_far(), message.get_binary()
+    signed = message.get_so_far()
+    signature = message.get_binary()
     signer = PKey.from_type_string(Message(signer_blob).get_text(), signer_blob)
     if signer in known.revoked:
         raise SSHException("the authority of the host certificate is revoked (@revoked in known_hosts)")
@@ -133,7 +143,7 @@ def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
         wrong = "it is not one of a host"
     elif not valid_after_s <= now_s < valid_before_s:
         wrong = "its time is over, or has not come yet"
-    elif not any(matches(one, known.host) for one in names):
+    elif not any(matches(name, known.host) for name in names):
         wrong = f"it is not for {known.host}, but for {', '.join(names) or 'no host'}"
     else:
         return True

@@ -23,11 +23,11 @@ from railweave_switch.state import KEPT_COMMITS, Stage
 
 @dataclass
 class SwitchProgram:
-    """The program of one switch; ``known`` is what its last answer said of what runs."""
+    """The program of one switch; ``last_reading`` is what its last answer said of what runs."""
 
     caller: Caller
     lock: Lock
-    known: Reading | None = field(default=None, repr=False)
+    last_reading: Reading | None = field(default=None, repr=False)
 
     @property
     def hostname(self) -> str:
@@ -42,12 +42,12 @@ class SwitchProgram:
         ``rollback`` adds the document that undoes that confirmed commit, ``look`` what the switch shows.
         """
         words = [*(["--rollback", rollback] if rollback else []), *_words(look)]
-        known = self.known
+        known = self.last_reading
         if known is not None and known.frr_digest:
             words += _digests(known)
-        self.known = reading_of(self.hostname, self._read(["read", *words]), known)
-        self.caller.quotes.running = self.known.running
-        return self.known
+        self.last_reading = reading_of(self.hostname, self._read(["read", *words]), known)
+        self.caller.quotes.running = self.last_reading.running
+        return self.last_reading
 
     def _read(self, words: list[str], data: bytes = b"") -> dict[str, Any]:
         answer = self.caller.call(words, data)
@@ -157,7 +157,7 @@ class SwitchProgram:
     def save(self) -> None:
         """Save the running configuration; raises CommitError if a transaction is pending, or if saving fails."""
         name = new_id()
-        reading = self.known or self.read()
+        reading = self.last_reading or self.read()
         ignored = never_compared(reading.running.frr_document)
         answer = self._change(["save", "--id", name, "--frr-ignored", ignored], name)
         self._refuse_unless("saved", answer)
@@ -235,10 +235,10 @@ class SwitchProgram:
 
     def _learned(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Keep the running configuration in the answer to a change as the last reading."""
-        if self.known is not None:
-            self.known = learned_of(self.hostname, answer, self.known)
-        if self.known is not None:
-            self.caller.quotes.running = self.known.running
+        if self.last_reading is not None:
+            self.last_reading = learned_of(self.hostname, answer, self.last_reading)
+        if self.last_reading is not None:
+            self.caller.quotes.running = self.last_reading.running
         return answer
 
     def _refuse_unless(self, outcome: str, answer: Mapping[str, Any], what: str = "") -> None:

@@ -43,7 +43,7 @@ class SonicSwitchDriver(SwitchDriver):
     @property
     def last_reading(self) -> ConfigReading | None:
         """Return what the program's last answer said of what runs."""
-        return _optional_reading(self._program.known)
+        return _optional_reading(self._program.last_reading)
 
     def read(self, request: ObserveRequest | None = None) -> ConfigReading:
         """Read configuration and status with one command; what was read before is not sent again."""

@@ -236,7 +236,7 @@ def test_a_drain_for_a_change_parses_no_text_of_frr_again(leaf: SonicDriver, mon
     assert leaf.revert_timer.read().running.frr_document is not None
     monkeypatch.setattr(drain, "parse_frr", None)
     leaf.traffic.drain(None, revert_in=600)
-    known = leaf.revert_timer.known
+    known = leaf.revert_timer.last_reading
     assert known is not None
     assert known.running.frr is not None
     assert known.running.frr_document == parse_frr(known.running.frr)
