@@ -63,12 +63,12 @@ class Program:
     """The switch's program as its driver has it, with an answer that was read."""
 
     def __init__(self, answer: Answer, known: SwitchReading | None) -> None:
-        self.answer, self.known = answer, known
+        self.answer, self.last_reading = answer, known
 
     def read(self, *, look: object) -> SwitchReading:
         assert look is None
-        self.known = reading_of("leaf1", self.answer, self.known)
-        return self.known
+        self.last_reading = reading_of("leaf1", self.answer, self.last_reading)
+        return self.last_reading
 
     def rejected_by_reload(self, _config_db: object) -> Any:
         return SimpleNamespace(rejected=(), fault="")
