@@ -13,7 +13,7 @@ ARP = "ip -j -4 neigh show"
 MACS = "sonic-db-dump -n STATE_DB -y -k 'FDB_TABLE|*'"
 
 _FDB_PREFIX = "FDB_TABLE|Vlan"
-# States of the kernel's neighbor table (ip-neighbor(8)) in which it has no MAC address of the neighbor.
+# States of `ip neigh` in which the kernel has no MAC address of the neighbor.
 _UNANSWERED = frozenset({"FAILED", "INCOMPLETE", "NOARP"})
 # NAPALM's values for what a device does not report.
 _UNKNOWN = -1
