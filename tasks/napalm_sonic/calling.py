@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 
 PROGRAM = "/usr/local/bin/railweave-switch"
 OTHER_PROGRAM = 70
-_QUOTED_CHARACTERS, _READ_CHARACTERS = 400, 4000
-"""What of an answer that cannot be read is quoted, after secrets are found in more of it."""
-_PARTS = ("status", "config", "frr", "observed", "found")
-"""What is an object in every answer that has it."""
+# Secrets are hidden in more of an unreadable answer than is quoted: one may be cut by the shorter limit.
+_READ_CHARACTERS = 4000
+_QUOTED_CHARACTERS = 400
+# Members that are objects in every answer that has them.
+_OBJECTS = ("status", "config", "frr", "observed", "found")
 
+# Verbs whose answer is about the transaction that they name, and the outcomes that say so.
 _NAMED = ("apply", "amend", "confirm", "revert")
 _DONE = ("applied", Stage.CONFIRMED, Stage.REVERTED)
-"""Verbs whose answer is of the transaction that they name, and outcomes that say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,20 @@ class Caller:
     def ask(self, words: list[str], timeout_s: float | None = None) -> dict[str, Any] | None:
         """Return the answer to a call of the version that is there, whichever it is; None where there is none."""
         done = self.session.run(self.session.as_root(f"{PROGRAM} {shlex.join(words)}"), timeout_s)
-        return None if _is_missing(done) else self._parsed(done)
+        if _is_missing(done):
+            return None
+        return self._parsed(done)
 
     def call(self, words: list[str], data: bytes = b"", timeout_s: float | None = None) -> dict[str, Any]:
         """Return the answer to a call."""
         done = self._run(words, data, timeout_s)
         if done.exit_status == OTHER_PROGRAM or _is_missing(done):
-            done = self._installed(done, words if not data else ["status"], timeout_s)
             if data:
+                # Standard input carries the program while it is installed, so the data goes with a second call.
+                self._installed(done, ["status"], timeout_s)
                 done = self._run(words, data, timeout_s)
+            else:
+                done = self._installed(done, words, timeout_s)
         return self._parsed(done)
 
     def change(
@@ -94,7 +100,9 @@ class Caller:
             if other := _other_transaction(words[0], answer, name):
                 raise ConnectionClosedException(f"{self.session.hostname}: the answer to {name} is that to {other}")
         except (ConnectionException, CommandTimeoutException) as error:
-            ends_s = clock.monotonic() + self.options.reload_timeout_s if ends_s is None else ends_s
+            if ends_s is None:
+                # Without a timer nothing reverts; a reload is what takes longest.
+                ends_s = clock.monotonic() + self.options.reload_timeout_s
             answer = self._answer_after_loss(name, last, ends_s, deadline_s, error)
         self.refuse_busy(answer)
         if answer.get("code") == "damaged" and words[0] != "recover":
@@ -117,24 +125,27 @@ class Caller:
         self, name: str, last: str | None, ends_s: float, deadline_s: float | None, error: Exception
     ) -> dict[str, Any]:
         """Return the answer to a call whose session was lost: the switch has gone on meanwhile."""
-        clock, least_s = self.session.clock, self.options.command_timeout_s
+        clock = self.session.clock
+        least_s = self.options.command_timeout_s
         while True:
             try:
                 self.session.close()
                 self.session.open()
                 timeout_s = min(self.options.apply_timeout_s, max(least_s, ends_s - clock.monotonic()))
-                told = self.call(["status", "--wait", name or "-"], b"", timeout_s)
+                answer = self.call(["status", "--wait", name or "-"], b"", timeout_s)
             except (ConnectionException, CommandTimeoutException):
                 if clock.monotonic() >= ends_s:
                     raise ConnectionClosedException(_left_alone(str(error), name, deadline_s)) from error
                 clock.sleep(self.options.reload_poll_s)
                 continue
-            if told.get("answer") and not _is_outdated(told["answer"], told["status"]):
-                return dict(told["answer"])
-            if name and told["status"]["id"] != name:
-                raise ConnectionClosedException(f"{error}; {_not_the_last(told['status'], name, last)}") from error
-            outcome = "applied" if told["status"]["status"] == Stage.ARMED else told["status"]["status"]
-            return {"outcome": outcome, "status": told["status"], "error": told["status"]["error"]}
+            status = answer["status"]
+            # The switch keeps the last answer that it gave to nobody.
+            if answer.get("answer") and not _is_outdated(answer["answer"], status):
+                return dict(answer["answer"])
+            if name and status["id"] != name:
+                raise ConnectionClosedException(f"{error}; {_not_the_last(status, name, last)}") from error
+            outcome = "applied" if status["status"] == Stage.ARMED else status["status"]
+            return {"outcome": outcome, "status": status, "error": status["error"]}
 
     def _run(self, words: list[str], data: bytes, timeout_s: float | None) -> "Completed":
         return self.session.run(self._line(words), timeout_s, data)
@@ -143,14 +154,18 @@ class Caller:
         return self.session.as_root(f"{PROGRAM} {shlex.join([words[0], '--expect', packed_sha256(), *words[1:]])}")
 
     @decodes("its answer")
-    def _installed(self, found: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
-        """Install the program and return the answer to a call of it, in one command."""
-        if found.exit_status == OTHER_PROGRAM:
-            told = status_of(self._parsed(found)["status"])
-            if told.pending or told.status == "damaged":
+    def _installed(self, refused: "Completed", words: list[str], timeout_s: float | None) -> "Completed":
+        """Install the program and return the answer to a call of it, in one command.
+
+        ``refused`` is the answer of the version that is there, or the shell's if there is none.
+        """
+        if refused.exit_status == OTHER_PROGRAM:
+            status = status_of(self._parsed(refused)["status"])
+            # The new version could not tell how the earlier one meant its own state.
+            if status.pending or status.status == "damaged":
                 raise CommitError(
                     f"{self.session.hostname}: another version of railweave-switch has something pending there "
-                    f"({told.status} {told.commit_id or told.error}): end it with that version first, or by "
+                    f"({status.status} {status.commit_id or status.error}): end it with that version first, or by "
                     f"`railweave recover`"
                 )
         install = f"python3 -I -S -c {shlex.quote(INSTALLER)} install --sha256 {packed_sha256()}"
@@ -163,12 +178,14 @@ class Caller:
         return replace(done, stdout=second)
 
     def _parsed(self, done: "Completed") -> dict[str, Any]:
+        why = "its answer is none of this program"
         try:
-            answer, why = parse_json(done.stdout), "its answer is none of this program"
+            answer = parse_json(done.stdout)
         except TooLargeError as error:
             raise CommandErrorException(f"{self.session.hostname}: its answer is refused: {error}") from None
         except ValueError as error:
-            answer, why = None, f"its answer is no JSON: {error}"
+            answer = None
+            why = f"its answer is no JSON: {error}"
         if not isinstance(answer, dict) or not isinstance(answer.get("outcome"), str) or _misshapen(answer):
             said = printable(self.quotes.shown(done.error_text()[:_READ_CHARACTERS]))[:_QUOTED_CHARACTERS]
             unreadable = CommandErrorException(f"{self.session.hostname}: railweave-switch: {said} ({why})")
@@ -178,30 +195,32 @@ class Caller:
 
 
 def _misshapen(answer: Mapping[str, Any]) -> bool:
-    return not all(isinstance(answer.get(name) or {}, Mapping) for name in _PARTS)
+    return not all(isinstance(answer.get(name) or {}, Mapping) for name in _OBJECTS)
 
 
 def _other_transaction(verb: str, answer: Mapping[str, Any], name: str) -> str:
-    """Return the transaction that an answer is of in the place of ``name``: one that came too late; else empty.
+    """Return the transaction that an answer is about if it is not ``name``, else empty.
 
-    What was refused, or failed, need not be about it.
+    An answer that came too late is about an earlier one. Refusals and failures need not name a transaction.
     """
     status = answer.get("status")
     if verb not in _NAMED or answer["outcome"] not in _DONE or not name or not isinstance(status, Mapping):
         return ""
-    return "" if status.get("id") == name else str(status.get("id"))
+    if status.get("id") == name:
+        return ""
+    return str(status.get("id"))
 
 
 def _is_outdated(answer: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
-    """Tell whether what an answer says was done has ended otherwise since, as by the timer of the switch."""
+    """Tell whether the transaction of an answer has ended differently since, for example by the switch's timer."""
     if answer["outcome"] not in _DONE:
         return False
-    then = answer["status"]
-    return bool((then["id"], then["status"]) != (status["id"], status["status"]))
+    earlier = answer["status"]
+    return bool((earlier["id"], earlier["status"]) != (status["id"], status["status"]))
 
 
 def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str:
-    """Return in words what is known of a transaction that is not the last one of the switch."""
+    """Describe a transaction that is not the last one of the switch."""
     if last is not None and status["id"] == last:
         return "nothing was changed: the switch never began it"
     return (
@@ -212,7 +231,10 @@ def _not_the_last(status: Mapping[str, Any], name: str, last: str | None) -> str
 
 def _is_missing(done: "Completed") -> bool:
     said = done.error_text().lower()
-    return done.exit_status != 0 and not done.stdout.strip() and ("not found" in said or "no such file" in said)
+    if done.exit_status == 0 or done.stdout.strip():
+        return False
+    # The shell, or sudo, of any distribution.
+    return "not found" in said or "no such file" in said
 
 
 def _left_alone(error: str, name: str, deadline_s: float | None) -> str:

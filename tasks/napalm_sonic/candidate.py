@@ -25,12 +25,12 @@ from railweave.sonic.rows import Fields
 _TABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _NEEDED_METADATA = ("hwsku", "mac", "platform")
 
+# Tables that SONiC writes itself (``db_migrator.py``): a replace that lacks them does not remove them.
 _SWITCH_TABLES = frozenset({"VERSIONS"})
-"""Tables that SONiC writes itself (``db_migrator.py``): a replace that lacks them does not remove them."""
+# Fields that SONiC's migration adds to every row of a table.
 _SWITCH_FIELDS = frozenset({("PORT", "dhcp_rate_limit")})
-"""Fields that SONiC's migration adds to every row of a table."""
+# Rows that the buffer manager makes from speed, cable length and PFC; it would make them again at once.
 _SWITCH_ROW = re.compile(r"(BUFFER_PROFILE\|pg_lossless_\d+_.+_profile|BUFFER_PG\|.+)")
-"""Rows that the buffer manager makes from speed, cable length and PFC; it would make them again at once."""
 
 
 class CandidateKind(Enum):
@@ -86,19 +86,19 @@ def read_candidate(kind: CandidateKind, filename: str | None, config: str | None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: JSON would silently keep the last."""
-    found: dict[str, Any] = {}
+    """Return an object; raises ValueError for a duplicate key, of which Python would silently keep the last."""
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} stands twice in one object")
-        found[key] = value
-    return found
+        if key in members:
+            raise ValueError(f"duplicate key {key!r} in one object")
+        members[key] = value
+    return members
 
 
 def _check(kind: CandidateKind, document: Mapping[str, Any]) -> None:
     for table in document:
         if table != BGPRAW and not _TABLE_NAME.fullmatch(table):
-            raise DocumentError(f"{table!r} is no name of a CONFIG_DB table (they are written in capitals)")
+            raise DocumentError(f"{table!r} is not a valid name of a CONFIG_DB table (they are written in capitals)")
     frr = document.get(BGPRAW)
     if frr is not None and not isinstance(frr, str):
         raise DocumentError(f"{BGPRAW}: not text")
@@ -118,15 +118,16 @@ def _check(kind: CandidateKind, document: Mapping[str, Any]) -> None:
 def _replace_edits(document: Mapping[str, Any], running: RunningConfig) -> Iterator[Edit]:
     wanted = running_from(document)
     for table in sorted({*wanted.config_db, *running.config_db}):
-        rows, before = wanted.config_db.get(table, {}), running.config_db.get(table, {})
+        rows = wanted.config_db.get(table, {})
+        before = running.config_db.get(table, {})
         for key, row in rows.items():
             yield from row_edits(table, key, before.get(key), _whole(table, row, before.get(key)))
         for key, fields in before.items():
             if key not in rows and not _is_the_switches(table, key):
                 yield from row_edits(table, key, fields, None)
     if wanted.frr_document is not None:
-        had = running.known_frr("it cannot be compared")
-        yield from frr_edits(*frr_difference(had, wanted.frr_document))
+        running_frr = running.known_frr("it cannot be compared")
+        yield from frr_edits(*frr_difference(running_frr, wanted.frr_document))
 
 
 def _whole(table: str, row: Fields, before: Fields | None) -> RowMerge:

@@ -16,13 +16,14 @@ from railweave.secrets import shown_text
 from railweave_switch.steps import headline
 
 _SHOWN_CHARACTERS = 600
+_SHOWN_NAMES = 5
+# Each attempt to read JSON from a line may read everything after it, so a hostile output would take quadratic time.
 _MOST_STARTS = 50
-"""Lines on which JSON is looked for: each look may read all that follows."""
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _DIGITS = re.compile(r"(\d+)")
 _SHOWN_INTERFACE = re.compile(r"(Ethernet|PortChannel|Vlan|Loopback|eth|mgmt)[-\w.]*\d")
+# The bits of IEEE 802.1AB's capability field, the highest bit of the first octet first.
 _LLDP_CAPABILITIES = ("other", "repeater", "bridge", "wlan-access-point", "router", "telephone", "docsis", "station")
-"""Bits of IEEE 802.1AB's capability field, the highest bit of the first octet first."""
 
 
 def strip_ansi(text: str) -> str:
@@ -33,13 +34,20 @@ def strip_ansi(text: str) -> str:
 @lru_cache(maxsize=65536)
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which Ethernet8 comes before Ethernet64."""
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(name) if part)
+    return tuple(_sort_key(part) for part in _DIGITS.split(name) if part)
+
+
+def _sort_key(part: str) -> tuple[int, int, str]:
+    # Numbers sort before words, and never meet them in one comparison.
+    if part.isdigit():
+        return 0, int(part), ""
+    return 1, 0, part
 
 
 def first_json(text: str, command: str) -> Any:
-    """Return the JSON value that a command printed, any warning lines before it ignored; ``{}`` where nothing was.
+    """Return the JSON value that a command printed, without warning lines before it; ``{}`` for no output.
 
-    Raises CommandErrorException, quoting the first line, where there is none.
+    Raises CommandErrorException, quoting the first line, if the output has no JSON.
     """
     clean = strip_ansi(text)
     if not clean.strip():
@@ -58,7 +66,8 @@ def first_json(text: str, command: str) -> Any:
 
 
 def _json_starts(text: str) -> Iterator[int]:
-    """Yield where a line begins with an object or a list: a warning may hold braces inside a line."""
+    """Yield the positions of lines that begin with an object or a list."""
+    # Warnings before the JSON may have braces inside a line.
     for match in re.finditer(r"^[ \t]*([{\[])", text, re.MULTILINE):
         yield match.start(1)
 
@@ -77,13 +86,14 @@ def database_rows(text: str, command: str) -> dict[str, dict[str, str]]:
 
 
 def labeled(text: str) -> dict[str, str]:
-    """Return the ``Label: value`` lines of ``show version``; the first of a label counts."""
-    found: dict[str, str] = {}
+    """Return the ``Label: value`` lines of ``show version``, the first of each label."""
+    values: dict[str, str] = {}
     for line in strip_ansi(text).splitlines():
         label, colon, value = line.partition(":")
         if colon and label and not label.startswith(" "):
-            found.setdefault(label.strip(), value.strip())
-    return found
+            # Docker images are listed below, with labels of their own.
+            values.setdefault(label.strip(), value.strip())
+    return values
 
 
 def is_network_interface(name: str) -> bool:
@@ -93,7 +103,9 @@ def is_network_interface(name: str) -> bool:
 
 def counter(text: str | None) -> int:
     """Return a counter, -1 (NAPALM's "unknown") where it is missing or ``N/A``."""
-    return int(text) if text is not None and text.isdecimal() else -1
+    if text is None or not text.isdecimal():
+        return -1
+    return int(text)
 
 
 def lldp_capabilities(octets: str) -> list[str]:
@@ -106,7 +118,7 @@ def lldp_capabilities(octets: str) -> list[str]:
 
 
 def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:
-    """Return why a transaction failed, in the device's own words where it said some, without ``secrets``."""
+    """Return why a transaction failed, in the words of the refusing command if there is one, without ``secrets``."""
     refused = answer.get("refused")
     if refused:
         command = shown_text(str(refused["command"]), secrets)
@@ -116,11 +128,15 @@ def error_of(answer: Mapping[str, Any], secrets: Iterable[str] = ()) -> str:
 
 def error_text(said: str, secrets: Iterable[str] = ()) -> str:
     """Return the part of an output that tells a person what is wrong (``headline``), without secrets."""
-    told = headline(printable(shown_text(strip_ansi(said), secrets)))
-    shown = told if len(told) <= _SHOWN_CHARACTERS else f"{told[:_SHOWN_CHARACTERS]} …"
-    return shown or "it said nothing"
+    reason = headline(printable(shown_text(strip_ansi(said), secrets)))
+    if len(reason) > _SHOWN_CHARACTERS:
+        return f"{reason[:_SHOWN_CHARACTERS]} …"
+    return reason or "it said nothing"
 
 
 def some(items: list[str]) -> str:
     """Return the first of several names, and how many more there are."""
-    return ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
+    names = ", ".join(items[:_SHOWN_NAMES])
+    if len(items) <= _SHOWN_NAMES:
+        return names
+    return f"{names} and {len(items) - _SHOWN_NAMES} more"

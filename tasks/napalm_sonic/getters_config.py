@@ -24,16 +24,20 @@ def get_config(
     """Return running, startup and candidate as JSON documents; ``""`` for what is not asked."""
     if retrieve not in ("all", *_KINDS):
         raise ValueError(f"retrieve is one of all, {', '.join(_KINDS)}, not {retrieve!r}")
-    asked = _KINDS if retrieve == "all" else (retrieve,)
-    found = dict.fromkeys(_KINDS, "")
-    for kind in asked:
+    texts = dict.fromkeys(_KINDS, "")
+    for kind in _KINDS:
+        if retrieve not in ("all", kind):
+            continue
         if kind == "running" and not sanitized:
-            found[kind] = running_text(session)
+            # Nothing is hidden, so the text of the switch need not be decoded and written again.
+            texts[kind] = running_text(session)
             continue
         document = _document(session, candidate, kind)
+        if document is not None and sanitized:
+            document = shown_document(document)
         if document is not None:
-            found[kind] = as_text(shown_document(document) if sanitized else document)
-    return found
+            texts[kind] = as_text(document)
+    return texts
 
 
 def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: str) -> "dict[str, Any] | None":
@@ -41,7 +45,9 @@ def _document(session: "Session", candidate: "Mapping[str, Any] | None", kind: s
         return running_document(session)
     if kind == "startup":
         return startup_document(session)
-    return None if candidate is None else dict(candidate)
+    if candidate is None:
+        return None
+    return dict(candidate)
 
 
 def run_commands(session: "Session", commands: "Sequence[str]", encoding: str) -> dict[str, str]:

@@ -38,8 +38,9 @@ def get_environment(session: "Session") -> dict[str, Any]:
 
 
 def _rows(session: "Session", command: str) -> dict[str, dict[str, str]]:
-    found = {key.partition("|")[2]: row for key, row in database_rows(session.run_checked(command), command).items()}
-    return {name: found[name] for name in sorted(found, key=natural)}
+    rows = database_rows(session.run_checked(command), command)
+    sensors = {key.partition("|")[2]: row for key, row in rows.items()}
+    return {name: sensors[name] for name in sorted(sensors, key=natural)}
 
 
 def _good(row: Mapping[str, str]) -> bool:
@@ -54,7 +55,8 @@ def _number(text: str | None) -> float:
 
 
 def _temperature(row: Mapping[str, str]) -> dict[str, Any]:
-    measured, critical = _number(row.get("temperature")), _number(row.get("critical_high_threshold"))
+    measured = _number(row.get("temperature"))
+    critical = _number(row.get("critical_high_threshold"))
     return {
         "temperature": measured,
         "is_alert": row.get("warning_status", "").lower() == "true",

@@ -45,7 +45,7 @@ def get_interfaces(session: "Session") -> dict[str, dict[str, Any]]:
 def interfaces_of(
     links: Mapping[str, Mapping[str, Any]], ports: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the same of the kernel's links and the application database's ports."""
+    """Return the interfaces of the kernel's links and the ports of APPL_DB, as ``get_interfaces`` does."""
     return {name: _interface(links.get(name, {}), ports.get(name)) for name in sorted({*links, *ports}, key=natural)}
 
 
@@ -56,15 +56,15 @@ def get_interfaces_ip(session: "Session") -> dict[str, dict[str, dict[str, dict[
 
 
 def addresses_of(links: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """Return the same of the kernel's links."""
-    found: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+    """Return the addresses of the kernel's links, as ``get_interfaces_ip`` does."""
+    interfaces: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for name, link in links.items():
         for address in link.get("addr_info", []):
             family = {"inet": "ipv4", "inet6": "ipv6"}.get(address.get("family"))
             if family and address.get("local"):
-                families = found.setdefault(name, {})
+                families = interfaces.setdefault(name, {})
                 families.setdefault(family, {})[address["local"]] = {"prefix_length": int(address["prefixlen"])}
-    return found
+    return interfaces
 
 
 @decodes("its counters")
@@ -76,11 +76,12 @@ def get_interfaces_counters(session: "Session") -> dict[str, dict[str, int]]:
 
 
 def counters_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, int]]:
-    """Return the same of the rows of the counters by port."""
-    return {
-        port: dict(zip(_COUNTED, map(counter, map(rows[port].get, _COUNTED.values())), strict=True))
-        for port in sorted(rows, key=natural)
-    }
+    """Return the counters of rows of COUNTERS_DB by port, as ``get_interfaces_counters`` does."""
+    counters: dict[str, dict[str, int]] = {}
+    for port in sorted(rows, key=natural):
+        row = rows[port]
+        counters[port] = {name: counter(row.get(field)) for name, field in _COUNTED.items()}
+    return counters
 
 
 def kernel_interfaces(session: "Session") -> dict[str, dict[str, Any]]:

@@ -29,12 +29,15 @@ def get_lldp_neighbors(session: "Session") -> dict[str, list[dict[str, str]]]:
 
 @decodes("what LLDP shows")
 def get_lldp_neighbors_detail(session: "Session", interface: str) -> dict[str, list[dict[str, Any]]]:
-    """Return all that LLDP knows, of one local port where ``interface`` is not empty."""
-    return {port: found for port, found in lldp_of(_lldp_rows(session)).items() if interface in ("", port)}
+    """Return what LLDP neighbors announce; ``interface`` limits it to one local port, if not empty."""
+    neighbors = lldp_of(_lldp_rows(session))
+    if not interface:
+        return neighbors
+    return {port: neighbors[port] for port in neighbors if port == interface}
 
 
 def lldp_of(rows: Mapping[str, Mapping[str, str]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the same of the rows of LLDP by port."""
+    """Return the neighbors of rows of LLDP by port, as ``get_lldp_neighbors_detail`` does."""
     return {port: [_lldp_detail(rows[port])] for port in sorted(rows, key=natural)}
 
 
@@ -46,15 +49,16 @@ def get_bgp_neighbors(session: "Session") -> dict[str, dict[str, Any]]:
 
 
 def bgp_of(instances: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the same of FRR's JSON."""
-    found = {
-        "global" if vrf == "default" else vrf: _instance(neighbors)
-        for vrf, neighbors in instances.items()
-        if isinstance(neighbors, Mapping)
-    }
-    if found:
-        found.setdefault("global", {"router_id": "", "peers": {}})
-    return found
+    """Return the instances of FRR's JSON, as ``get_bgp_neighbors`` does."""
+    by_vrf: dict[str, dict[str, Any]] = {}
+    for vrf, neighbors in instances.items():
+        if isinstance(neighbors, Mapping):
+            name = "global" if vrf == "default" else vrf
+            by_vrf[name] = _instance(neighbors)
+    if by_vrf:
+        # NAPALM's model always has the default VRF.
+        by_vrf.setdefault("global", {"router_id": "", "peers": {}})
+    return by_vrf
 
 
 def _lldp_rows(session: "Session") -> dict[str, dict[str, str]]:

@@ -8,6 +8,7 @@ PROTOCOL.certkeys). A key that is recorded for the host itself goes before an au
 import functools
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 _CERTIFICATE = "-cert-v01@openssh.com"
 _HOST_CERTIFICATE = 2
+# How many fields of a certificate belong to its key; the ECDSA kinds have two.
 _KEY_FIELDS = {"ssh-ed25519": 1, "ssh-rsa": 2}
-"""How many fields of a certificate are its key's; those of the ECDSA kinds have two."""
+# Signatures with SHA-1, which OpenSSH accepts from no authority.
 _BROKEN_SIGNATURES = {"ssh-rsa", "ssh-dss"}
-"""SHA-1: OpenSSH accepts it from no authority."""
 
 
 def check_host_key(
@@ -30,18 +31,18 @@ def check_host_key(
     """Let ``client`` check the key of the host ``name`` by these files, and by the policy ``otherwise`` where they hold
     none for it; return what they hold, and the ``transport_factory`` for its ``connect``."""
     files = tuple(files)
-    known = known_keys(files, name)
-    for key in known.keys:
+    keys = known_keys(files, name)
+    for key in keys.keys:
         client.get_host_keys().add(name, key.get_name(), key)
     client.set_missing_host_key_policy(_certified_or(otherwise))
 
     def make(*arguments: Any, **named: Any) -> Any:
         transport = _transport_class()(*arguments, **named)
-        transport.known = known
+        transport.known_keys = keys
         transport.revoked_at = functools.partial(known_places, files, name, "@revoked")
         return transport
 
-    return known, make
+    return keys, make
 
 
 @functools.cache
@@ -58,7 +59,7 @@ def _transport_class() -> Any:
 
         _preferred_ciphers = tuple(sorted(ciphers, key=lambda name: "gcm@openssh.com" not in name))
         _active_check_timeout = 1.0
-        known: KnownKeys
+        known_keys: KnownKeys
         revoked_at: Callable[[], str]
         certified = False
 
@@ -66,19 +67,19 @@ def _transport_class() -> Any:
         def preferred_keys(self) -> tuple[str, ...]:
             """Return the host key algorithms; certificates first where only an authority is known."""
             every = super().preferred_keys
-            by_certificate = bool(self.known.authorities) and not self.known.keys
+            by_certificate = bool(self.known_keys.authorities) and not self.known_keys.keys
             return tuple(sorted(every, key=lambda name: name.endswith(_CERTIFICATE) is not by_certificate))
 
         def _verify_key(self, host_key: bytes, sig: bytes) -> None:
             """Check the signature as paramiko does, then what the files say; raises SSHException."""
             super()._verify_key(host_key, sig)  # type: ignore[misc]  # the stubs have no private names
-            if self.host_key in self.known.revoked:
+            if self.host_key in self.known_keys.revoked:
                 raise paramiko.SSHException(
                     f"the host key is revoked (@revoked, {self.revoked_at()}): do not trust this host"
                 )
             if str(self.host_key_type).endswith(_CERTIFICATE):
                 try:
-                    self.certified = is_certified(host_key, self.known, time.time())
+                    self.certified = is_certified(host_key, self.known_keys, time.time())
                 except paramiko.SSHException:
                     raise
                 except Exception as error:  # bytes of a stranger, read by paramiko's decoders
@@ -101,12 +102,42 @@ def _certified_or(otherwise: Any) -> Any:
     return CertifiedOr()
 
 
-def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
-    """Tell whether an authority that is known for the host signed the certificate ``blob``.
+@dataclass(frozen=True, slots=True)
+class _Certificate:
+    """The fields of a host certificate that decide whether it is accepted."""
 
-    Raises SSHException where a known one did and the certificate is not valid, and for a revoked authority.
+    role: int
+    principals: tuple[str, ...]
+    valid_after_s: int
+    valid_before_s: int
+    critical: bytes
+    # The public key of the authority, the bytes that it signed, and its signature.
+    signer: "paramiko.PKey"
+    signed: bytes
+    signature: bytes
+
+
+def is_certified(blob: bytes, keys: KnownKeys, now_s: float) -> bool:
+    """Tell whether an authority for the host signed the certificate ``blob``.
+
+    Raises SSHException for a revoked authority, and if an authority of ``keys`` signed a certificate that is not valid.
     """
-    from paramiko import Message, PKey, SSHException
+    from paramiko import SSHException
+
+    certificate = _decoded(blob)
+    if certificate.signer in keys.revoked:
+        raise SSHException("the authority of the host certificate is revoked (@revoked in known_hosts)")
+    if certificate.signer not in keys.authorities:
+        return False
+    fault = _fault(certificate, keys.host, now_s)
+    if fault:
+        raise SSHException(f"the host certificate is refused: {fault}")
+    return True
+
+
+def _decoded(blob: bytes) -> _Certificate:
+    """Return the fields of a certificate; raises what paramiko's decoders raise for a stranger's bytes."""
+    from paramiko import Message, PKey
 
     # The fields in the order of OpenSSH's PROTOCOL.certkeys.
     message = Message(blob)
@@ -119,7 +150,7 @@ def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
     role = message.get_int()
     # The id of the key.
     message.get_string()
-    principals = Message(message.get_string())
+    principals = _texts(message.get_string())
     valid_after_s = message.get_int64()
     valid_before_s = message.get_int64()
     critical = message.get_string()
@@ -130,21 +161,33 @@ def is_certified(blob: bytes, known: KnownKeys, now_s: float) -> bool:
     signed = message.get_so_far()
     signature = message.get_binary()
     signer = PKey.from_type_string(Message(signer_blob).get_text(), signer_blob)
-    if signer in known.revoked:
-        raise SSHException("the authority of the host certificate is revoked (@revoked in known_hosts)")
-    if signer not in known.authorities:
-        return False
-    names: list[str] = []
-    while principals.get_remainder():
-        names.append(principals.get_text())
-    if Message(signature).get_text() in _BROKEN_SIGNATURES or not signer.verify_ssh_sig(signed, Message(signature)):
-        wrong = "its signature is not valid"
-    elif role != _HOST_CERTIFICATE or critical:
-        wrong = "it is not one of a host"
-    elif not valid_after_s <= now_s < valid_before_s:
-        wrong = "its time is over, or has not come yet"
-    elif not any(matches(name, known.host) for name in names):
-        wrong = f"it is not for {known.host}, but for {', '.join(names) or 'no host'}"
-    else:
-        return True
-    raise SSHException(f"the host certificate is refused: {wrong}")
+    return _Certificate(role, principals, valid_after_s, valid_before_s, critical, signer, signed, signature)
+
+
+def _texts(field: bytes) -> tuple[str, ...]:
+    from paramiko import Message
+
+    message = Message(field)
+    texts: list[str] = []
+    while message.get_remainder():
+        texts.append(message.get_text())
+    return tuple(texts)
+
+
+def _fault(certificate: _Certificate, host: str, now_s: float) -> str:
+    """Return why a certificate of a known authority is not valid for ``host`` now, empty if it is."""
+    from paramiko import Message
+
+    signature = Message(certificate.signature)
+    if Message(certificate.signature).get_text() in _BROKEN_SIGNATURES:
+        return "its signature is not valid"
+    if not certificate.signer.verify_ssh_sig(certificate.signed, signature):
+        return "its signature is not valid"
+    # Options that a client does not know are critical: OpenSSH defines none for hosts.
+    if certificate.role != _HOST_CERTIFICATE or certificate.critical:
+        return "it is not one of a host"
+    if not certificate.valid_after_s <= now_s < certificate.valid_before_s:
+        return "its time is over, or has not come yet"
+    if not any(matches(name, host) for name in certificate.principals):
+        return f"it is not for {host}, but for {', '.join(certificate.principals) or 'no host'}"
+    return ""

@@ -25,13 +25,13 @@ _SSH_PORT = 22
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The lines of a known_hosts file: by plain name, those whose names are hashed or patterns, and the marked ones.
+    """The lines of a known_hosts file, by how their names are written."""
 
-    All but the plain ones are (names, line); marked lines are without their mark here.
-    """
-
+    # By each of their names.
     plain: dict[str, list["HostKeyLine"]] = field(default_factory=dict)
+    # Lines whose names are hashed or patterns, as (names, line).
     others: list[tuple[str, "HostKeyLine"]] = field(default_factory=list)
+    # Lines by their mark, which is cut off, as (names, line).
     marked: dict[str, list[tuple[str, "HostKeyLine"]]] = field(default_factory=dict)
 
 
@@ -61,17 +61,31 @@ class KnownKeys:
 
 def known_name(host: str, port: int) -> str:
     """Return the name under which a known_hosts file holds a host: with the port where it is not 22."""
-    return host if port == _SSH_PORT else f"[{host}]:{port}"
+    if port == _SSH_PORT:
+        return host
+    return f"[{host}]:{port}"
 
 
 def known_keys(files: Iterable[Path], name: str) -> KnownKeys:
-    """Return what the files say of ``name``; a file that is not there says nothing, as broken lines do."""
-    found: dict[str, list[paramiko.PKey]] = {"": [], "@cert-authority": [], "@revoked": []}
-    for path in files:
-        for mark, keys in found.items():
-            keys.extend(_decoded(known_lines(path, name, mark)))
-    host = name[1:].rpartition("]")[0] if name.startswith("[") else name
-    return KnownKeys(host, *map(tuple, found.values()))
+    """Return the keys that the files have for ``name``; missing files and broken lines have none."""
+    paths = tuple(files)
+    host = name
+    if name.startswith("["):
+        # Written as [host]:port.
+        host = name[1:].rpartition("]")[0]
+    return KnownKeys(
+        host,
+        keys=_keys(paths, name, ""),
+        authorities=_keys(paths, name, "@cert-authority"),
+        revoked=_keys(paths, name, "@revoked"),
+    )
+
+
+def _keys(paths: Iterable[Path], name: str, mark: str) -> "tuple[paramiko.PKey, ...]":
+    keys: list[paramiko.PKey] = []
+    for path in paths:
+        keys += _decoded(known_lines(path, name, mark))
+    return tuple(keys)
 
 
 def _decoded(lines: Iterable[str]) -> "Iterable[paramiko.PKey]":
@@ -83,11 +97,12 @@ def _key_of(line: str) -> "paramiko.PKey | None":
 
     try:
         entry = HostKeyEntry.from_line(line)
-    except (
-        Exception
-    ):  # paramiko's decoders raise many kinds: one line of a file may not keep the others from being read
+    except Exception:
+        # paramiko's decoders raise many kinds, and one broken line must not hide the others.
         return None
-    return entry.key if entry is not None else None
+    if entry is None:
+        return None
+    return entry.key
 
 
 def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
@@ -99,20 +114,28 @@ def known_lines(path: Path, name: str, mark: str = "") -> tuple[str, ...]:
 
 
 def known_places(files: Iterable[Path], name: str, mark: str = "") -> str:
-    """Return where the files speak of ``name``, as ``known_hosts line 3``; empty where they do not."""
-    return ", ".join(f"{_shown(path)} line {line.number}" for path in files for line in _lines(path, name, mark))
+    """Return the places of ``name`` in the files, as ``known_hosts line 3``; empty if there are none."""
+    places: list[str] = []
+    for path in files:
+        places += [f"{_shown(path)} line {line.number}" for line in _lines(path, name, mark)]
+    return ", ".join(places)
 
 
 def broken_places(files: Iterable[Path], name: str) -> str:
-    """Return the lines about ``name`` of which no key can be read."""
-    lines = ((path, line) for path in files for line in _lines(path, name, ""))
-    return ", ".join(f"{_shown(path)} line {line.number}" for path, line in lines if not tuple(_decoded([line.text])))
+    """Return the places of ``name`` at which no key can be read."""
+    places: list[str] = []
+    for path in files:
+        broken = [line for line in _lines(path, name, "") if _key_of(line.text) is None]
+        places += [f"{_shown(path)} line {line.number}" for line in broken]
+    return ", ".join(places)
 
 
 def _shown(path: Path) -> Path:
-    """Return a path as people write it: from the working directory where it lies below that."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    """Return a path as people write it: relative if it is below the working directory."""
+    folder = Path.cwd()
+    if path.is_relative_to(folder):
+        return path.relative_to(folder)
+    return path
 
 
 def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
@@ -124,8 +147,10 @@ def _lines(path: Path, name: str, mark: str) -> tuple[HostKeyLine, ...]:
         index = _index(path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise KnownHostsError(f"{path} cannot be read: {error.strerror}") from error
-    others = index.marked.get(mark, ()) if mark else index.others
-    return (*(() if mark else index.plain.get(name, ())), *(line for names, line in others if matches(names, name)))
+    if mark:
+        return tuple(line for names, line in index.marked.get(mark, ()) if matches(names, name))
+    matching = [line for names, line in index.others if matches(names, name)]
+    return (*index.plain.get(name, ()), *matching)
 
 
 @functools.lru_cache(maxsize=8)
@@ -134,10 +159,14 @@ def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
     index = _Index()
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, whole in enumerate(lines, start=1):
-        mark, line = whole.split(maxsplit=1) if whole.startswith("@") and " " in whole.strip() else ("", whole)
-        names = line.split(maxsplit=1)[0] if line.strip() else "#"
-        if names[0] in "#@":
+        mark = ""
+        line = whole
+        if whole.startswith("@") and " " in whole.strip():
+            mark, line = whole.split(maxsplit=1)
+        # Empty lines, comments, and a mark without names.
+        if not line.strip() or line.lstrip()[0] in "#@":
             continue
+        names = line.split(maxsplit=1)[0]
         if mark:
             index.marked.setdefault(mark, []).append((names, HostKeyLine(number, line)))
         elif names.startswith("|1|") or re.search(r"[*?!]", names):
@@ -150,8 +179,8 @@ def _index(path: Path, mtime_ns: int, size_bytes: int) -> _Index:
 
 def matches(names: str, name: str) -> bool:
     """Tell whether comma-separated patterns match a host as in sshd(8): one does, and none with ``!`` before it."""
-    found = [one for one in names.split(",") if _matches(one.removeprefix("!"), name)]
-    return bool(found) and not any(one.startswith("!") for one in found)
+    matching = [pattern for pattern in names.split(",") if _matches(pattern.removeprefix("!"), name)]
+    return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -232,7 +232,7 @@ def _login(jump: Jump, timeout_s: float) -> "paramiko.SSHClient":
         raise HostKeyError(where, changed=False, fix=unknown, at=broken_places(hosts.files, hosts.name))
     changed = "If the jump host was reinstalled, record the new key (`railweave trust --replace`)"
     try:
-        with login_errors(where, jump.username, timeout_s, known=hosts, unknown_key=unknown, changed_key=changed):
+        with login_errors(where, jump.username, timeout_s, known_hosts=hosts, unknown_key=unknown, changed_key=changed):
             client.connect(
                 jump.host,
                 jump.port,

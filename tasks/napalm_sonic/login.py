@@ -15,9 +15,9 @@ _DEAD_AFTER_MS = 60_000
 
 
 class HostKeyError(ConnectionException):  # type: ignore[misc]
-    """The host key of ``where`` is unknown, or (``changed``) another than the known one, which stands at ``at``.
+    """The host key of ``where`` is unknown, or (``changed``) differs from the recorded one, whose place is ``at``.
 
-    Of an unknown key ``at`` are the lines about ``where`` that cannot be read.
+    If the key is unknown, ``at`` names the lines about ``where`` that cannot be read.
     """
 
     def __init__(self, where: str, *, changed: bool, fix: str, at: str = "") -> None:
@@ -61,7 +61,7 @@ def connect(host: str, port: int, timeout_s: float) -> socket.socket:
 
 @contextmanager
 def login_errors(
-    where: str, username: str, timeout_s: float, *, known: KnownHosts, unknown_key: str, changed_key: str
+    where: str, username: str, timeout_s: float, *, known_hosts: KnownHosts, unknown_key: str, changed_key: str
 ) -> Iterator[None]:
     """Raise ConnectAuthError, ConnectTimeoutError, HostKeyError or ConnectionException for what fails in the block.
 
@@ -75,13 +75,13 @@ def login_errors(
     except paramiko.AuthenticationException as error:
         raise ConnectAuthError(f"{where}: login as {username!r} was refused; check user, password or key") from error
     except paramiko.BadHostKeyException as error:
-        at = known_places(known.files, known.name)
+        at = known_places(known_hosts.files, known_hosts.name)
         raise HostKeyError(where, changed=True, fix=changed_key, at=at) from error
     except TimeoutError as error:
         raise ConnectTimeoutError(f"{where}: no answer within {timeout_s:g} s") from error
     except (NetmikoBaseException, paramiko.SSHException, EOFError, OSError, ValueError) as error:
         if "not found in known_hosts" in str(error):
-            at = broken_places(known.files, known.name)
+            at = broken_places(known_hosts.files, known_hosts.name)
             raise HostKeyError(where, changed=False, fix=unknown_key, at=at) from error
         reason = getattr(error, "strerror", None) or error
         raise ConnectionException(f"{where}: cannot connect: {reason}") from error

@@ -41,11 +41,14 @@ class SwitchProgram:
 
         ``rollback`` adds the document that undoes that confirmed commit, ``look`` what the switch shows.
         """
-        words = [*(["--rollback", rollback] if rollback else []), *_words(look)]
-        known = self.last_reading
-        if known is not None and known.frr_digest:
-            words += _digests(known)
-        self.last_reading = reading_of(self.hostname, self._read(["read", *words]), known)
+        words = ["read"]
+        if rollback:
+            words += ["--rollback", rollback]
+        words += _words(look)
+        earlier = self.last_reading
+        if earlier is not None and earlier.frr_digest:
+            words += _digests(earlier)
+        self.last_reading = reading_of(self.hostname, self._read(words), earlier)
         self.caller.quotes.running = self.last_reading.running
         return self.last_reading
 
@@ -204,10 +207,10 @@ class SwitchProgram:
             self.caller.refuse_busy(answer)
         else:
             answer = self._change(words, name)
-        found = answer.get("found") or answer["status"]
+        before = answer.get("found") or answer["status"]
         restored = tuple(map(str, answer.get("restored") or ()))
         missing = tuple(map(str, answer.get("missing") or ()))
-        return Recovery(status_of(found), str(answer["outcome"]), restored, missing, str(answer.get("error") or ""))
+        return Recovery(status_of(before), str(answer["outcome"]), restored, missing, str(answer.get("error") or ""))
 
     @decodes("its answer")
     def rollback_document(self, commit_id: str) -> Mapping[str, Any]:

@@ -354,7 +354,9 @@ def _connect(session: Session) -> Any:
         tunnel = dial(session.jump, session.hostname, port, timeout_s)
     with (
         closed_on_failure(tunnel),
-        login_errors(where, session.username, session.timeout_s, known=hosts, unknown_key=unknown, changed_key=changed),
+        login_errors(
+            where, session.username, session.timeout_s, known_hosts=hosts, unknown_key=unknown, changed_key=changed
+        ),
     ):
         return _logged_in(session, tunnel)
 

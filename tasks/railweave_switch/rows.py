@@ -121,15 +121,16 @@ def _holds(wanted: Mapping[str, Any] | None, row: Hash | None) -> bool:
         return row is None
     if row is None:
         return bool(wanted) and all(value is None for value in wanted.values())
-    found = decoded(row)
-    return all(_same(value, found.get(name)) for name, value in wanted.items())
+    fields = decoded(row)
+    return all(_same(value, fields.get(name)) for name, value in wanted.items())
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two fields hold the same: the order of a list is free, and an empty one reads ``[""]``."""
-    if isinstance(one, list) and isinstance(other, list):
-        return sorted(filter(None, one)) == sorted(filter(None, other))
-    return bool(one == other)
+def _same(intended: Any, value: Any) -> bool:
+    """Tell whether two fields are equal. Lists have no order."""
+    if isinstance(intended, list) and isinstance(value, list):
+        # Redis holds an empty list as one empty text.
+        return sorted(filter(None, intended)) == sorted(filter(None, value))
+    return bool(intended == value)
 
 
 def repairs(part: Part, rows: Mapping[str, Hash]) -> list[Sequence[str]]:

@@ -49,7 +49,7 @@ def frr_lines(switch: Any) -> set[Any]:
         ('{"port": {}}', "no name of a CONFIG_DB table"),
         ('{"PORT": {"Ethernet0": {"mtu": {"a": 1}}}}', "PORT|Ethernet0|mtu"),
         ('{"PORT": {"Ethernet0": 1}}', "not a row"),
-        ('{"PORT": {"E": {}, "E": {}}}', "stands twice"),
+        ('{"PORT": {"E": {}, "E": {}}}', "duplicate key 'E'"),
         ('{"bgpraw": 1}', "bgpraw"),
     ],
 )
