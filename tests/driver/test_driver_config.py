@@ -46,7 +46,7 @@ def frr_lines(switch: Any) -> set[Any]:
     [
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
-        ('{"port": {}}', "no name of a CONFIG_DB table"),
+        ('{"port": {}}', "not a valid name of a CONFIG_DB table"),
         ('{"PORT": {"Ethernet0": {"mtu": {"a": 1}}}}', "PORT|Ethernet0|mtu"),
         ('{"PORT": {"Ethernet0": 1}}', "not a row"),
         ('{"PORT": {"E": {}, "E": {}}}', "duplicate key 'E'"),

@@ -24,14 +24,19 @@ def access_tables(changes: Iterable[Change]) -> tuple[str, ...]:
 
     Data-plane ACLs that the changes add do not count, nor does our own ACL (``sonic.render.edge_guard``).
     """
-    changes = tuple(changes)
-    decisive = [change for change in changes if change.table in _DECIDES]
-    if not any(map(_binds_guard_to_control_plane, changes)):
-        decisive = [change for change in decisive if not is_edge_guard(change.table, change.key)]
+    decisive = _decisive(tuple(changes))
     data_plane_acls = {change.key for change in decisive if _adds_data_plane_acl(change)}
     # The key of an ACL rule begins with the name of its ACL.
     tables = {change.table for change in decisive if change.key.partition("|")[0] not in data_plane_acls}
     return tuple(sorted(tables))
+
+
+def _decisive(changes: tuple[Change, ...]) -> list[Change]:
+    """Return the changes of tables that decide who can log in, without those of our own ACL."""
+    decisive = [change for change in changes if change.table in _DECIDES]
+    if any(map(_binds_guard_to_control_plane, changes)):
+        return decisive
+    return [change for change in decisive if not is_edge_guard(change.table, change.key)]
 
 
 def _adds_data_plane_acl(change: Change) -> bool:

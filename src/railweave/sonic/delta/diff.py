@@ -384,15 +384,20 @@ _TEXT_ONLY = frozenset({str})
 
 def _fields_that_count(fields: Fields, stated: Fields | None, neutral: Fields) -> Fields:
     """Return the fields of a row that are ours (``stated``; None for all) and have more than their neutral value."""
-    ours = fields
-    if stated is not None and not fields.keys() <= stated.keys():
-        ours = {name: value for name, value in fields.items() if name in stated}
+    ours = _owned_fields(fields, stated)
     if not _TEXT_ONLY.issuperset(map(type, ours.values())):
         return {name: canonical(value) for name, value in ours.items() if not same_value(neutral.get(name), value)}
     # Texts are the same where they are equal, so a row of many ports needs no call for each of its fields.
     if not neutral:
         return ours
     return {name: value for name, value in ours.items() if value != neutral.get(name)}
+
+
+def _owned_fields(fields: Fields, stated: Fields | None) -> Fields:
+    # Most rows have no other fields, and then the row itself serves.
+    if stated is None or fields.keys() <= stated.keys():
+        return fields
+    return {name: value for name, value in fields.items() if name in stated}
 
 
 _LOSSLESS_TABLES = ("PORT_QOS_MAP", "DSCP_TO_TC_MAP")

@@ -129,15 +129,22 @@ def _json_step(step: Step) -> dict[str, Any]:
         case HdelStep(key, fields):
             return {"kind": "hdel", "key": key, "fields": list(fields)}
         case RecreateStep(removed, document):
-            return {"kind": "recreate", "removed": [[key, list(fields)] for key, fields in removed], "rows": document}
+            return {"kind": "recreate", "removed": _lists(removed), "rows": document}
         case VtyshStep(text):
             return {"kind": "vtysh", "text": text}
         case ClearStep(sessions):
-            return {"kind": "clear", "sessions": [list(session) for session in sessions]}
+            return {"kind": "clear", "sessions": _lists(sessions)}
         case ReloadStep(config_db, frr):
             return {"kind": "reload", "config_db": config_db, "frr": frr}
         case PatchStep():
             raise ValueError("a rollback never patches")
+
+
+def _lists(values: Any) -> Any:
+    """Return nested tuples as lists, as JSON has them."""
+    if isinstance(values, tuple):
+        return [_lists(value) for value in values]
+    return values
 
 
 _GroupKey = tuple[tuple[int, str], Method]
