@@ -15,8 +15,8 @@ LONGEST_FRR_CHARACTERS = 1024 * 1024
 """No configuration of FRR is longer: one with 1,000 neighbors is a third of it."""
 
 _MOST_DECODED_BYTES = 32 * 1024 * 1024
+# Answers up to here are decoded as they come: they are those of most switches, and small in whatever they hold.
 _LARGE_CHARACTERS = 512 * 1024
-"""Answers up to here are decoded as they come: they are those of most switches, and small in whatever they hold."""
 _CONTAINER_BYTES, _VALUE_BYTES = 128, 72
 """Memory of an object or a list with one value, and of another value in it (CPython 3.11, 64 bits), rounded up."""
 _WIDE = re.compile(rb"[\xf0-\xff]")

@@ -26,12 +26,12 @@ from napalm.base.exceptions import (
 from napalm_sonic.session import Completed, Session
 from railweave.secrets import shown_text
 
+# Says that it runs, and ends when either side goes: Docker closes its input with the client.
 _KEEP = "echo open; exec cat"
-"""Says that it runs, and ends when either side goes: Docker closes its input with the client."""
 
 _CHUNK_BYTES = 65536
+# How long the kept process may still seem to run after its container was killed.
 _NOTICED_S = 1.0
-"""How long the kept process may still seem to run after its container was killed."""
 
 _DOCKERS_OWN = ("Error: No such container", "Error response from daemon", "Cannot connect to the Docker daemon")
 _NO_RIGHT = "permission denied while trying to connect"

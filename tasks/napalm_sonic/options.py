@@ -11,10 +11,10 @@ from typing import Any
 
 from napalm_sonic.jump import Jump, parse_jump
 
+# Names that NAPALM users pass to any driver; those without a meaning here have no effect.
 _NAPALM_CONVENTIONS = frozenset(
     {"config_lock", "dest_file_system", "force_no_enable", "inline_transfer", "lock_disable", "secret"}
 )
-"""Names that NAPALM users pass to any driver; those without a meaning here have no effect."""
 
 
 SSH = "ssh"
@@ -50,6 +50,7 @@ class Options:
 
 _KEEPALIVE_S = 15
 
+# Name in ``optional_args`` (NAPALM's style, without a unit) -> field of :class:`Options`.
 _SPELLED = {
     "transport": "transport",
     "sudo": "sudo",
@@ -62,7 +63,6 @@ _SPELLED = {
     "reload_timeout": "reload_timeout_s",
     "reload_poll": "reload_poll_s",
 }
-"""Name in ``optional_args`` (NAPALM's style, without a unit) -> field of :class:`Options`."""
 
 
 def parse_options(optional_args: Mapping[str, Any] | None, timeout_s: float) -> Options:

@@ -8,14 +8,14 @@ from typing import Any
 from railweave.secrets import HIDDEN, secret_values, shown_text
 from railweave.sonic.document import BGPRAW, RunningConfig
 
+# Parts of an answer of ``railweave-switch`` with output of SONiC or lines of its log; the others are data, digests and
+# names.
 _WORDS = ("error", "missing", "restored", "refused", "broken")
-"""Parts of an answer of ``railweave-switch`` with output of SONiC or lines of its log; the others are data, digests and
-names."""
 _MOST_CHARACTERS = 65536
+# Minimum length of a part of a secret: fewer characters at the end of a text are more likely an ordinary word.
 _LEAST_OF_A_CUT_VALUE = 5
-"""Minimum length of a part of a secret: fewer characters at the end of a text are more likely an ordinary word."""
+# Parts of an answer that have such parts themselves.
 _INNER = ("status", "found", "answer")
-"""Parts of an answer that have such parts themselves."""
 
 
 @dataclass

@@ -21,8 +21,8 @@ from railweave_switch.state import ENDED, OPEN, Stage, TransactionKind
 
 PENDING = frozenset({*OPEN, Stage.EXPIRED})
 """Statuses of a transaction that waits for its confirmation or revert."""
+# All statuses of a transaction; with any other one it is unknown whether a transaction is pending.
 _STAGES = frozenset({*PENDING, *ENDED, Stage.NONE, Stage.DAMAGED})
-"""All statuses of a transaction; with any other one it is unknown whether a transaction is pending."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 65536
 _MOST_SAID_CHARACTERS = 65536
 _SHOWN_CHARACTERS = 200
+# A command that prints nothing.
 _SILENT = "true"
-"""A command that prints nothing."""
+# After this time without an answer, a session is tested before it is used again.
 _SILENT_S = 15.0
-"""After this time without an answer, a session is tested before it is used again."""
+# paramiko closes the channels of a lost session first, and marks the session as lost later, in another thread.
 _LOST_WITHIN_S = 2.0
-"""paramiko closes the channels of a lost session first, and marks the session as lost later, in another thread."""
 
 _log = logging.getLogger(__name__)
 

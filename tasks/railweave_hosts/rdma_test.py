@@ -9,8 +9,8 @@ from railweave.hosts.values import Rail, node_of
 from railweave.units import ipv4_text, ipv6_text
 from railweave_hosts.runner import NodeReading
 
+# perftest's own default; every rail has the next one.
 _FIRST_PORT = 18515
-"""perftest's own default; every rail has the next one."""
 
 
 class Tested(NamedTuple):
@@ -54,8 +54,8 @@ def _rail_end(fabric: Fabric, number: int, own: Rail, peer: Rail, link_gbps: int
     }
 
 
+# The prefix of IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2).
 _MAPPED = 0xFFFF << 32
-"""The prefix of IPv4-mapped IPv6 addresses (RFC 4291 section 2.5.5.2)."""
 
 
 def _peer(rail: Rail) -> str:

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from railweave_switch.host import DIRECTORY, SwitchHost
 
 _FIRST = "modules-"
+# Flags, time and size of a source that is not there.
 _NO_SOURCE = bytes(12)
-"""Flags, time and size of a source that is not there."""
 
 
 def start_of(sources: Mapping[str, bytes]) -> str:

@@ -43,6 +43,7 @@ def _lines_of(text: str, ignored: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
+# The daemon that keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h).
 _OWNERS = (
     (re.compile(r"router bgp |bgp |rpki$|bmp "), "bgpd"),
     (re.compile(r"bfd$"), "bfdd"),
@@ -52,15 +53,14 @@ _OWNERS = (
     (re.compile(r"router isis "), "isisd"),
     (re.compile(r"router pim( |$)|ip (pim|igmp|msdp) "), "pimd"),
 )
-"""The daemon that keeps a block or a line of the top level, where that is not zebra (FRR, vtysh/vtysh.h)."""
 
 _STATIC_ROUTE = re.compile(r"(ip|ipv6) route ")
+# From this version on mgmtd takes static routes for staticd (FRR, mgmtd/mgmt_vty.c).
 _STATIC_ROUTES_BY_MGMTD = 10
-"""From this version on mgmtd takes static routes for staticd (FRR, mgmtd/mgmt_vty.c)."""
 
 _VERSION = re.compile(r"^frr version (\d+)", re.MULTILINE)
+# Lines that every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it.
 _SHARED = re.compile(r"route-map |(ip|ipv6) (prefix-list|access-list) |access-list ")
-"""Lines that every daemon keeps for itself: vtysh shows such a line once, also where only one of them has it."""
 
 
 def daemons_of(lines: Iterable[Line], version: int = 0) -> frozenset[str]:

@@ -45,8 +45,8 @@ _LACKS = re.compile(r"Missing required element|Mandatory node|andatory .*(?:miss
 NEEDED = "the row needs this field"
 _DANGLING = re.compile(r"""value "([^"]*)" (?:points to a non-existing|in ".*" element|- no target instance)""")
 
+# sonic_yang's whole message where libyang 1 refuses the default of a reference (run).
 _UNSAID = "[priority,] message string"
-"""sonic_yang's whole message where libyang 1 refuses the default of a reference (run)."""
 
 
 class UnavailableError(Exception):

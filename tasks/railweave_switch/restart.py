@@ -30,8 +30,8 @@ from railweave_switch.state_forms import DamagedError, VersionError
 from railweave_switch.steps import StepError, frr_away, frr_text
 
 _NONE = State("", "", Stage.NONE)
+# Statuses in which some of the steps may not have been carried out.
 _MIDWAY = frozenset({Stage.APPLYING, Stage.REVERTING, Stage.FAILED})
-"""Statuses in which some of the steps may not have been carried out."""
 RESTARTED = "the switch restarted and booted its startup configuration"
 
 

@@ -29,8 +29,8 @@ METADATA = "DEVICE_METADATA|localhost"
 JOURNAL = "save.json"
 FRR_FILES = ("frr", "zebra", "bgpd", "staticd", "mgmtd", "bfdd")
 """The files that ``write memory`` writes, one for each daemon, in routing modes other than split-unified."""
+# Lines of ``show running-config`` that are not configuration.
 _FRAME = ("Building configuration...", "Current configuration:", "end")
-"""Lines of ``show running-config`` that are not configuration."""
 
 
 def startup_files(host: SwitchHost) -> tuple[str, str]:
@@ -176,13 +176,13 @@ def journal_of(host: SwitchHost, state: State) -> dict[str, Any] | None:
     return None
 
 
+# The fields of the save journal, each with a function that tells whether a value fits.
 _FORMS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("config_db", "frr"), lambda value: value is None or isinstance(value, str)),
     **dict.fromkeys(("boot_id", "frr_ignored"), lambda value: value is None or isinstance(value, str)),
     "id": lambda value: isinstance(value, str),
     "write_memory": lambda value: isinstance(value, bool),
 }
-"""The fields of the save journal, each with a function that tells whether a value fits."""
 
 
 def replaced(host: SwitchHost, journal: dict[str, Any]) -> bool:

@@ -132,6 +132,7 @@ def _is_pattern(value: Any) -> bool:
     return _is_text(value)
 
 
+# The fields that are not texts.
 _FORMS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("began_at", "ends_s", "deadline_at"), _is_number),
     **dict.fromkeys(("frr_added", "frr_removed", "frr_lines"), _are_lines),
@@ -149,4 +150,3 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "undo": lambda value: True,
     "version": lambda value: isinstance(value, int),
 }
-"""The fields that are not texts."""

@@ -46,14 +46,14 @@ _QUOTED_CHARACTERS = 4000
 _HEADLINE_CHARACTERS = 300
 _ERROR = re.compile(r"(?:^|\s)Error: |^(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |$)|missing yang models")
 _LAST_LINES = 4
+# The line between the two outputs of a command if the cause is the end of the second.
 _STREAMS_APART = "-- standard error:"
-"""The line between the two outputs of a command if the cause is the end of the second."""
 _ALWAYS_PRINTED = ("Usage:", 'Try "', "Acquired lock on", "Released lock on", "Aborted!")
+# vtysh prints `Failure to communicate[13]` too, but for a line that a running daemon refuses.
 _DAEMONS_AWAY = ("is not running", "failed to connect")
-"""vtysh prints `Failure to communicate[13]` too, but for a line that a running daemon refuses."""
 
+# Lines about the processes of vtysh, one for each daemon since FRR 9.0; each repeats the error.
 _OF_PROCESSES = re.compile(r"\[\d+\|\w+\] |Waiting for children ")
-"""Lines about the processes of vtysh, one for each daemon since FRR 9.0; each repeats the error."""
 
 
 class StepError(Exception):

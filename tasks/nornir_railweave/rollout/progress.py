@@ -53,6 +53,7 @@ def _outcome(event: Event) -> str:
     return f"{event.device}: {outcome_text(str(event.details.get('outcome')))}{reason}"
 
 
+# The events that are shown to a person, one line each.
 _LINES: dict[Step, Callable[[Event], str]] = {
     Step.WAVE: _wave,
     Step.OUTCOME: _outcome,
@@ -68,7 +69,6 @@ _LINES: dict[Step, Callable[[Event], str]] = {
     Step.PAUSED: lambda event: f"{event.text}; waiting for `railweave rollout continue` or `railweave rollout abort`",
     Step.CONTINUED: lambda event: "continued",
 }
-"""The events that are shown to a person, one line each."""
 
 
 class FabricProgress:
