@@ -1,0 +1,118 @@
+"""Code is read once: what packs a line is bounded, and names say what a thing is (docs/explanation/code-style.md)."""
+
+import ast
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("src", "tasks", "topologies")
+LEFT_OUT = "src/railweave/design/"
+"""A package whose concepts are not settled yet."""
+
+VAGUE = ("one", "found", "known", "told")
+MOST_PER_1000_LINES = {"conditional expressions": 20, "parallel assignments": 1, "vague names": 1}
+LEAST_COMMENTS_PER_100_LINES = 3
+MOST_CLASS_NAMES_TWICE = 10
+
+SHORT = ("src/railweave/plan/", "src/railweave/sonic/delta/", "tasks/nornir_railweave/rollout/")
+"""Where a reader decides whether a change is safe: each function is seen at a glance."""
+MOST_LINES = 40
+MOST_DECISIONS = 8
+
+
+@dataclass
+class Figures:
+    """What was counted in a folder; places are ``path:line``."""
+
+    code_lines: int = 0
+    comment_lines: int = 0
+    places: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    classes: Counter[str] = field(default_factory=Counter)
+    long_functions: list[str] = field(default_factory=list)
+
+
+@cache
+def figures(folder: str) -> Figures:
+    counted = Figures()
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(LEFT_OUT):
+            count_module(counted, name, path.read_text(encoding="utf-8"))
+    return counted
+
+
+def count_module(counted: Figures, name: str, text: str) -> None:
+    lines = [line.strip() for line in text.splitlines()]
+    comments = sum(line.startswith("#") for line in lines)
+    counted.comment_lines += comments
+    counted.code_lines += sum(map(bool, lines)) - comments
+    is_short = name.startswith(SHORT)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            counted.classes[node.name] += 1
+        elif is_short and isinstance(node, ast.FunctionDef) and is_long(node):
+            counted.long_functions.append(f"{name}:{node.lineno} {node.name}")
+        elif kind := packed(node):
+            counted.places[kind].append(f"{name}:{getattr(node, 'lineno', 0)}")
+
+
+def packed(node: ast.AST) -> str:
+    """Return what a node packs into its line, empty for nothing."""
+    if isinstance(node, ast.IfExp):
+        return "conditional expressions"
+    if isinstance(node, ast.Assign):
+        is_parallel = isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
+        return "parallel assignments" if is_parallel else ""
+    if isinstance(node, ast.arg):
+        return "vague names" if node.arg in VAGUE else ""
+    if isinstance(node, ast.Name) and node.id in VAGUE and isinstance(node.ctx, ast.Store):
+        return "vague names"
+    return ""
+
+
+def is_long(function: ast.FunctionDef) -> bool:
+    return (function.end_lineno or 0) - function.lineno >= MOST_LINES or decisions(function) > MOST_DECISIONS
+
+
+def decisions(function: ast.AST) -> int:
+    """Return how many ways a function, without the functions in it, decides."""
+    count = 0
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If | ast.For | ast.While | ast.ExceptHandler | ast.IfExp | ast.match_case):
+            count += 1
+        elif isinstance(node, ast.comprehension):
+            count += 1 + len(node.ifs)
+        elif isinstance(node, ast.BoolOp):
+            count += len(node.values) - 1
+        count += decisions(node)
+    return count
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_branch_is_a_statement_and_a_name_says_what_a_thing_is(folder: str) -> None:
+    counted = figures(folder)
+    for what, most in MOST_PER_1000_LINES.items():
+        places = counted.places[what]
+        assert 1000 * len(places) <= most * counted.code_lines, f"{what}: {', '.join(places[:20])}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_reasons_that_the_code_cannot_give_are_comments(folder: str) -> None:
+    counted = figures(folder)
+    assert 100 * counted.comment_lines >= LEAST_COMMENTS_PER_100_LINES * counted.code_lines
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    twice = [name for name, count in figures("src").classes.items() if count > 1]
+    assert len(twice) <= MOST_CLASS_NAMES_TWICE, twice
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_functions_that_judge_a_change_are_short(folder: str) -> None:
+    assert not figures(folder).long_functions
