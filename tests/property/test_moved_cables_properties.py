@@ -18,7 +18,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.document import plan_json
 from railweave.plan.offline import plan_offline
-from railweave.plan.phases import Phase, PhaseKind, phases
+from railweave.plan.phases.planning import Phase, PhaseKind, phases
 from railweave.templates import find_templates
 
 TWO_TIERS = """

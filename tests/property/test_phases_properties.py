@@ -21,8 +21,8 @@ from railweave.hosts.transition import node_in_transition
 from railweave.hosts.values import NodeSettings, node_of
 from railweave.intent.load import load_intent_text
 from railweave.intent.model import Intent
-from railweave.plan.class_change import accept_both
-from railweave.plan.phases import PhaseKind, phases
+from railweave.plan.phases.class_change import accept_both
+from railweave.plan.phases.planning import PhaseKind, phases
 from railweave.qos.mapping import map_chain
 
 BASE = load_intent_text(

@@ -44,7 +44,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostState
 from railweave.plan.expectation import Expectation
 from railweave.plan.model import DeviceState
-from railweave.plan.phase_progress import PhasedResult, PhaseStep, Waiting
+from railweave.plan.phases.progress import PhasedResult, PhaseStep, Waiting
 from railweave.sonic.render.configure import Configurator
 from railweave.sonic.rows import DeviceConfig
 from railweave.templates import find_templates

@@ -21,7 +21,7 @@ from railweave.hosts.places import Places
 from railweave.hosts.render import HostRenderer
 from railweave.hosts.transition import changed_values
 from railweave.intent.load import load_intent
-from railweave.plan.shared_values import NodeValues
+from railweave.plan.phases.shared_values import NodeValues
 from railweave.wording import command_line, compact, first_few
 from railweave_hosts.access import HostAccess
 from railweave_hosts.rollout import HostRollout

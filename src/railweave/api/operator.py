@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from railweave.hosts.outcome import HostsRun, HostState
     from railweave.plan.manual_drain import DrainTarget
     from railweave.plan.model import Plan
-    from railweave.plan.phase_progress import PhaseStep
+    from railweave.plan.phases.progress import PhaseStep
 
 
 class Operator:

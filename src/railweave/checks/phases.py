@@ -9,7 +9,7 @@ from railweave.diagnostics import Diagnostic, Severity, Where, error, in_order, 
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import BufferModel
 from railweave.hosts.values import host_vendor
-from railweave.plan.phases import Phase, PhaseKind
+from railweave.plan.phases.planning import Phase, PhaseKind
 from railweave.qos.buffering import ranges
 from railweave.qos.mmu.headroom import buffer_model
 

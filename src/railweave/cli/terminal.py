@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from railweave.plan.manual_drain import DrainTarget
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
-    from railweave.plan.phase_progress import PhasedResult, PhaseStep
+    from railweave.plan.phases.progress import PhasedResult, PhaseStep
 
 EXIT_INTERRUPTED = 130
 
@@ -79,7 +79,7 @@ class Terminal(Operator):
     def finished(self, step: "PhaseStep") -> None:
         """Print the result of a phase."""
         from railweave.plan.outcome import DeployResult
-        from railweave.plan.phase_progress import OutOfUse
+        from railweave.plan.phases.progress import OutOfUse
         from railweave.report.deployment import deploy_view
         from railweave.report.hosts import hosts_view
         from railweave.report.phases import out_of_use_view

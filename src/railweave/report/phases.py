@@ -9,10 +9,10 @@ from rich.text import Text
 from railweave.codec import as_json, members
 from railweave.hosts.outcome import HostsRun
 from railweave.hosts.values import marking
-from railweave.plan.class_change import lossless_dscp
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phase_progress import OutOfUse, PhasedResult, Waiting, in_use
-from railweave.plan.phases import CableEnd, CableMove, Phase, PhaseKind
+from railweave.plan.phases.class_change import lossless_dscp
+from railweave.plan.phases.planning import CableEnd, CableMove, Phase, PhaseKind
+from railweave.plan.phases.progress import OutOfUse, PhasedResult, Waiting, in_use
 from railweave.report.deployment import deploy_json
 from railweave.report.hosts import hosts_json
 from railweave.report.layout import cell, paragraphs, table, verdict

@@ -13,7 +13,7 @@ from nornir_railweave.device.session import DEVICE_ERRORS, error_text, session, 
 from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from nornir_railweave.tasks.timers import wait_for_timers
-from railweave.plan.phase_progress import PhaseProgress
+from railweave.plan.phases.progress import PhaseProgress
 from railweave.sonic.delta.diff import diff
 from railweave.sonic.document import RunningConfig
 from railweave.sonic.render.configure import Configurator

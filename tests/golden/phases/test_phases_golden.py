@@ -13,8 +13,8 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.lifecycle import Proof
-from railweave.plan.phase_progress import Waiting
-from railweave.plan.phases import Phase, phases
+from railweave.plan.phases.planning import Phase, phases
+from railweave.plan.phases.progress import Waiting
 from railweave.report.phases import cables_view, nodes_text, phases_json, phases_view, work_order
 
 HERE = Path(__file__).parent

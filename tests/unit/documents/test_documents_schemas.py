@@ -15,7 +15,7 @@ from railweave.hosts.outcome import ChangeKind, HostState
 from railweave.plan.lifecycle import WorkProgress
 from railweave.plan.model import PLAN_VERSION, DeviceState
 from railweave.plan.outcome import CheckKind, Outcome, Result
-from railweave.plan.phases import PhaseKind
+from railweave.plan.phases.planning import PhaseKind
 from railweave.plan.rollout import RolloutKind
 from railweave.report.documents import COMMANDS, VERSION, named_schema, schema, schema_name, schema_names, titles
 from railweave.sonic.delta.change import Disruption, Method, Op

@@ -12,7 +12,7 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import ChangeKind, HostChange, HostResult, HostsRun, HostState
 from railweave.hosts.render import HostRenderer
 from railweave.hosts.transition import changed_values
-from railweave.plan.phases import Phase, phases
+from railweave.plan.phases.planning import Phase, phases
 from railweave.templates import find_templates
 
 MARKING = """

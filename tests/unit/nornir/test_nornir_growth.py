@@ -23,8 +23,8 @@ from railweave.plan.document import parse_plan, plan_json
 from railweave.plan.model import LivePort
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import Result
-from railweave.plan.phase_progress import PhaseProgress
-from railweave.plan.phases import phases
+from railweave.plan.phases.planning import phases
+from railweave.plan.phases.progress import PhaseProgress
 from railweave.plan.policy import RolloutPolicy, Share
 from railweave.sonic.render.configure import Configurator
 from railweave.templates import find_templates

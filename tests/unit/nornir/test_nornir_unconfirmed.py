@@ -18,8 +18,8 @@ from railweave.plan.drift import judge
 from railweave.plan.headline import headline as plan_headline
 from railweave.plan.model import DeviceState
 from railweave.plan.outcome import CheckKind, Outcome
-from railweave.plan.phase_progress import PhaseProgress, check_phase, check_reached
-from railweave.plan.phases import phases
+from railweave.plan.phases.planning import phases
+from railweave.plan.phases.progress import PhaseProgress, check_phase, check_reached
 from railweave.report.drift import headline
 from railweave.sonic.delta.change import Delta
 from railweave.sonic.document import RunningConfig

@@ -24,8 +24,8 @@ from railweave.errors import RefusedError, UsageError
 from railweave.hosts.outcome import HostResult, HostsRun, HostState
 from railweave.intent.load import load_intent_text
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Result
-from railweave.plan.phase_progress import Waiting
-from railweave.plan.phases import phases
+from railweave.plan.phases.planning import phases
+from railweave.plan.phases.progress import Waiting
 
 WEAVE = """
 fabric: weave

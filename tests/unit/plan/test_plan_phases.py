@@ -20,8 +20,8 @@ from railweave.plan.expectation import expect, expecting_only, expecting_without
 from railweave.plan.headline import headline
 from railweave.plan.moves import moved_cables
 from railweave.plan.offline import plan_offline
-from railweave.plan.phase_progress import PhaseProgress, check_phase
-from railweave.plan.phases import PhaseKind, phases
+from railweave.plan.phases.planning import PhaseKind, phases
+from railweave.plan.phases.progress import PhaseProgress, check_phase
 from railweave.report.phases import node_words, phases_json, work_order
 from railweave.sonic.delta.change import Disruption
 from railweave.templates import find_templates
@@ -426,7 +426,7 @@ def test_a_switch_that_cannot_be_read_leaves_the_standing_open() -> None:
 
 
 def test_a_ring_of_cables_goes_in_one_step() -> None:
-    from railweave.plan.restriping import restriping_steps
+    from railweave.plan.phases.restriping import restriping_steps
 
     base = weave(2)
     links = [link for link in base.links if not link.is_access]
@@ -442,7 +442,7 @@ def test_a_ring_of_cables_goes_in_one_step() -> None:
 
 
 def test_a_ring_within_one_bundle_is_refused_with_a_way_out() -> None:
-    from railweave.plan.restriping import restriping_steps
+    from railweave.plan.phases.restriping import restriping_steps
 
     base = weave(2)
     one, two = [link for link in base.links if (link.lower, link.upper) == ("weave-leaf1", "weave-spine1")][:2]

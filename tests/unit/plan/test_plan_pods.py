@@ -16,9 +16,9 @@ from railweave.plan.headline import headline
 from railweave.plan.health import prefixes_behind
 from railweave.plan.manual_drain import check_drain, choose, uplinks_left_percent
 from railweave.plan.offline import plan_offline
-from railweave.plan.phases import PhaseKind, phases
+from railweave.plan.phases.planning import PhaseKind, phases
+from railweave.plan.phases.speed_change import speed_steps
 from railweave.plan.policy import RolloutPolicy, Share
-from railweave.plan.speed_change import speed_steps
 from railweave.plan.waves import WaveGate, lay_out
 from railweave.sonic.delta.change import Change, Disruption, Method, Op
 from railweave.templates import find_templates

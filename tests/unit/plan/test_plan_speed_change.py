@@ -11,8 +11,8 @@ from railweave.design.build import design
 from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.offline import plan_offline
-from railweave.plan.phases import phases
-from railweave.plan.speed_change import speed_steps
+from railweave.plan.phases.planning import phases
+from railweave.plan.phases.speed_change import speed_steps
 from railweave.templates import find_templates
 
 RATIO = ('oversubscription: "2:1"', 'oversubscription: "5:1"')

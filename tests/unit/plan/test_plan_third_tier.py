@@ -13,7 +13,7 @@ from railweave.design.build import design
 from railweave.design.renumbering import moved_cables, renumbered
 from railweave.fabric.model import Fabric, Link
 from railweave.intent.load import load_intent_text
-from railweave.plan.phases import Phase, PhaseKind, phases
+from railweave.plan.phases.planning import Phase, PhaseKind, phases
 from railweave.units import ipv4_text
 
 INTENT = """

@@ -29,7 +29,8 @@ from railweave.fabric.model import Fabric
 from railweave.hosts.outcome import HostsRun, HostState
 from railweave.plan.lifecycle import Leaving, Proof, proofs
 from railweave.plan.manual_drain import choose
-from railweave.plan.phase_progress import (
+from railweave.plan.phases.planning import Phase, node_phases
+from railweave.plan.phases.progress import (
     NodeProgress,
     OutOfUse,
     PhasedResult,
@@ -38,8 +39,7 @@ from railweave.plan.phase_progress import (
     check_statement,
     check_unused,
 )
-from railweave.plan.phases import Phase, node_phases
-from railweave.plan.shared_values import NodeValues
+from railweave.plan.phases.shared_values import NodeValues
 from railweave.wording import command_line, first_few
 from railweave_hosts.hooks import HookRunner
 

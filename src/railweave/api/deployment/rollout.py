@@ -18,7 +18,7 @@ from railweave.errors import RefusedError
 from railweave.plan.consent import Consent
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phases import Phase
+from railweave.plan.phases.planning import Phase
 from railweave.plan.resumption import check_binding
 from railweave.plan.rollout import Rollout
 from railweave.plan.signed import Signed

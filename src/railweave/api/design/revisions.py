@@ -8,10 +8,10 @@ from railweave.checks.phases import check_phases
 from railweave.diagnostics import has_errors
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
-from railweave.plan import phases as planning
 from railweave.plan.model import Plan
 from railweave.plan.offline import plan_offline
-from railweave.plan.phases import Phase
+from railweave.plan.phases import planning
+from railweave.plan.phases.planning import Phase
 
 
 @dataclass(frozen=True, slots=True)

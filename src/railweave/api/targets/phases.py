@@ -12,8 +12,8 @@ from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
 from railweave.plan.expectation import Expecting, expect, expecting_only, expecting_without
 from railweave.plan.outcome import CheckKind, VerifyCheck
-from railweave.plan.phase_progress import PhaseProgress, Waiting, check_phase, check_reached
-from railweave.plan.phases import Phase
+from railweave.plan.phases.planning import Phase
+from railweave.plan.phases.progress import PhaseProgress, Waiting, check_phase, check_reached
 from railweave.sonic.render.configure import Configurator
 
 

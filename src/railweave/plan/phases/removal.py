@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from railweave.fabric.model import Fabric, Switch
-from railweave.plan.restriping import cables_change_switches
+from railweave.plan.phases.restriping import cables_change_switches
 from railweave.wording import counted
 
 _Block = TypeVar("_Block")

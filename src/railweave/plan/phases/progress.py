@@ -13,7 +13,7 @@ from railweave.hosts.outcome import HostsRun
 from railweave.plan.consent import awaiting
 from railweave.plan.lifecycle import Proof
 from railweave.plan.outcome import DeployResult
-from railweave.plan.phases import CableMove, Phase, node_phases, phases_alike
+from railweave.plan.phases.planning import CableMove, Phase, node_phases, phases_alike
 from railweave.wording import command_line, compact, first_few
 
 _MOST_NAMED = 4

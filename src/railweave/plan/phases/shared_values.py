@@ -21,7 +21,7 @@ from typing import NamedTuple
 from railweave.fabric.model import Fabric
 from railweave.fabric.policy import Mtu, Policies
 from railweave.hosts.values import marking
-from railweave.plan.class_change import Classes, accept_both, gives_up, lossless_dscp, notifying
+from railweave.plan.phases.class_change import Classes, accept_both, gives_up, lossless_dscp, notifying
 
 
 class SharedValue(NamedTuple):

@@ -23,11 +23,11 @@ from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Link, Switch
 from railweave.hosts.values import roce_mtu_bytes
-from railweave.plan.class_change import moved_markings
-from railweave.plan.removal import removal_steps
-from railweave.plan.restriping import Move, joined, restriping_steps, rewired, with_switches, with_tier_above
-from railweave.plan.shared_values import NodeValues, SharedChange, of_switches, shared_change, words
-from railweave.plan.speed_change import speed_steps
+from railweave.plan.phases.class_change import moved_markings
+from railweave.plan.phases.removal import removal_steps
+from railweave.plan.phases.restriping import Move, joined, restriping_steps, rewired, with_switches, with_tier_above
+from railweave.plan.phases.shared_values import NodeValues, SharedChange, of_switches, shared_change, words
+from railweave.plan.phases.speed_change import speed_steps
 from railweave.wording import command_line, counted, first_few, listed
 
 
