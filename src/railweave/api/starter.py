@@ -42,7 +42,9 @@ def starter_templates() -> Mapping[str, str]:
 def starter_designs() -> Mapping[str, str]:
     """Return what each reference design is: the first line of its intent, by name."""
     files = {file.name: file for file in _starter().joinpath(_DESIGNS).iterdir() if file.name.endswith(".yml")}
-    return {name.removesuffix(".yml"): _comment(files[name]) for name in sorted(files)}
+    comments = {name.removesuffix(".yml"): _comment(text) for name, text in files.items()}
+    # By design: with the suffix `superpod-pods` would come before `superpod`.
+    return {name: comments[name] for name in sorted(comments)}
 
 
 def design_intent(design: str, nodes: int | None = None) -> str:

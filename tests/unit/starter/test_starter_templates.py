@@ -149,6 +149,12 @@ def test_a_number_of_nodes_needs_a_design(tmp_path: Path) -> None:
     assert str(refused.value) == "the number of nodes is that of a design: name it with --design, or edit the intent"
 
 
+def test_designs_are_listed_in_the_order_of_their_names() -> None:
+    names = list(starter_designs())
+    assert names == sorted(names)
+    assert names.index("superpod") < names.index("superpod-pods")
+
+
 def test_designs_are_listed_beside_the_templates(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--list"]) == 0
     listed = " ".join(capsys.readouterr().out.split())
