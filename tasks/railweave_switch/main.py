@@ -284,7 +284,7 @@ def work(host: SwitchHost, request: Mapping[str, Any]) -> dict[str, Any]:
     return answer
 
 
-# How long a process may take to write that it is at work on a transaction.
+# How long a process may take to record that it carries out a transaction.
 BEGINS_S = 5.0
 
 

@@ -196,7 +196,7 @@ def _read_device(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[C
 
 
 def _compared(driver: CheckedDriver, compare: Comparer, name: str) -> tuple[ConfigComparison, bool]:
-    """Return how a device differs, with what stands in the way of its changes, and whether a commit waits there."""
+    """Return the differences of a device, what prevents its changes, and whether a commit is pending on it."""
     comparison, pending = read_with_commit(driver, lambda: compare(driver, name))
     difference = comparison.difference
     blockers = difference.blockers

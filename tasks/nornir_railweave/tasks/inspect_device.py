@@ -23,7 +23,7 @@ class Inspected:
     # A commit waits: the switch may revert what it runs.
     pending: bool = False
     drained: bool = False
-    # By it a replaced switch is told from the one that was there.
+    # It distinguishes a replaced switch from the earlier one.
     serial: str = ""
     error: str = ""
 
