@@ -151,8 +151,8 @@ def test_nodes_leave_when_they_are_shut_down_and_not_before(new_project: Any) ->
     assert " ".join(refused.split()).endswith(
         "error[RW523]: 16 ports of 4 switches would close for good while something uses them:"
         " gpu29, gpu30, gpu31, gpu32 devices: pod1-leaf1…4 fix: take them out of use before their ports close with"
-        " `railweave deploy --from REV --target sim`, REV being what runs; or deploy with --remove-live if they may"
-        " lose these links"
+        " `railweave deploy --from REV --target sim`, where REV is the git revision that is deployed; or"
+        " deploy with --remove-live if they may lose these links"
     )
     assert project.plan()["summary"]["remove"] > 0
     project.run("sim", "power-off", "gpu29", "gpu30", "gpu31", "gpu32")

@@ -142,7 +142,7 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
 
     The rollback of a change that was interrupted is allowed: the other nodes still have the old values.
     """
-    if single_step or load_target(find_target(target)).single_step:
+    if single_step or load_target(find_target(target)).nodes_follow:
         return
     run = nodes.plan()
     changed = changed_values(run, Places(nodes.designed.fabric.part).document)
@@ -155,10 +155,10 @@ def _refuse_shared(nodes: LiveNodes, target: str, single_step: bool) -> None:
         f"{', '.join(changed[names[0]])} would change on {first_few(names, 1)}, and packets of nodes that have not"
         " changed yet would be lost"
     )
+    nodes_alone = command_line("hosts", "apply", "--from", "REV", "--phase", "N")
     fix = (
-        f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, REV being what"
-        f" runs, or nodes alone with `{command_line('hosts', 'apply', '--from', 'REV', '--phase', 'N')}`; or, where"
-        " nothing uses the fabric, "
+        f"change switches and nodes in phases with `{command_line('deploy', '--from', 'REV')}`, where REV is the git"
+        f" revision that is deployed, or nodes alone with `{nodes_alone}`; or, where nothing uses the fabric, "
     )
     if nodes.is_rollback:
         fix = f"write the old values into the intent and {fix}or others never left the old values, roll back"

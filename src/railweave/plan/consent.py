@@ -18,7 +18,8 @@ from railweave.wording import command_line, counted, first_few, natural_key
 
 
 def _in_phases() -> str:
-    return f"`{command_line('deploy', '--from', 'REV')}`, REV being what runs"
+    """Return the command that deploys in phases, with the intent and the target of the running one."""
+    return f"`{command_line('deploy', '--from', 'REV')}`, where REV is the git revision that is deployed"
 
 
 def leaving_ports(fabric: Fabric, difference: DeviceDiff | None) -> tuple[ClosingPort, ...]:
@@ -56,12 +57,20 @@ class Consent:
     renumber: bool = False
     # Remove lossless markings and lower the MTU whatever nodes send, and configure ports before cables are moved.
     single_step: bool = False
+    # Remove lossless markings and lower the MTU, as the target has no node that still sends the old values. Cables are
+    # no part of it: a simulator's or a lab's stay in their ports until somebody moves them.
+    nodes_follow: bool = False
     # Close ports for good that are in use.
     remove_live: bool = False
     # Change who can log in to switches.
     allow_lockout: bool = False
     # Undo a newer or diverged state of the intent (``plan.lineage``).
     discard_newer: bool = False
+
+    @property
+    def may_drop_old_values(self) -> bool:
+        """Tell whether switches may stop serving a marking or a packet size that nodes may have sent before."""
+        return self.single_step or self.nodes_follow
 
 
 def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True) -> tuple[Diagnostic, ...]:
@@ -73,7 +82,7 @@ def check_consent(plan: Plan, consent: Consent, *, skip_unreachable: bool = True
         plan = replace(plan, violations=())
     diagnostics = [*conflicts(plan), *_renumberings(plan, consent), *_partings(plan, consent)]
     diagnostics += [*_reloads(plan, consent), *_markings(plan, consent)]
-    if not consent.single_step:
+    if not consent.may_drop_old_values:
         diagnostics += lowered_mtu(plan)
     diagnostics += _moves(plan, consent)
     if not consent.remove_live:
@@ -155,7 +164,7 @@ def removed_markings(plan: Plan) -> tuple[tuple[int, tuple[str, ...]], ...]:
 
 
 def _markings(plan: Plan, consent: Consent) -> Iterable[Diagnostic]:
-    if consent.single_step:
+    if consent.may_drop_old_values:
         return
     for dscp, devices in removed_markings(plan):
         yield error(

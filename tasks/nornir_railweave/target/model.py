@@ -207,8 +207,11 @@ class Target:
         return self
 
     @property
-    def single_step(self) -> bool:
-        """Tell whether a change goes in one step: on a rehearsal nobody's traffic is at stake; on devices that somebody
-        owns it takes a word."""
-        said = self.rollout.single_step
-        return self.source is not Source.ADDRESSES if said is None else said
+    def nodes_follow(self) -> bool:
+        """Tell whether a marking or an MTU that nodes share may change in one step.
+
+        Nodes of a simulator and of a lab have no traffic to lose; for others `rollout.single_step` has to allow it.
+        """
+        if self.rollout.single_step is None:
+            return self.source is not Source.ADDRESSES
+        return self.rollout.single_step

@@ -46,7 +46,8 @@ def policy_for(
     return Policy(
         consent=replace(
             consent,
-            single_step=consent.single_step or target.single_step,
+            single_step=consent.single_step or bool(target.rollout.single_step),
+            nodes_follow=consent.nodes_follow or target.nodes_follow,
             # Nobody is locked out of a rehearsal.
             allow_lockout=consent.allow_lockout or target.source is not Source.ADDRESSES,
         ),

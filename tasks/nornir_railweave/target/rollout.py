@@ -69,7 +69,8 @@ class Rollout:
     # How many seconds drained ports may take to fall below `quiet_packets_per_s`.
     drain_timeout_s: Annotated[WaitSeconds, Field(validation_alias="drain_timeout")] = 60
     quiet_packets_per_s: Annotated[float, Field(gt=0, validation_alias="quiet")] = 100
-    # Carries out in one step what would hurt live traffic unless it went in phases; None leaves it to the target.
+    # Carries out in one step what would hurt live traffic unless it went in phases; None refuses it, but for the
+    # markings and the MTU of a simulator or a lab.
     single_step: bool | None = None
     # How many devices are worked on at once.
     workers: Annotated[int, Field(ge=1, le=1000)] = 50

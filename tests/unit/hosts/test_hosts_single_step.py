@@ -54,7 +54,7 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> Any:
         nodes = Nodes(changes, interrupted=interrupted)
         monkeypatch.setattr(hosts, "live_nodes", lambda *_: nodes)
         monkeypatch.setattr(hosts, "find_target", lambda name: name)
-        target = SimpleNamespace(single_step=allowed)
+        target = SimpleNamespace(nodes_follow=allowed)
         monkeypatch.setattr(hosts, "load_target", lambda file: target)
         command(Project(Path("pod.yml"), Operator()), "live", **options)
         return nodes

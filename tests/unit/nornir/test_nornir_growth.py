@@ -126,8 +126,8 @@ def test_the_ports_of_a_node_that_runs_do_not_close_unasked(shrunk: Any) -> None
     assert (found.code, found.message, found.fix) == (
         "RW523",
         "4 ports of 4 switches would close for good while something uses them: gpu3",
-        "take them out of use before their ports close with `railweave deploy --from REV`, REV being what runs; or"
-        " deploy with --remove-live if they may lose these links",
+        "take them out of use before their ports close with `railweave deploy --from REV`, where REV is the git"
+        " revision that is deployed; or deploy with --remove-live if they may lose these links",
     )
     assert found.devices == ("lab-leaf1", "lab-leaf2", "lab-leaf3", "lab-leaf4")
     assert {name: switch.running for name, switch in shrunk.world.switches.items()} == before

@@ -81,17 +81,21 @@ def test_a_misspelt_key_gets_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "single_step"),
+    ("text", "nodes_follow", "single_step"),
     [
-        ("source: sim", True),
-        ("source: lab", True),
-        ("source: addresses\naddress: '{name}'", False),
-        ("source: sim\nrollout: {single_step: false}", False),
-        ("source: addresses\naddress: '{name}'\nrollout: {single_step: true}", True),
+        ("source: sim", True, False),
+        ("source: lab", True, False),
+        ("source: addresses\naddress: '{name}'", False, False),
+        ("source: sim\nrollout: {single_step: false}", False, False),
+        ("source: sim\nrollout: {single_step: true}", True, True),
+        ("source: addresses\naddress: '{name}'\nrollout: {single_step: true}", True, True),
     ],
 )
-def test_a_rehearsal_does_at_once_what_real_switches_need_a_word_for(text: str, single_step: bool) -> None:
+def test_the_nodes_of_a_rehearsal_follow_at_once_and_its_cables_move_in_phases(
+    text: str, nodes_follow: bool, single_step: bool
+) -> None:
     target = parse_target(text, "t.yml", "t")
+    assert policy_for(target).consent.nodes_follow is nodes_follow
     assert policy_for(target).consent.single_step is single_step
     assert policy_for(target, Consent(single_step=True)).consent.single_step
 

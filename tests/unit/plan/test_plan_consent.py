@@ -158,8 +158,8 @@ def test_a_smaller_mtu_of_running_switches_needs_consent(
         " dropped",
     )
     assert found.fix == (
-        "lower the nodes before the switches with `railweave deploy --from REV`, REV being what runs; or, where no node"
-        " sends larger packets any more, deploy with --single-step"
+        "lower the nodes before the switches with `railweave deploy --from REV`, where REV is the git revision that"
+        " is deployed; or, where no node sends larger packets any more, deploy with --single-step"
     )
     assert found.devices == ("leaf1", "leaf2")
     assert check_consent(plan_of(lowered), Consent(single_step=True)) == ()

@@ -373,6 +373,7 @@ def test_a_plan_names_the_lossless_code_points_that_it_takes_away_and_needs_a_wo
     assert "--from" in refused.fix
     assert "--single-step" in refused.fix
     assert check_consent(plan, Consent(single_step=True)) == ()
+    assert check_consent(plan, Consent(nodes_follow=True)) == ()
 
 
 def test_no_phase_before_the_nodes_takes_a_lossless_code_point_away() -> None:
@@ -460,5 +461,12 @@ def test_cables_of_running_leaves_do_not_move_all_at_once_unasked() -> None:
         "8 cables of leaves that run have to move, 4 of them at weave-leaf1, and their links would be down until all"
         " are in place"
     )
-    assert "--from REV" in refused.fix
+    assert refused.fix == (
+        "move them in steps that keep every leaf's other links with `railweave deploy --from REV`, where REV is the git"
+        " revision that is deployed; or, where they are moved already or nothing uses the fabric, deploy with"
+        " --single-step"
+    )
     assert "RW515" not in {one.code for one in check_consent(plan, Consent(provision=True, single_step=True))}
+    # A simulator's nodes follow at once, its cables do not.
+    follow = Consent(provision=True, nodes_follow=True)
+    assert "RW515" in {one.code for one in check_consent(plan, follow)}

@@ -31,7 +31,9 @@ class DeployOptions(Consent):
 
     ``provision`` allows reloads, ``renumber`` other identities of existing devices; ``skip_unreachable`` leaves out
     devices that do not answer; ``remove_conflicting`` removes unmanaged rows that hold a fabric port; ``single_step``
-    deploys in one step what live traffic would need phases for; ``remove_live`` closes ports in use;
+    deploys in one step what live traffic would need phases for, ``nodes_follow`` only what nodes share with switches
+    (markings, the MTU) and not the cables, which targets of a simulator or a lab allow; ``remove_live`` closes ports in
+    use;
     ``allow_lockout`` changes who can log in to switches; ``discard_newer`` undoes what a newer or another state of
     the intent brought; ``nodes_done`` states that the GPU nodes have done the phases before, and that no job still
     sends what is dropped. ``max_failures`` None is the target's.
