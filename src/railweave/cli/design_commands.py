@@ -54,7 +54,7 @@ def init(
         bool, typer.Option("--markdown", help="With --list: print the reference page of the designs.")
     ] = False,
 ) -> None:
-    """Create a starter project: an intent, an inventory, a Makefile, and pipelines for GitHub and GitLab."""
+    """Create a starter project: intent, inventory and pipelines."""
     if listed and markdown:
         from railweave.report.comparison import designs_page
 
@@ -82,7 +82,10 @@ def size(
     draw: Annotated[bool, typer.Option("--draw", help="Also draw a stripe: nodes, leaves and spines.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Size the fabric: every number with its formula."""
+    """Size the fabric and show how each number was calculated.
+
+    Also shows what still fits, and the next step of growth.
+    """
     from railweave.design.document import size_json
     from railweave.report.sizing import sizing_view
 
@@ -117,7 +120,7 @@ def check(
     ] = None,
     json: AsJson = False,
 ) -> int:
-    """Check the intent and print all diagnostics: code, severity, place, devices and fix."""
+    """Check the intent: all diagnostics with their place and fix."""
     from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, yang_summary
 
     project = api.open_project(intent or option)
@@ -150,7 +153,10 @@ def render(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write every artifact: CONFIG_DB and FRR of each switch, files of each GPU node, cables.csv, fabric.json."""
+    """Write the configuration of every switch and GPU node to files.
+
+    Also writes fabric.json and cables.csv.
+    """
     from railweave.report.diagnostics import diagnostics_json
 
     rendered = api.render(api.open_project(intent or option), out, hosts=hosts)
@@ -177,7 +183,10 @@ def explain(
     option: IntentOption = None,
     json: AsJson = False,
 ) -> int:
-    """Explain why a row is there: the rule, the intent path and the source; or what a code of a diagnostic means."""
+    """Explain a row of the configuration, or the code of a diagnostic.
+
+    For a row: the rule that made it, its path in the intent, and the source of the rule.
+    """
     from railweave.report.explanation import explanation_json, explanation_view, rule_json, rule_view
 
     if device[:1].isupper() and device in api.codes():
@@ -199,7 +208,7 @@ def diff(
     ] = False,
     exit_code: ExitCode = False,
 ) -> int:
-    """Compare two revisions of the intent offline: what changes on the devices."""
+    """Show offline what changes between two revisions of the intent."""
     plan = api.diff(open_compared(option, head), base, head, renumber=renumber)
     print_plan(plan, as_json=json, as_markdown=markdown)
     if not json:
@@ -215,9 +224,9 @@ def phases(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
     target: TargetOption = "sim",
 ) -> None:
-    """Plan the phases of a change offline, with every cable that moves from port to port.
+    """Split a change that would disrupt traffic into phases, offline.
 
-    No device is read: --target is for the commands that are printed.
+    Each phase lists the cables to move. No device is read: --target only appears in the printed commands.
     """
     del target
     from railweave.report.phases import phases_json, phases_view, work_order
@@ -242,7 +251,10 @@ def models(
         bool, typer.Option("--file", help="Print the file of MODEL, to make one of your own from in catalog/.")
     ] = False,
 ) -> None:
-    """List the catalog: ports, speeds and breakout of switches, lossless up to which cable, NICs, what is missing."""
+    """List the switch models and NICs of the catalog.
+
+    For each model: ports, speeds, breakouts, lossless cable lengths, and what is missing.
+    """
     from railweave.report.models import models_json, models_page, models_view
 
     if file:
@@ -264,7 +276,7 @@ def schema(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of the intent, for editors that complete it, or of a command's --json output."""
+    """Print the JSON Schema of the intent or of a --json output."""
     from railweave.report.reference import documents_reference, intent_reference
 
     requested = " ".join(name or ())
@@ -280,7 +292,7 @@ def schema(
 
 
 def codes(json: AsJson = False) -> None:
-    """List the codes of diagnostics, each with its rule."""
+    """List the codes of all diagnostics with their rules."""
     from railweave.report.reference import codes_reference
 
     if json:

@@ -66,7 +66,7 @@ def plan(
     phase: PhaseNumber = None,
     exit_code: ExitCode = False,
 ) -> int:
-    """Dry run: read the devices and show what a deployment would change."""
+    """Dry run: show what a deployment would change."""
     from railweave.api.plans import sign_plan
     from railweave.plan.consent import conflicts
     from railweave.plan.document import plan_json
@@ -127,9 +127,10 @@ def deploy(
     ] = False,
     json: AsJson = False,
 ) -> int:
-    """Plan, then apply wave by wave; or `deploy plan.json`, refused if a device has changed since.
+    """Plan, then apply the changes wave by wave.
 
-    With --resume the argument may name a rollout instead: `deploy --resume [ROLLOUT]`.
+    `deploy plan.json` applies a saved plan; it is refused if a device has changed since. With --resume the argument
+    may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
     from railweave.api.journal.folder import open_rollout_project
 
@@ -195,15 +196,16 @@ def rollback(
     provision: Provision = False,
     skip_unreachable: SkipUnreachable = False,
     last: Annotated[
-        bool, typer.Option("--last", help="The newest rollout that the switches know; needs no journal.")
+        bool, typer.Option("--last", help="Roll back the newest rollout recorded on the switches; needs no journal.")
     ] = False,
     order: Annotated[
-        Path | None, typer.Option("--order", metavar="FILE", help="The signed order of a target with allowed signers.")
+        Path | None,
+        typer.Option("--order", metavar="FILE", help="Signed rollback order, if the target has allowed signers."),
     ] = None,
     max_failures: MaxFailures = None,
     json: AsJson = False,
 ) -> int:
-    """Roll back a rollout: restore what the devices had before it."""
+    """Roll back a rollout: restore the earlier configuration."""
     from railweave.api.journal.folder import open_rollout_project
 
     if last and rollout:
@@ -227,13 +229,16 @@ def verify(
     target: TargetOption = "sim",
     wait: Annotated[
         float,
-        typer.Option("--wait", metavar="SECONDS", min=0, help="Retry until all checks pass, for at most so long."),
+        typer.Option("--wait", metavar="SECONDS", min=0, help="Retry until all checks pass, at most this long."),
     ] = 0.0,
     base: From = "",
     phase: PhaseNumber = None,
     json: AsJson = False,
 ) -> int:
-    """Compare LLDP, BGP, MTU, addresses and links of the running fabric with the intent."""
+    """Compare the state of the running fabric with the intent.
+
+    Checks LLDP, BGP, MTU, addresses and links.
+    """
     from railweave.report.verification import verify_json, verify_view
 
     project = api.open_project(intent or option, Terminal())
@@ -253,7 +258,7 @@ def drift(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pipeline's summary.")] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there is drift.")] = False,
 ) -> int:
-    """Show how the running configuration differs from the intent; nothing is changed."""
+    """Show how the running configuration differs from the intent."""
     from railweave.plan.drift import remarks
     from railweave.report.drift import drift_json, drift_markdown, drift_view
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave lab …`` to ``app``."""
-    added = group(app, "lab", "The fabric on Containerlab: real FRR, Redis and kernel, or real SONiC images.")
+    added = group(app, "lab", "Run the fabric on Containerlab: real FRR, or SONiC images.")
     for command in (up, down, render):
         added.command()(command)
 
@@ -30,9 +30,10 @@ def render(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write the Containerlab topology of an intent; a large fabric is scaled down to a lab of the same shape.
+    """Write the Containerlab topology of an intent.
 
-    SONIC_IMAGE names a SONiC image instead of railweave's node image, SONIC_KIND its kind: sonic-vs or sonic-vm.
+    A large fabric is scaled down to a lab of the same shape. SONIC_IMAGE names a SONiC image to run instead of
+    railweave's node image, and SONIC_KIND its kind: sonic-vs or sonic-vm.
     """
     lab = api.lab.render(api.open_project(intent or option), out)
     print_result(lab, _document, lambda lab: _view(lab, running=False), as_json=json)
@@ -47,10 +48,10 @@ def up(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Start the lab of an intent; the whole reserve is cabled, with its ports down.
+    """Start the lab; the whole reserve is cabled, with its ports down.
 
-    A running lab gets what a grown intent adds; nothing that runs is touched or removed. What does not boot in time is
-    named with the last lines of its log, and nothing is left running that this command started.
+    A running lab gets what a grown intent adds; running nodes are not touched or removed. If a node does not boot in
+    time, the command shows the last lines of its log and stops everything it started.
     """
     lab = api.lab.up(api.open_project(intent or option), wait=wait)
     print_result(lab, _document, lambda lab: _view(lab, running=True), as_json=json)

@@ -26,6 +26,7 @@ from railweave.cli import (
     sim_commands,
     weighing_commands,
 )
+from railweave.cli.groups import CommandGroup
 from railweave.cli.options import IntentCommand, UsageProblem
 from railweave.cli.terminal import EXIT_INTERRUPTED
 from railweave.cli.usage import show_usage_error
@@ -37,6 +38,7 @@ EXIT_USAGE = 64
 
 app = typer.Typer(
     name="railweave",
+    cls=CommandGroup,
     help="Infrastructure as Code for the Ethernet fabrics of GPU clusters: one intent file to a running SONiC fabric.",
     no_args_is_help=True,
     rich_markup_mode=None,

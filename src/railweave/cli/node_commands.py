@@ -38,11 +38,11 @@ Limit = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave hosts …`` and ``railweave facts …`` to ``app``."""
-    hosts = group(app, "hosts", "The GPU nodes, through Ansible: addresses, routes, NIC settings, NCCL.")
+    hosts = group(app, "hosts", "Plan and configure the GPU nodes through Ansible.")
     hosts.command()(plan)
     hosts.command()(apply)
     hosts.command()(rollback)
-    facts = group(app, "facts", "Read the settings of live switches and GPU nodes for `check --facts`.")
+    facts = group(app, "facts", "Read settings of live switches and nodes for `check --facts`.")
     facts.callback()(_group)
     facts.command()(collect)
 
@@ -94,7 +94,7 @@ def apply(
     ] = False,
     json: AsJson = False,
 ) -> int:
-    """Configure the nodes as intended, batch by batch, and read every setting back."""
+    """Configure the nodes batch by batch, and read each setting back."""
     from railweave.report.hosts import hosts_json, hosts_view
 
     project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
@@ -127,7 +127,10 @@ def rollback(
     yes: Yes = False,
     json: AsJson = False,
 ) -> int:
-    """Return the nodes to their snapshots of before their last change, batch by batch."""
+    """Restore the nodes' configuration from before their last change.
+
+    Batch by batch, from the snapshots on the nodes.
+    """
     from railweave.report.hosts import hosts_json, hosts_view
 
     project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
@@ -146,7 +149,10 @@ def collect(
     limit: Limit = "",
     json: AsJson = False,
 ) -> int:
-    """Read switches and GPU nodes, and write what `check --facts` compares with the intent; nothing is changed."""
+    """Read the settings of switches and GPU nodes into files.
+
+    `check --facts` compares them with the intent. Changes nothing.
+    """
     project = api.open_project(intent or option, Terminal())
     collected = api.facts.collect(project, target, out, limit=limit)
     if json:

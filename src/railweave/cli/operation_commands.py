@@ -44,7 +44,10 @@ def drain(
     several: Annotated[bool, typer.Option("--several", help="Allow several switches of a plane at once.")] = False,
     json: AsJson = False,
 ) -> int:
-    """Drain switches by BGP graceful shutdown and wait until their traffic is gone; lasts until `undrain`."""
+    """Move traffic away from switches or links.
+
+    Uses BGP graceful shutdown and waits until their traffic is gone. The drain lasts until `undrain`.
+    """
     from railweave.report.draining import drain_view, drained_json, drained_view, draining_json
 
     project = api.open_project(option, Terminal(yes=yes, quiet=json))
@@ -72,7 +75,10 @@ def undrain(
     yes: Yes = False,
     json: AsJson = False,
 ) -> int:
-    """Undrain switches and links, and verify them. Nothing is asked; --yes is accepted as `drain` accepts it."""
+    """Return drained switches and links to service, and verify them.
+
+    Does not ask; --yes is accepted for symmetry with `drain`.
+    """
     from railweave.report.draining import draining_json, undrain_view
 
     results, verification = api.undrain(api.open_project(option, Terminal(yes=yes)), target, devices, wait_s=wait)
@@ -99,7 +105,10 @@ def replace(
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a work order with checkboxes.")] = False,
 ) -> None:
-    """Show the steps of replacing a switch, and which one is next; nothing is changed."""
+    """Show the steps to replace a switch, and which one is next.
+
+    Changes nothing.
+    """
     from railweave.report.work import work_json, work_markdown, work_view
 
     steps = api.replace(api.open_project(option, Terminal()), target, device, serial=serial)
@@ -122,7 +131,10 @@ def retire(
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="Longest wait for idle ports.")] = 5.0,
     json: AsJson = False,
 ) -> int:
-    """Prove that nothing uses the switches that the intent no longer has; nothing is changed."""
+    """Prove that switches removed from the intent are unused.
+
+    Changes nothing.
+    """
     from railweave.report.retirement import is_proven, retirement_json, retirement_view
 
     leaving, proofs = api.retire(open_compared(option, head, Terminal()), target, base, head, wait_s=wait)
@@ -144,7 +156,7 @@ def trust(
     replace: Annotated[bool, typer.Option("--replace", help="Also replace recorded keys that changed.")] = False,
     json: AsJson = False,
 ) -> int:
-    """Show the devices' host keys and record new ones in the target's known_hosts file."""
+    """Show the SSH host keys of the switches and record new ones."""
     from railweave.api.targets.host_keys import key_fields
     from railweave.report.trust import trust_json
 
@@ -166,7 +178,7 @@ def audit(
     ] = "",
     json: AsJson = False,
 ) -> int:
-    """Show who deployed what from this project, and the result."""
+    """Show who deployed what from this project, with the results."""
     from railweave.report.audit import audit_json, audit_view, chain_view
 
     if head and not verify:
@@ -182,13 +194,13 @@ def recover(
         typer.Argument(metavar="DEVICE...", help="Switches, such as pod1-leaf3.", autocompletion=completion.switches),
     ],
     accept_running: Annotated[
-        bool, typer.Option("--accept-running", help="Keep what runs if nothing can be restored.")
+        bool, typer.Option("--accept-running", help="Keep the running configuration if nothing can be restored.")
     ] = False,
     option: IntentOption = None,
     target: TargetOption = "sim",
     json: AsJson = False,
 ) -> int:
-    """Repair switches whose transaction state is damaged or whose last change was not finished."""
+    """Repair switches whose last change was interrupted."""
     from railweave.report.recovery import recovery_json, recovery_view
 
     project = api.open_project(option, Terminal(quiet=json))
@@ -218,7 +230,10 @@ def selftest(
     yes: Yes = False,
     json: AsJson = False,
 ) -> int:
-    """Try railweave's own claims on one unused switch, and leave the switch as it was found."""
+    """Test railweave's assumptions about SONiC on one unused switch.
+
+    The switch is left as it was found.
+    """
     from railweave.report.selftest import selftest_json, selftest_view
 
     project = api.open_project(option, Terminal(yes=yes, quiet=json))
@@ -234,10 +249,13 @@ def selftest(
 
 def worker(
     site: Annotated[
-        str, typer.Option("--site", metavar="SITE", help="Take requests from the queue of this site of the target.")
+        str,
+        typer.Option(
+            "--site", metavar="SITE", help="Take requests from the queue of this site; default: stdin/stdout."
+        ),
     ] = "",
     option: IntentOption = None,
     target: TargetOption = "sim",
 ) -> None:
-    """Work on switches for a coordinator elsewhere: by a site's queue, else by standard input and output."""
+    """Run a worker at a remote site (queue or stdin/stdout)."""
     api.worker(api.open_project(option, Terminal()), target, site=site)

@@ -9,6 +9,7 @@ from typer.core import TyperCommand, TyperOption
 from railweave import api
 from railweave.api.operator import SILENT, Operator
 from railweave.cli import completion
+from railweave.cli.groups import SubcommandGroup
 from railweave.errors import UsageError
 from railweave.intent.reference import file_of, names_intent, reference
 from railweave.wording import commands_name
@@ -25,40 +26,47 @@ IntentOption = Annotated[
     Path | None, typer.Option("--intent", metavar="FILE", help="Intent file.", autocompletion=completion.intents)
 ]
 AllowLockout = Annotated[
-    bool, typer.Option("--allow-lockout", help="Change who can log in to switches (AAA, ACLs, SSH).")
+    bool, typer.Option("--allow-lockout", help="Allow changes to who can log in to switches (AAA, ACLs, SSH).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; `railweave schema` has the schemas.")]
 DiscardNewer = Annotated[
-    bool, typer.Option("--discard-newer", help="Undo what a newer or another state of the intent brought.")
+    bool, typer.Option("--discard-newer", help="Deploy even if the switches run a newer or diverged commit.")
 ]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with status 2 if there are changes.")]
 MaxFailures = Annotated[
     int | None,
-    typer.Option("--max-failures", min=1, metavar="N", help="Stop at the N-th failed device; default: the target's."),
+    typer.Option("--max-failures", min=1, metavar="N", help="Stop after N failed devices; default: from the target."),
 ]
 Provision = Annotated[bool, typer.Option("--provision", help="Allow devices to be reloaded.")]
 From = Annotated[
     str,
-    typer.Option("--from", metavar="BASE", help="Change in phases from the running intent, a git revision or a file."),
+    typer.Option(
+        "--from",
+        metavar="BASE",
+        help="Deploy in phases, starting from BASE: the running intent, as a git revision or file.",
+    ),
 ]
 PhaseNumber = Annotated[int | None, typer.Option("--phase", metavar="N", min=1, help="Only this phase (with --from).")]
 NodesDone = Annotated[
     bool,
-    typer.Option("--nodes-done", help="The nodes have done the phases before, and no job still sends the old values."),
+    typer.Option(
+        "--nodes-done",
+        help="Confirm that all nodes have finished the previous phases and no job uses the old values.",
+    ),
 ]
 RemoveConflicting = Annotated[
     bool, typer.Option("--remove-conflicting", help="Remove unmanaged rows that hold a fabric port.")
 ]
 RemoveLive = Annotated[
-    bool, typer.Option("--remove-live", help="Close ports for good even if nodes or switches use them.")
+    bool, typer.Option("--remove-live", help="Shut down ports permanently even if nodes or switches use them.")
 ]
 Renumber = Annotated[
-    bool, typer.Option("--renumber", help="Allow changes of existing names, AS numbers and addresses.")
+    bool, typer.Option("--renumber", help="Allow changes to existing names, AS numbers and addresses.")
 ]
 SingleStep = Annotated[
-    bool, typer.Option("--single-step", help="Deploy in one step what live traffic would need phases for.")
+    bool, typer.Option("--single-step", help="Deploy in one step a change that needs phases under live traffic.")
 ]
-SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Leave out devices that do not answer.")]
+SkipUnreachable = Annotated[bool, typer.Option("--skip-unreachable", help="Skip devices that do not answer.")]
 TargetOption = Annotated[
     str,
     typer.Option(
@@ -90,7 +98,7 @@ def _fabric_option(intent: Any) -> TyperOption:
         param_decls=["--fabric"],
         type_descriptor=intent.type_descriptor,
         metavar="NAME",
-        help="The fabric that is meant, where the intent has several.",
+        help="Name of the fabric, if the intent has several.",
         expose_value=False,
         callback=note,
     )
@@ -195,6 +203,6 @@ def open_compared(option: Path | None, head: str, operator: Operator = SILENT) -
 
 def group(app: typer.Typer, name: str, purpose: str) -> typer.Typer:
     """Return a new group of commands ``railweave NAME …``."""
-    commands = typer.Typer(help=purpose, no_args_is_help=True, rich_markup_mode=None)
+    commands = typer.Typer(cls=SubcommandGroup, help=purpose, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(commands, name=name)
     return commands

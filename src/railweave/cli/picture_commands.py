@@ -35,7 +35,10 @@ def draw(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Draw the fabric, or a part of it: in the terminal, or as SVG, PNG, Mermaid or draw.io."""
+    """Draw the fabric in the terminal, or as SVG, PNG or draw.io.
+
+    Draws the fabric or a part of it; Mermaid and plain text can be written too.
+    """
     from railweave.report.drawing import scene_json, scene_view
 
     scene = api.draw(api.open_project(intent or option), of=of, out=out)
@@ -70,7 +73,7 @@ def report(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write one page for browsers: topology, sizes, classes, failures, parts; a plan or a result on the topology."""
+    """Write one HTML page: topology, sizes, failures, parts, results."""
     name = "" if rollout == "newest" else rollout
     page = api.report(
         api.open_project(intent or option), out, plan=plan, verification=verification, drift=drift, rollout=name

@@ -42,7 +42,7 @@ def rehearse(
         typer.Option(
             "--fault",
             metavar="DEVICE[:PORT]=KIND[@WAVE]",
-            help="Inject a fault of `sim fault` when a wave begins; default: the wave of the device.",
+            help="Inject a fault of `sim fault` when a wave begins; default: the device's wave.",
             autocompletion=completion.switches,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def rehearse(
         typer.Option(
             "--running",
             metavar="BASE|FOLDER",
-            help="Read no device: a revision or file of the intent runs, or what NAME.json in a folder hold.",
+            help="Read no device: start from an intent (revision or file) or from saved configurations NAME.json.",
         ),
     ] = "",
     base: From = "",
@@ -68,10 +68,10 @@ def rehearse(
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
 ) -> int:
-    """Carry out the plan, or `rehearse plan.json`, on simulated switches that run what the target's switches run.
+    """Run the deployment on simulated copies of the switches.
 
-    The target is only read, with --running not even that. Exit status 1 if the deployment would be refused, stop or
-    break the rollout policy.
+    `rehearse plan.json` rehearses a saved plan. The target is only read; with --running no device is read. Exit
+    status 1 if the deployment would be refused, stop or break the rollout policy.
     """
     from railweave.report.rehearsal import rehearsal_json, rehearsal_markdown, rehearsal_view
 

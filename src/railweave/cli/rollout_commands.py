@@ -26,7 +26,7 @@ RolloutArgument = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave rollout …`` to ``app``."""
-    added = group(app, "rollout", "List and show rollouts; pause, continue and abort a running one.")
+    added = group(app, "rollout", "List rollouts; pause, continue or abort a running one.")
     added.command("list")(list_rollouts)
     added.command("show")(show)
     added.command("pause")(pause)
@@ -65,7 +65,10 @@ def unpause(rollout: RolloutArgument = "", json: AsJson = False) -> None:
 
 
 def abort(rollout: RolloutArgument = "", json: AsJson = False) -> None:
-    """Stop a running rollout after the current wave; finished waves stay deployed."""
+    """Stop a running rollout after the current wave.
+
+    Finished waves stay deployed.
+    """
     effect = "stops after the current wave; finished waves stay deployed"
     _show_request(api.rollout.abort(rollout), "abort", effect, as_json=json)
 

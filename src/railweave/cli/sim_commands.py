@@ -26,7 +26,7 @@ Nodes = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add ``railweave sim …`` to ``app``."""
-    added = group(app, "sim", "The simulated fabric: SONiC's management plane on loopback, over real SSH.")
+    added = group(app, "sim", "Run the fabric on simulated SONiC switches (SSH on loopback).")
     for command in (up, down, status, ssh, cable, power_off, power_on, replace, fault):
         added.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
 
@@ -39,7 +39,10 @@ def up(
         bool, typer.Option("--real-time", help="Let reloads and waits take as long as on a switch.")
     ] = False,
 ) -> None:
-    """Start the simulated fabric of an intent, or add what it has grown by; running switches are not reset."""
+    """Start the simulated fabric, or add what the intent grew by.
+
+    Running switches are not reset.
+    """
     running = api.sim.up(api.open_project(intent or option), real_time=real_time)
     count = len(running.endpoints.devices)
     pid = running.endpoints.pid
@@ -84,7 +87,7 @@ def ssh(
     command: Annotated[list[str] | None, typer.Argument(help="A command; default: an interactive session.")] = None,
     option: IntentOption = None,
 ) -> int:
-    """Log in to a simulated switch with OpenSSH, as to a real one."""
+    """Log in to a simulated switch with OpenSSH."""
     import subprocess
 
     return subprocess.run(api.sim.ssh_command(api.open_project(option), device, command or ()), check=False).returncode
@@ -95,13 +98,13 @@ def cable(
     b: Annotated[str, typer.Argument(metavar="B:PORT", help="The other end.")],
     option: IntentOption = None,
 ) -> None:
-    """Plug a cable between two ports; a cable that was in one of them is unplugged."""
+    """Plug a cable between two ports; unplug earlier cables of both."""
     api.sim.cable(api.open_project(option), a, b)
     print_view(f"plugged a cable between {a} and {b}; earlier cables of these ports are unplugged")
 
 
 def power_off(nodes: Nodes, option: IntentOption = None) -> None:
-    """Power GPU nodes off: their links go down, as before their removal from the intent."""
+    """Power GPU nodes off: their links go down."""
     _power(nodes, option, powered=False)
 
 
@@ -116,7 +119,10 @@ def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
 
 
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
-    """Replace a switch by a factory-fresh one: new serial number, MAC address and host key, same cables."""
+    """Replace a switch by a factory-fresh one on the same cables.
+
+    The new switch has another serial number, MAC address and host key.
+    """
     identity = api.sim.replace(api.open_project(option), device)
     if json:
         print_document({"device": device, **identity})

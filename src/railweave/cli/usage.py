@@ -5,13 +5,28 @@ import sys
 import textwrap
 from typing import Any
 
+from railweave.cli.groups import option_hint
+
 
 def show_usage_error(problem: Any) -> None:
     """Print a usage error on standard error, and what is accepted where its message names nothing."""
+    if hint := _option_hint(problem):
+        # Options of a similar spelling would mislead: the option of another tool is known.
+        problem.possibilities = None
+        problem.message = f"{problem.message}. {hint}"
     problem.show()
     if accepted := _accepted(problem):
         columns = shutil.get_terminal_size().columns
         print(textwrap.fill(accepted, columns, break_long_words=False, break_on_hyphens=False), file=sys.stderr)
+
+
+def _option_hint(problem: Any) -> str:
+    """Return what to use in place of an unknown option that other tools have, empty for any other problem."""
+    command = getattr(problem.ctx, "command", None)
+    if command is None or getattr(problem, "possibilities", None) is None:
+        return ""
+    accepted = {name for param in command.params for name in param.opts}
+    return option_hint(command.name, problem.option_name, accepted)
 
 
 def _accepted(problem: Any) -> str:

@@ -24,7 +24,7 @@ def bom(
     option: IntentOption = None,
     against: Annotated[
         str,
-        typer.Option("--against", metavar="BASE", help="Only what is needed more than at a revision or in a file."),
+        typer.Option("--against", metavar="BASE", help="Only the additional parts compared with a revision or file."),
     ] = "",
     prices: Annotated[
         Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
@@ -38,7 +38,7 @@ def bom(
         ),
     ] = None,
     phases: Annotated[
-        bool, typer.Option("--phases", help="What to order today, for the growth stated, and for all that fits.")
+        bool, typer.Option("--phases", help="Parts to order today, for the stated growth, and for a full fabric.")
     ] = False,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
@@ -46,7 +46,7 @@ def bom(
     xlsx: Annotated[
         Path | None,
         typer.Option(
-            "--xlsx", metavar="FILE", help="Also write a workbook: parts with formulas of prices, trays, bundles."
+            "--xlsx", metavar="FILE", help="Also write a workbook: parts with price formulas, trays, bundles."
         ),
     ] = None,
     labels: Annotated[
@@ -55,7 +55,7 @@ def bom(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Count what to buy: switches, NICs, transceivers, cables and fibers by length."""
+    """List what to buy: switches, NICs, optics, cables and fibers."""
     from railweave.report.bom import bom_json, bom_view, phases_view, write_csv
     from railweave.report.labels import write_labels
     from railweave.report.workbook import write_workbook
@@ -97,11 +97,11 @@ def compare(
     ] = None,
     suggest: Annotated[
         bool,
-        typer.Option("--suggest", help="Beside it, other designs for its nodes, of the fewest switches."),
+        typer.Option("--suggest", help="Also show other designs for its nodes, with the fewest switches."),
     ] = False,
     nics: Annotated[
         bool,
-        typer.Option("--nics", help="With --suggest: one design for each choice of NICs that suits the workload."),
+        typer.Option("--nics", help="With --suggest: one design for each NIC choice that suits the workload."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -109,7 +109,7 @@ def compare(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Compare designs side by side: sizes, parts, the worst single failure, cost, rules of thumb."""
+    """Compare designs side by side: sizes, parts, failures and cost."""
     from railweave.report.comparison import comparison_json, comparison_view
 
     if suggest:
@@ -147,11 +147,16 @@ def failures(
     every: Annotated[bool, typer.Option("--all", help="Show every class of pairs, not only the worst.")] = False,
     rates: Annotated[
         Path | None,
-        typer.Option("--rates", metavar="FILE", help="YAML with `rates` by kind: what failures cost over a year."),
+        typer.Option(
+            "--rates", metavar="FILE", help="YAML with failure `rates` by kind: show the expected loss over a year."
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show what every failure of one link, switch, pod or plane costs, and of every two of them."""
+    """Show the impact of every single and double failure.
+
+    Failures of links, switches, planes and pods.
+    """
     from railweave.report.failures import failures_json, failures_view
 
     project = api.open_project(intent or option)

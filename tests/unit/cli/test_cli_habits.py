@@ -257,14 +257,14 @@ def test_the_list_of_targets_is_colored_on_a_terminal_alone() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("sim stop", "Error: No such command 'stop'.\ncommands: up, down, status, ssh, cable, power-off, power-on, "),
+        ("sim boot", "Error: No such command 'boot'.\ncommands: up, down, status, ssh, cable, power-off, power-on, "),
         ("rollout lst", "Error: No such command 'lst'. Did you mean 'list'?\n"),
         ("rollout list --limit 3", "Error: No such option: --limit\noptions: --all, --json\n"),
         ("drift --exitcode", "Error: No such option: --exitcode (Possible options: --exit-code)\n"),
         ("sim fault pod1-leaf1", "Error: Missing argument 'KIND'.\nKIND: The fault, such as slow, or `clear`.\n"),
         ("replace", "Error: Missing argument 'DEVICE'.\nDEVICE: The switch to replace, such as pod1-spine2.\n"),
         ("sim up --intent", "Error: Option '--intent' requires an argument.\n--intent FILE: Intent file.\n"),
-        ("verify --wait -1", "greater than or equal to 0\n--wait SECONDS: Retry until all checks pass"),
+        ("verify --wait -1", "greater than or equal to 0\n--wait SECONDS: Retry until all checks pass, at most"),
     ],
 )
 def test_a_wrong_usage_names_what_is_accepted(words: str, said: str, capfd: Capture) -> None:

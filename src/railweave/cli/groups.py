@@ -1,0 +1,135 @@
+"""The list of commands: in groups, with summaries that fit a line, and what other tools call them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from typer.core import TyperGroup
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Design": (
+        *("init", "size", "check", "explain", "render", "diff", "phases"),
+        *("bom", "compare", "failures", "draw", "report"),
+    ),
+    "Change": ("plan", "rehearse", "deploy", "rollout", "rollback"),
+    "Operate": (
+        *("verify", "drift", "drain", "undrain", "replace", "retire"),
+        *("recover", "hosts", "facts", "audit"),
+    ),
+    "Access": ("trust", "worker"),
+    "Try": ("sim", "lab", "selftest"),
+    "Reference": ("models", "schema", "codes"),
+}
+"""The commands of ``railweave --help`` by group, in the order of work."""
+
+_COMMANDS_OF_OTHER_TOOLS = {
+    "apply": "`railweave deploy`",
+    "backup": "`railweave facts collect`",
+    "build": "`railweave render`",
+    "commit": "`railweave deploy`",
+    "destroy": "`railweave sim down` or `railweave lab down`",
+    "down": "`railweave sim down` or `railweave lab down`",
+    "dry-run": "`railweave plan`",
+    "fmt": "`railweave check`",
+    "generate": "`railweave render`",
+    "graph": "`railweave draw`",
+    "help": "`railweave --help`",
+    "history": "`railweave rollout list` or `railweave audit`",
+    "lint": "`railweave check`",
+    "login": "`railweave trust`",
+    "output": "`railweave size --json`",
+    "providers": "`railweave models`",
+    "refresh": "`railweave drift`",
+    "resume": "`railweave deploy --resume`",
+    "revert": "`railweave rollback`",
+    "run": "`railweave deploy`",
+    "show": "`railweave rollout show`, `railweave size` or `railweave explain`",
+    "simulate": "`railweave rehearse`",
+    "stop": "`railweave rollout abort`",
+    "test": "`railweave rehearse` or `railweave verify`",
+    "undo": "`railweave rollback`",
+    "up": "`railweave sim up` or `railweave lab up`",
+    "validate": "`railweave check`",
+    "version": "`railweave --version`",
+}
+"""Words of Terraform, Ansible and other tools, and the command that does the same here."""
+
+_IN_GROUPS = {
+    "deploy": "up",
+    "start": "up",
+    "destroy": "down",
+    "stop": "down",
+    "inspect": "status",
+}
+"""Words of Containerlab and other tools, and the command of ``sim`` or ``lab`` that does the same."""
+
+_DRY_RUNS = {"deploy": "`railweave plan`", "apply": "`railweave hosts plan`", "rehearse": "`railweave plan`"}
+"""The dry run of a command that changes something."""
+
+_OPTIONS_OF_OTHER_TOOLS = {
+    "--auto-approve": "--yes",
+    "--detailed-exitcode": "--exit-code",
+    "--extra-vars": "the intent file",
+    "--inventory": "--target",
+    "--inventory-file": "--target",
+    "--output": "--json",
+    "--format": "--json",
+    "--verbose": "RAILWEAVE_DEBUG=1",
+}
+_DRY_RUN_OPTIONS = ("--dry-run", "--check", "--diff", "--noop")
+
+
+class CommandGroup(TyperGroup):
+    """The group of all commands: lists them by section, and knows what other tools call them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands section by section, all names in one column."""
+        width = max(map(len, self.commands))
+        room = formatter.width - width - 6
+        for section, names in SECTIONS.items():
+            rows = [
+                (f"{name:{width}}", self.commands[name].get_short_help_str(room))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names; a word of another tool ends with the command of ours."""
+        word = args[0]
+        if word not in self.commands and word in _COMMANDS_OF_OTHER_TOOLS:
+            ctx.fail(f"No such command {word!r}. Did you mean {_COMMANDS_OF_OTHER_TOOLS[word]}?")
+        return super().resolve_command(ctx, args)
+
+
+class SubcommandGroup(TyperGroup):
+    """A group of commands below ``railweave``, such as ``railweave lab …``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names; a word of another tool ends with the command of ours."""
+        word = args[0]
+        ours = _IN_GROUPS.get(word, "")
+        if word not in self.commands and ours in self.commands:
+            ctx.fail(f"No such command {word!r}. Did you mean {ours!r}?")
+        return super().resolve_command(ctx, args)
+
+
+def option_hint(command: str, option: str, accepted: set[str]) -> str:
+    """Return a sentence on what to use for an option of another tool, empty where nothing does the same.
+
+    Args:
+        command: The name of the command, such as ``deploy``.
+        option: The unknown option, such as ``--dry-run``.
+        accepted: The names of the options that the command has.
+
+    """
+    if option in _DRY_RUN_OPTIONS:
+        if command == "plan":
+            return "Omit it: `plan` changes nothing."
+        answer = _DRY_RUNS.get(command, "")
+    else:
+        answer = _OPTIONS_OF_OTHER_TOOLS.get(option, "")
+    if not answer or (answer.startswith("--") and answer not in accepted):
+        return ""
+    return f"Did you mean {answer}?"
