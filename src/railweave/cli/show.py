@@ -135,13 +135,20 @@ def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> 
 
 
 class _Printable:
-    """A view whose text cannot steer the terminal, whoever chose it."""
+    """A view whose text cannot steer the terminal, whoever chose it, and whose lines end with their last word."""
 
     def __init__(self, view: "RenderableType") -> None:
         self._view = view
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
         """Yield the segments of the view with what a terminal would obey removed; rich's own control codes stay."""
+        from rich.segment import Segment
+
+        for line in Segment.split_lines(self._segments(console, options)):
+            yield from _without_trailing_blanks(line)
+            yield Segment.line()
+
+    def _segments(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
         from rich.segment import Segment
 
         from railweave.printable import printable
@@ -151,6 +158,19 @@ class _Printable:
                 yield segment
             else:
                 yield Segment(printable(masked(segment.text)), segment.style)
+
+
+def _without_trailing_blanks(line: "Sequence[Segment]") -> "Sequence[Segment]":
+    """Return a line without the blanks at its end, which tables fill their last column with; colored blanks stay."""
+    from rich.segment import Segment
+
+    for place in range(len(line) - 1, -1, -1):
+        segment = line[place]
+        if segment.control or (segment.style is not None and segment.style.bgcolor is not None):
+            return line[: place + 1]
+        if text := segment.text.rstrip(" "):
+            return [*line[:place], Segment(text, segment.style)]
+    return ()
 
 
 def print_view(view: "RenderableType", *, stderr: bool = False, soft_wrap: bool = False) -> None:

@@ -21,6 +21,9 @@ _STYLES = {
     Outcome.BROKEN: "bold red",
 }
 
+_ROLLBACK_TEXT = {Outcome.NEW: "rolled back", Outcome.OLD: "not rolled back", Outcome.BROKEN: "not rolled back, broken"}
+"""What outcomes of a rollback are called."""
+
 
 def deploy_json(result: DeployResult) -> dict[str, Any]:
     """Return the document of ``deploy --json``, with the reason of a stop, the verification and the journal's path."""
@@ -85,17 +88,19 @@ def deploy_view(result: DeployResult) -> RenderableType:
 
 
 def _headline(result: DeployResult) -> Text:
+    """Return the verdict: how far it came, or how many devices were changed and how many were right before."""
     if result.result is Result.STOPPED:
         return Text.assemble(("✗ stopped", "bold red"), f"{_how_far(result.progress)}: ", result.stopped_by)
     state = f"as before rollout {result.of}" if result.of else "as intended"
     if result.result is Result.UNCHANGED:
         return verdict(True, f"no changes: {_unchanged(result, state)}")
-    done = f"done: {counted(len(result.names(Outcome.NEW)), 'device')} {state}"
+    changed = _changed(result)
+    # The rollout's own work is named first.
+    names = sorted(result.devices, key=lambda name: name not in changed)
+    done = f"done: {_counts(result, names)}"
     if result.progress.saved:
         done += f"; saved the running configuration of {compact(result.progress.saved)}"
-    if result.progress.failed:
-        return verdict(False, f"{done}, {len(result.progress.failed)} failed")
-    return verdict(True, done)
+    return verdict(not result.progress.failed, done)
 
 
 def _unchanged(result: DeployResult, state: str) -> str:
@@ -135,29 +140,51 @@ def _waves(result: DeployResult) -> FittingTable:
 def _counts(result: DeployResult, names: Sequence[str]) -> str:
     """Return the numbers of ``names`` by outcome; devices rolled back with their wave are counted apart."""
     undone = set(result.progress.undone)
+    changed = _changed(result)
     counts: Counter[str] = Counter()
     for name in names:
         if name in undone:
             counts["rolled back with its wave"] += 1
         elif name in result.devices:
-            counts[OUTCOME_TEXT[result.devices[name].outcome]] += 1
+            counts[_outcome_words(result, result.devices[name].outcome, is_changed=name in changed)] += 1
         else:
             counts[OUTCOME_TEXT[Outcome.NOT_ATTEMPTED]] += 1
     return ", ".join(f"{count} {end}" for end, count in counts.items())
 
 
+def _changed(result: DeployResult) -> frozenset[str]:
+    """Return the devices that the plan changes; all others had their configuration before the rollout."""
+    return frozenset(name for wave in result.progress.waves for name in wave)
+
+
+def _outcome_words(result: DeployResult, outcome: Outcome, *, is_changed: bool) -> str:
+    """Return what an outcome is called: a device that the plan does not change was not committed by this rollout."""
+    if outcome is Outcome.NEW and not is_changed:
+        return "already as before" if result.of else "already as intended"
+    if result.of:
+        return _ROLLBACK_TEXT.get(outcome, OUTCOME_TEXT[outcome])
+    return OUTCOME_TEXT[outcome]
+
+
 def _outcomes(result: DeployResult) -> FittingTable:
     """Return a row for each outcome and error, with all devices that share both."""
     rows = []
+    changed = _changed(result)
     # A common cause, such as a refused login, is one row and not one for each device.
     for outcome in Outcome:
-        by_error: dict[str, list[str]] = {}
+        by_error: dict[tuple[str, bool], list[str]] = {}
         for name in result.names(outcome):
-            by_error.setdefault(result.devices[name].error, []).append(name)
-        # Devices without an error first.
-        for error, names in sorted(by_error.items(), key=lambda item: bool(item[0])):
+            by_error.setdefault((result.devices[name].error, name in changed), []).append(name)
+        # Devices without an error first, those that were changed before the others.
+        for (error, is_changed), names in sorted(by_error.items(), key=_row_order):
+            words = _outcome_words(result, outcome, is_changed=is_changed)
             shown = f"{compact(names)} ({len(names)})"
             if error and len(names) == 1:
                 shown = names[0]
-            rows.append((Text(OUTCOME_TEXT[outcome], style=_STYLES[outcome]), shown, error))
+            rows.append((Text(words, style=_STYLES[outcome]), shown, error))
     return table("outcome", "devices", "error", rows=rows)
+
+
+def _row_order(row: tuple[tuple[str, bool], list[str]]) -> tuple[bool, bool]:
+    (error, is_changed), _ = row
+    return bool(error), not is_changed

@@ -20,7 +20,8 @@ CASES = sorted((Path(__file__).resolve().parents[2] / "refused" / "design").glob
 
 def report(diagnostics: tuple[Diagnostic, ...]) -> str:
     return "".join(
-        f"{one.severity} {one.code} {one.where} {one.where.path}\n  {one.message}\n  way out: {one.fix}\n"
+        f"{one.severity} {one.code} {one.where} {one.where.path}".rstrip()
+        + f"\n  {one.message}\n  way out: {one.fix}\n"
         for one in diagnostics
         if one.severity is not Severity.INFO
     )

@@ -76,7 +76,19 @@ def test_a_tolerated_failure_is_no_success() -> None:
     devices = {"leaf1": DeviceOutcome(Outcome.NEW), "leaf2": DeviceOutcome(Outcome.OLD, "no")}
     result = DeployResult(Result.DONE, devices, progress=Progress(1, (("leaf1", "leaf2"),), failed=("leaf2",)))
     assert not result.ok
-    assert line_of(result, "✗") == "✗ done: 1 device as intended, 1 failed"
+    assert line_of(result, "✗") == "✗ done: 1 committed, 1 not committed"
+
+
+def test_only_what_the_rollout_changed_is_committed_or_rolled_back() -> None:
+    devices = dict.fromkeys(("leaf1", "leaf2", "leaf3"), DeviceOutcome(Outcome.NEW))
+    result = DeployResult(Result.DONE, devices, progress=Progress(1, (("leaf2",),)))
+    assert line_of(result, "✓") == "✓ done: 1 committed, 2 already as intended"
+    assert line_of(result, "committed") == "committed leaf2 (1)"
+    assert line_of(result, "already") == "already as intended leaf1, leaf3 (2)"
+    rollback = DeployResult(
+        Result.DONE, devices, progress=Progress(1, (("leaf2",),)), of="20261121T101500Z-pod1-abc123"
+    )
+    assert line_of(rollback, "✓") == "✓ done: 1 rolled back, 2 already as before"
 
 
 def test_what_was_saved_is_told() -> None:
