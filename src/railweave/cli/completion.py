@@ -71,13 +71,17 @@ def faults() -> Sequence[str]:
 def switches(ctx: typer.Context) -> Sequence[str]:
     """Return the switches of the intent that the line names, or of the only one."""
     fabric = _fabric(ctx)
-    return [switch.name for switch in fabric.switches] if fabric else ()
+    if fabric is None:
+        return ()
+    return [switch.name for switch in fabric.switches]
 
 
 def nodes(ctx: typer.Context) -> Sequence[str]:
     """Return the GPU nodes of the intent that the line names, or of the only one."""
     fabric = _fabric(ctx)
-    return [host.name for host in fabric.hosts] if fabric else ()
+    if fabric is None:
+        return ()
+    return [host.name for host in fabric.hosts]
 
 
 def parts(ctx: typer.Context) -> Sequence[str]:
@@ -85,7 +89,9 @@ def parts(ctx: typer.Context) -> Sequence[str]:
     from railweave.drawing.views import FABRIC, part_keys
 
     fabric = _fabric(ctx)
-    return [FABRIC, *part_keys(fabric), *fabric.ports_of] if fabric else ()
+    if fabric is None:
+        return ()
+    return [FABRIC, *part_keys(fabric), *fabric.ports_of]
 
 
 def nodes_listed(ctx: typer.Context, incomplete: str) -> Sequence[str]:
@@ -110,4 +116,6 @@ def _fabric(ctx: typer.Context) -> "Fabric | None":
 
 def switches_and_codes(ctx: typer.Context, incomplete: str) -> Sequence[str]:
     """Return what `explain` explains: a code, which begins with a capital, or the rows of a switch."""
-    return [*codes()] if incomplete[:1].isupper() else switches(ctx)
+    if incomplete[:1].isupper():
+        return [*codes()]
+    return switches(ctx)

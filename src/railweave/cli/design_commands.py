@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,8 +18,12 @@ from railweave.cli.show import (
     print_result,
     print_view,
 )
+from railweave.cli.status import EXIT_FAILED, changes_status, exit_status
 from railweave.cli.terminal import Terminal
 from railweave.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from railweave.api.design.analysis import Checked
 
 _NAME_WIDTH = 16
 
@@ -121,7 +125,7 @@ def check(
     json: AsJson = False,
 ) -> int:
     """Check the intent: all diagnostics with their place and fix."""
-    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary, yang_summary
+    from railweave.report.diagnostics import diagnostics_json, diagnostics_summary
 
     project = api.open_project(intent or option)
     try:
@@ -131,16 +135,25 @@ def check(
             raise
         print_diagnostics(refused.diagnostics, stderr=False)
         print_view(diagnostics_summary(refused.diagnostics, str(project.intent)))
-        return 1
+        return EXIT_FAILED
     if json:
         print_document(diagnostics_json(checked.diagnostics))
-        return 0 if checked.ok else 1
+        return exit_status(ok=checked.ok)
     print_diagnostics(checked.diagnostics, stderr=False)
     print_view(diagnostics_summary(checked.diagnostics, str(project.intent)))
     if yang:
-        count = len(checked.fabric.switches) if checked.fabric else 0
-        print_view(yang_summary(checked.diagnostics, count, [folder.resolve().name for folder in yang]))
-    return 0 if checked.ok else 1
+        _print_yang_summary(checked, yang)
+    return exit_status(ok=checked.ok)
+
+
+def _print_yang_summary(checked: "Checked", releases: list[Path]) -> None:
+    """Print how many CONFIG_DBs were validated against the models of each release; none if the design failed."""
+    from railweave.report.diagnostics import yang_summary
+
+    count = 0
+    if checked.fabric is not None:
+        count = len(checked.fabric.switches)
+    print_view(yang_summary(checked.diagnostics, count, [folder.resolve().name for folder in releases]))
 
 
 def render(
@@ -194,7 +207,7 @@ def explain(
         return 0
     explanation = api.explain(api.open_project(option), device, row)
     print_result(explanation, explanation_json, explanation_view, as_json=json)
-    return 0 if explanation.found else 1
+    return exit_status(ok=bool(explanation.found))
 
 
 def diff(
@@ -213,7 +226,7 @@ def diff(
     print_plan(plan, as_json=json, as_markdown=markdown)
     if not json:
         print_rehearsals(plan, as_markdown=markdown)
-    return 2 if exit_code and plan.deltas else 0
+    return changes_status(changed=bool(plan.deltas), reported=exit_code)
 
 
 def phases(
@@ -277,18 +290,26 @@ def schema(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
 ) -> None:
     """Print the JSON Schema of the intent or of a --json output."""
-    from railweave.report.reference import documents_reference, intent_reference
-
     requested = " ".join(name or ())
-    if markdown and requested == "intent":
-        print(intent_reference(api.schema(requested)), end="")
-    elif markdown:
-        names = [requested] if requested else [name for name in api.schemas() if name != "intent"]
-        print(documents_reference(map(api.schema, names)), end="")
+    if markdown:
+        print(_schema_page(requested), end="")
     elif requested:
         print_json(api.schema(requested))
     else:
         print_view("\n".join(f"{name:{_NAME_WIDTH}} {title}" for name, title in api.schemas().items()))
+
+
+def _schema_page(name: str) -> str:
+    """Return the reference page of one schema, of every command's document for an empty name."""
+    from railweave.report.reference import documents_reference, intent_reference
+
+    if name == "intent":
+        return intent_reference(api.schema(name))
+    if name:
+        return documents_reference([api.schema(name)])
+    # The intent has a page of its own: people write it, and only read the documents.
+    documents = [name for name in api.schemas() if name != "intent"]
+    return documents_reference(map(api.schema, documents))
 
 
 def codes(json: AsJson = False) -> None:

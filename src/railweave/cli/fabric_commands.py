@@ -29,14 +29,26 @@ from railweave.cli.options import (
     intent_or_plan,
 )
 from railweave.cli.show import print_diagnostics, print_plan, print_rehearsals, print_result, print_text, write_json
+from railweave.cli.status import EXIT_FAILED, changes_status, exit_status
 from railweave.cli.terminal import Terminal, show_phases, show_result
 from railweave.errors import UsageError
 from railweave.wording import command_line, commands_name
 
 if TYPE_CHECKING:
+    from railweave.plan.drift import Drift
     from railweave.plan.model import Plan
 
 _EXCEPTIONS = "drift-ignore.yml"
+
+PlanFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `deploy`.")]
+SigningKey = Annotated[
+    Path | None, typer.Option("--sign", metavar="KEY", help="Sign the saved plan with this SSH key.")
+]
+# A dry run may show a switch that is not racked yet; a deployment (SkipUnreachable) can only leave it out.
+PlanUnreachable = Annotated[
+    bool,
+    typer.Option("--skip-unreachable", help="Plan new switches that do not answer as factory-fresh; leave others out."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -49,32 +61,23 @@ def plan(
     intent: IntentArgument = None,
     option: IntentOption = None,
     target: TargetOption = "sim",
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `deploy`.")] = None,
-    sign: Annotated[
-        Path | None, typer.Option("--sign", metavar="KEY", help="Sign the saved plan with this SSH key.")
-    ] = None,
+    out: PlanFile = None,
+    sign: SigningKey = None,
     json: AsJson = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown for a pull request.")] = False,
     remove_conflicting: RemoveConflicting = False,
-    skip_unreachable: Annotated[
-        bool,
-        typer.Option(
-            "--skip-unreachable", help="Plan new switches that do not answer as factory-fresh; leave others out."
-        ),
-    ] = False,
+    skip_unreachable: PlanUnreachable = False,
     base: From = "",
     phase: PhaseNumber = None,
     exit_code: ExitCode = False,
 ) -> int:
     """Dry run: show what a deployment would change."""
-    from railweave.api.plans import sign_plan
     from railweave.plan.consent import conflicts
-    from railweave.plan.document import plan_json
 
     if sign is not None and out is None:
         raise UsageError("--sign needs --out FILE: the signature is written beside the saved plan")
     project = api.open_project(intent or option, Terminal())
-    made = api.plan(
+    planned = api.plan(
         project,
         target,
         base=base,
@@ -82,17 +85,27 @@ def plan(
         remove_conflicting=remove_conflicting,
         skip_unreachable=skip_unreachable,
     )
-    if out is not None:
-        write_json(out, plan_json(made))
-        if sign is not None:
-            sign_plan(out, sign)
-    diagnostics = conflicts(made)
-    print_plan(made, as_json=json, as_markdown=markdown, problems=diagnostics)
+    files = _saved(planned, out, sign)
+    diagnostics = conflicts(planned)
+    print_plan(planned, as_json=json, as_markdown=markdown, problems=diagnostics)
     if not json:
-        print_rehearsals(made, *([out] if out else []), as_markdown=markdown)
-    if diagnostics or made.waiting or not _is_complete(made, skip_unreachable=skip_unreachable):
-        return 1
-    return 2 if exit_code and made.deltas else 0
+        print_rehearsals(planned, *files, as_markdown=markdown)
+    if diagnostics or planned.waiting or not _is_complete(planned, skip_unreachable=skip_unreachable):
+        return EXIT_FAILED
+    return changes_status(changed=bool(planned.deltas), reported=exit_code)
+
+
+def _saved(plan: "Plan", out: Path | None, signing_key: Path | None) -> tuple[Path, ...]:
+    """Write a plan to ``out``, signed if there is a key, and return the file; nothing without ``out``."""
+    from railweave.api.plans import sign_plan
+    from railweave.plan.document import plan_json
+
+    if out is None:
+        return ()
+    write_json(out, plan_json(plan))
+    if signing_key is not None:
+        sign_plan(out, signing_key)
+    return (out,)
 
 
 def _is_complete(plan: "Plan", *, skip_unreachable: bool) -> bool:
@@ -100,8 +113,8 @@ def _is_complete(plan: "Plan", *, skip_unreachable: bool) -> bool:
     from railweave.plan.model import DeviceState
 
     unreachable = len(plan.names(DeviceState.UNREACHABLE))
-    if skip_unreachable:
-        return not unreachable or unreachable < len(plan.devices)
+    if skip_unreachable and unreachable < len(plan.devices):
+        return True
     return not unreachable
 
 
@@ -132,18 +145,8 @@ def deploy(
     `deploy plan.json` applies a saved plan; it is refused if a device has changed since. With --resume the argument
     may name a rollout instead: `deploy --resume [ROLLOUT]`.
     """
-    from railweave.api.journal.folder import open_rollout_project
-
-    if resume and base:
-        raise UsageError("--resume knows the phase of its rollout: omit --from")
-    rollout, intent = _named_rollout(intent, resume=resume)
-    intent, reviewed = intent_or_plan(intent)
-    # Whoever passes the file of a plan has agreed to that plan.
-    operator = Terminal(yes=yes or reviewed is not None, quiet=json)
-    if resume:
-        project = open_rollout_project(intent or option, operator, target, rollout=rollout, resume=True)
-    else:
-        project = api.open_project(intent or option, operator)
+    if resume and (base or phase is not None):
+        raise UsageError("--resume knows the phase of its rollout: omit --from and --phase")
     options = api.DeployOptions(
         provision=provision,
         renumber=renumber,
@@ -156,18 +159,33 @@ def deploy(
         nodes_done=nodes_done,
         max_failures=max_failures,
     )
+    if resume:
+        return _resume(intent, option, target, options, yes=yes, as_json=json)
+    intent, reviewed = intent_or_plan(intent)
+    # Whoever passes the file of a plan has agreed to that plan.
+    project = api.open_project(intent or option, Terminal(yes=yes or reviewed is not None, quiet=json))
     if base or phase is not None:
         phased = api.deploy_phases(project, target, options, base=base, phase=phase, reviewed=reviewed)
         return show_phases(phased, as_json=json)
-    if resume:
-        with commands_name(_intent_to_name(project, intent or option), target):
-            return show_result(api.resume(project, target, options, rollout=rollout), as_json=json)
     return show_result(api.deploy(project, target, options, reviewed=reviewed), as_json=json)
 
 
-def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | None]:
-    """Return the rollout and the intent that the argument of ``deploy`` names, empty and None for neither."""
-    if not resume or argument is None or argument.suffix in (".yml", ".yaml"):
+def _resume(
+    argument: Path | None, option: Path | None, target: str, options: "api.DeployOptions", *, yes: bool, as_json: bool
+) -> int:
+    """Resume the rollout or the intent that ``argument`` names, print the result and return the exit status."""
+    from railweave.api.journal.folder import open_rollout_project
+
+    rollout, intent = _named_rollout(argument)
+    operator = Terminal(yes=yes, quiet=as_json)
+    project = open_rollout_project(intent or option, operator, target, rollout=rollout, resume=True)
+    with commands_name(_intent_to_name(project, intent or option), target):
+        return show_result(api.resume(project, target, options, rollout=rollout), as_json=as_json)
+
+
+def _named_rollout(argument: Path | None) -> tuple[str, Path | None]:
+    """Return the rollout and the intent that the argument of ``deploy --resume`` names, empty and None for neither."""
+    if argument is None or argument.suffix in (".yml", ".yaml"):
         return "", argument
     if argument.suffix == ".json":
         raise UsageError(f"a plan file cannot be resumed: `{command_line('deploy', '--resume', 'ROLLOUT')}`")
@@ -175,7 +193,7 @@ def _named_rollout(argument: Path | None, *, resume: bool) -> tuple[str, Path | 
 
 
 def _intent_to_name(project: "api.Project", given: Path | None) -> str:
-    """Return the intent that printed commands name: the given one, or the journal's if the project has several."""
+    """Return the intent that printed commands name; empty for the default, the only intent of the project."""
     if given is None and [str(project.intent)] == [*completion.intents()]:
         return ""
     return str(project.intent)
@@ -244,7 +262,7 @@ def verify(
     project = api.open_project(intent or option, Terminal())
     result = api.verify(project, target, base=base, phase=phase, wait_s=wait)
     print_result(result, verify_json, verify_view, as_json=json)
-    return 0 if result.ok else 1
+    return exit_status(ok=result.ok)
 
 
 def drift(
@@ -260,18 +278,24 @@ def drift(
 ) -> int:
     """Show how the running configuration differs from the intent."""
     from railweave.plan.drift import remarks
-    from railweave.report.drift import drift_json, drift_markdown, drift_view
 
+    # The default may be missing; a file that somebody names may not, or a typing error would hide its exceptions.
     if ignore is not None and not ignore.is_file():
         raise UsageError(f"there is no file {ignore}; without --ignore, {_EXCEPTIONS} is read if it is there")
     exceptions = ignore or Path(_EXCEPTIONS)
     differences = api.drift(api.open_project(intent or option, Terminal()), target, ignore=exceptions)
-    if markdown and not json:
-        print_text(drift_markdown(differences))
-    else:
-        print_result(differences, drift_json, drift_view, as_json=json)
+    _print_drift(differences, as_json=json, as_markdown=markdown)
     if not json:
         print_diagnostics(remarks(differences))
     if differences.unread or differences.plan.waiting:
-        return 1
-    return 2 if exit_code and differences.found else 0
+        return EXIT_FAILED
+    return changes_status(changed=differences.found, reported=exit_code)
+
+
+def _print_drift(differences: "Drift", *, as_json: bool, as_markdown: bool) -> None:
+    from railweave.report.drift import drift_json, drift_markdown, drift_view
+
+    if as_markdown and not as_json:
+        print_text(drift_markdown(differences))
+    else:
+        print_result(differences, drift_json, drift_view, as_json=as_json)

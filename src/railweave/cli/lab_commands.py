@@ -7,7 +7,7 @@ import typer
 
 from railweave import api
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
-from railweave.cli.show import print_result, print_view
+from railweave.cli.show import print_result, print_view, stop_result
 from railweave.wording import command_line, compact
 
 if TYPE_CHECKING:
@@ -63,9 +63,11 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Stop every lab of this project.")] = False,
 ) -> None:
     """Stop the lab and remove its containers, network and files."""
-    project = None if everything else api.open_project(intent or option)
+    project = None
+    if not everything:
+        project = api.open_project(intent or option)
     for name, was_running in api.lab.down(project).items():
-        print_view(f"lab {name}: {'stopped' if was_running else 'was not running'}")
+        print_view(f"lab {name}: {stop_result(was_running=was_running)}")
 
 
 def _document(rendered: "RenderedLab") -> dict[str, Any]:

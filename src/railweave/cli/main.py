@@ -28,13 +28,11 @@ from railweave.cli import (
 )
 from railweave.cli.groups import CommandGroup
 from railweave.cli.options import IntentCommand, UsageProblem
-from railweave.cli.terminal import EXIT_INTERRUPTED
+from railweave.cli.status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from railweave.cli.usage import show_usage_error
+from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
 from railweave.masking import forget_resolved
-
-EXIT_FAILED = 1
-EXIT_USAGE = 64
 
 app = typer.Typer(
     name="railweave",
@@ -80,7 +78,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit the process with its status."""
     # A canceled pipeline sends SIGTERM: it ends a rollout as Ctrl-C does, after the current devices.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = main(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        arguments = sys.argv[1:]
+    status = main(arguments)
     if status == EXIT_INTERRUPTED:
         # Python would wait for the threads of busy devices; the timers of the switches finish what these leave behind.
         sys.stdout.flush()
@@ -113,20 +113,14 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as exc:
         _show_fault(exc)
         return EXIT_FAILED
-    return status if isinstance(status, int) else 0
+    # A command without a status of its own returns None.
+    return status or EXIT_OK
 
 
 def _narrowed(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line; if its first word names a command, without the others, which take time to build."""
-    if "_RAILWEAVE_COMPLETE" in os.environ:
-        # click's completion: the shell passes the line that is typed in a variable.
-        typed = os.environ.get("COMP_WORDS", "").split()
-    else:
-        typed = ["", *arguments]
-    word = typed[1] if len(typed) > 1 else ""
-    commands = [
-        command for command in app.registered_commands if command.callback and command.callback.__name__ == word
-    ]
+    word = _first_word(arguments)
+    commands = [command for command in app.registered_commands if getattr(command.callback, "__name__", "") == word]
     groups = [group for group in app.registered_groups if group.name == word]
     if not commands and not groups:
         return app
@@ -136,15 +130,26 @@ def _narrowed(arguments: Sequence[str]) -> typer.Typer:
     return narrow
 
 
+def _first_word(arguments: Sequence[str]) -> str:
+    """Return the first word after `railweave` that is typed, in a shell's completion too; empty for none."""
+    typed = arguments
+    if "_RAILWEAVE_COMPLETE" in os.environ:
+        # click's completion: the shell passes the line in a variable, with the program as its first word.
+        typed = os.environ.get("COMP_WORDS", "").split()[1:]
+    return next(iter(typed), "")
+
+
 def _show_failure(failure: RailweaveError, *, as_json: bool) -> None:
     from railweave.cli.show import print_diagnostics, print_document, print_error
     from railweave.report.diagnostics import diagnostics_json
 
+    diagnostics: Sequence[Diagnostic] = ()
+    if isinstance(failure, RefusedError):
+        diagnostics = failure.diagnostics
     if as_json:
-        diagnostics = failure.diagnostics if isinstance(failure, RefusedError) else ()
         print_document({"error": str(failure), **diagnostics_json(diagnostics)})
     elif isinstance(failure, RefusedError):
-        print_diagnostics(failure.diagnostics)
+        print_diagnostics(diagnostics)
     else:
         print_error(str(failure))
 

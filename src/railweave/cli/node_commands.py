@@ -20,6 +20,7 @@ from railweave.cli.options import (
     group,
 )
 from railweave.cli.show import print_document, print_error, print_result, print_view
+from railweave.cli.status import EXIT_FAILED, changes_status, exit_status
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
 from railweave.wording import command_line
@@ -75,8 +76,8 @@ def plan(
     run = api.hosts.plan(project, target, limit=limit, base=base, phase=_number(base, phase))
     print_result(run, hosts_json, lambda run: hosts_view(run, files=files), as_json=json)
     if not run.ok:
-        return 1
-    return 2 if exit_code and run.named(HostState.CHANGED) else 0
+        return EXIT_FAILED
+    return changes_status(changed=bool(run.named(HostState.CHANGED)), reported=exit_code)
 
 
 def apply(
@@ -106,9 +107,9 @@ def apply(
     else:
         run = api.deploy_node_phase(project, target, base=base, phase=number, limit=limit, nodes_done=nodes_done)
     if run is None:
-        return 1
+        return EXIT_FAILED
     print_result(run, hosts_json, hosts_view, as_json=json)
-    return 0 if run.ok else 1
+    return exit_status(ok=run.ok)
 
 
 def _number(base: str, phase: int | None) -> int | None:
@@ -136,9 +137,9 @@ def rollback(
     project = api.open_project(intent or option, Terminal(yes=yes, quiet=json))
     run = api.hosts.rollback(project, target, limit=limit, single_step=single_step)
     if run is None:
-        return 1
+        return EXIT_FAILED
     print_result(run, hosts_json, hosts_view, as_json=json)
-    return 0 if run.ok else 1
+    return exit_status(ok=run.ok)
 
 
 def collect(
@@ -164,4 +165,4 @@ def collect(
         print_view(f"facts of {len(collected.switches)} switches and {len(collected.nodes)} nodes in {out}")
         check = command_line("check", "--facts", out, intent=str(project.intent))
         print_view(f"compare them with the intent: {check}")
-    return 1 if collected.unread else 0
+    return exit_status(ok=not collected.unread)

@@ -10,6 +10,7 @@ from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentOption, TargetOption, Yes, open_compared
 from railweave.cli.show import print_document, print_result, print_text, print_view
+from railweave.cli.status import EXIT_FAILED, exit_status
 from railweave.cli.terminal import Terminal
 from railweave.errors import UsageError
 
@@ -54,14 +55,14 @@ def drain(
     if not devices:
         states = api.drained(project, target)
         print_result(states, drained_json, drained_view, as_json=json)
-        return 1 if any(state.error for state in states) else 0
+        return exit_status(ok=not any(state.error for state in states))
     peers = tuple(word for text in links or () for word in text.split(",") if word)
     results = api.drain(project, target, api.DrainRequest(tuple(devices), peers, wait, several=several))
     if results is None:
-        return 1
+        return EXIT_FAILED
     view = partial(drain_view, requested=len(set(devices)), intent=str(project.intent), target=target)
     print_result(results, draining_json, view, as_json=json)
-    return 0 if all(result.ok for result in results) else 1
+    return exit_status(ok=all(result.ok for result in results))
 
 
 def undrain(
@@ -87,7 +88,7 @@ def undrain(
     else:
         print_view(undrain_view(results, verification))
     verified = verification is None or verification.ok
-    return 0 if verified and all(result.ok for result in results) else 1
+    return exit_status(ok=verified and all(result.ok for result in results))
 
 
 def replace(
@@ -142,7 +143,7 @@ def retire(
         print_document(retirement_json(leaving, proofs))
     else:
         print_view(retirement_view(leaving, proofs, target))
-    return 0 if is_proven(leaving, proofs) else 1
+    return exit_status(ok=is_proven(leaving, proofs))
 
 
 def trust(
@@ -168,7 +169,7 @@ def trust(
         print_view(f"recorded in {trusted.known_hosts}: {', '.join(trusted.recorded)}")
     elif trusted.agreed:
         print_view("no new host keys")
-    return 0 if trusted.ok else 1
+    return exit_status(ok=trusted.ok)
 
 
 def audit(
@@ -184,8 +185,13 @@ def audit(
     if head and not verify:
         raise UsageError("--head needs --verify")
     log = api.audit(head=head)
-    print_result(log, audit_json, chain_view if verify else audit_view, as_json=json)
-    return 1 if verify and log.chain.faults else 0
+    if json:
+        print_document(audit_json(log))
+    elif verify:
+        print_view(chain_view(log))
+    else:
+        print_view(audit_view(log))
+    return exit_status(ok=not (verify and log.chain.faults))
 
 
 def recover(
@@ -206,7 +212,7 @@ def recover(
     project = api.open_project(option, Terminal(quiet=json))
     results = api.recover(project, target, devices, accept_running=accept_running)
     print_result(results, recovery_json, recovery_view, as_json=json)
-    return 0 if all(result.ok for result in results) else 1
+    return exit_status(ok=all(result.ok for result in results))
 
 
 def selftest(
@@ -240,11 +246,11 @@ def selftest(
     options = api.SelftestOptions(spare=spare, reads_only=read_only, reloads=reloads, timer_s=timer)
     report = api.selftest(project, target, device, options)
     if report is None:
-        return 1
+        return EXIT_FAILED
     print_result(report, selftest_json, selftest_view, as_json=json)
     if out is not None:
         project.operator.tell(f"bundle: {api.write_bundle(report, out)}")
-    return 0 if report.ok else 1
+    return exit_status(ok=report.ok)
 
 
 def worker(

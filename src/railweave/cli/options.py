@@ -116,9 +116,8 @@ class IntentCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read an argument that names a YAML file as the intent."""
-        if ctx.resilient_parsing and args and args[-1] in self._options and not self._is_flag(args[-1]):
-            # A shell completes the value of this option; without one the parser would drop the arguments before it.
-            args = args[:-1]
+        if ctx.resilient_parsing:
+            args = self._without_open_option(args)
         # A command whose own argument is an intent, or a revision of one, reads that argument itself.
         takes_intent = any(parameter.metavar in ("INTENT", "BASE") for parameter in self.params)
         if "--intent" in self._options and not takes_intent:
@@ -129,6 +128,13 @@ class IntentCommand(TyperCommand):
             # click does not set the context of an option without its value, and usage.py needs the command.
             problem.ctx = problem.ctx or ctx
             raise
+
+    def _without_open_option(self, args: list[str]) -> list[str]:
+        """Return the words of a line that is typed without a last option that lacks its value."""
+        if args and args[-1] in self._options and not self._is_flag(args[-1]):
+            # The shell completes that value; without one the parser would drop the arguments before it.
+            return args[:-1]
+        return args
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; the commands that it suggests name the intent and the target that it was given."""

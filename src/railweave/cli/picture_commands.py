@@ -74,9 +74,11 @@ def report(
     json: AsJson = False,
 ) -> None:
     """Write one HTML page: topology, sizes, failures, parts, results."""
-    name = "" if rollout == "newest" else rollout
+    if rollout == "newest":
+        # An empty name fits every rollout, of which the newest is shown; None shows none.
+        rollout = ""
     page = api.report(
-        api.open_project(intent or option), out, plan=plan, verification=verification, drift=drift, rollout=name
+        api.open_project(intent or option), out, plan=plan, verification=verification, drift=drift, rollout=rollout
     )
     if json:
         print_document({"out": str(out), "bytes": page.size_bytes, "fabric": page.fabric.name})

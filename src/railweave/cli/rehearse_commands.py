@@ -25,6 +25,7 @@ from railweave.cli.options import (
     intent_or_plan,
 )
 from railweave.cli.show import print_result, print_text
+from railweave.cli.status import exit_status
 from railweave.cli.terminal import Terminal
 
 
@@ -95,4 +96,4 @@ def rehearse(
         print_text(rehearsal_markdown(rehearsal))
     else:
         print_result(rehearsal, rehearsal_json, rehearsal_view, as_json=json)
-    return 0 if rehearsal.ok else 1
+    return exit_status(ok=rehearsal.ok)

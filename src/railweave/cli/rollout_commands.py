@@ -41,7 +41,10 @@ def list_rollouts(
     """List the rollouts of this project, newest first."""
     from railweave.report.rollouts import rollouts_json, rollouts_view
 
-    rollouts = api.rollout.history(None if everything else _NEWEST)
+    most = None
+    if not everything:
+        most = _NEWEST
+    rollouts = api.rollout.history(most)
     more = max(0, api.rollout.count() - len(rollouts))
     print_result(rollouts, rollouts_json, lambda rollouts: rollouts_view(rollouts, more), as_json=json)
 

@@ -32,7 +32,7 @@ def console(*, stderr: bool = False) -> "Console":
     """Return a console that colors only on a terminal; a file or pipe has COLUMNS of the environment, else 160."""
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
+    stream = _stream(stderr=stderr)
     # With None rich takes the width of the terminal, or COLUMNS.
     width = None
     if stream.isatty():
@@ -41,6 +41,13 @@ def console(*, stderr: bool = False) -> "Console":
         width = 160
     height = width and _LINES
     return Console(stderr=stderr, width=width, height=height, highlight=False, soft_wrap=False, emoji=False)
+
+
+def _stream(*, stderr: bool) -> "TextIO":
+    """Return the stream as it is now: a caller may have replaced those of the interpreter's start."""
+    if stderr:
+        return sys.stderr
+    return sys.stdout
 
 
 def dumb_columns(stream: "TextIO") -> int | None:
@@ -134,6 +141,13 @@ def print_rehearsals(plan: "Plan", *beside: Path, as_markdown: bool = False) -> 
             print_view(stored_line(rehearsal))
 
 
+def stop_result(*, was_running: bool) -> str:
+    """Return the result of stopping a lab or a simulated fabric."""
+    if was_running:
+        return "stopped"
+    return "was not running"
+
+
 class _Printable:
     """A view whose text cannot steer the terminal, whoever chose it, and whose lines end with their last word."""
 
@@ -205,7 +219,7 @@ def _masked_view(view: "RenderableType") -> "RenderableType":
 
 def print_text(text: str, *, end: str = "\n", stderr: bool = False) -> None:
     """Print a text as it is, such as markdown."""
-    print(masked(text), end=end, file=sys.stderr if stderr else sys.stdout, flush=stderr)
+    print(masked(text), end=end, file=_stream(stderr=stderr), flush=stderr)
 
 
 def print_error(text: str) -> None:

@@ -1,7 +1,6 @@
 """`railweave sim`: start, stop and inspect the simulated fabric, log in, move cables, inject faults."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +8,7 @@ import typer
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption, group
-from railweave.cli.show import print_document, print_result, print_view
+from railweave.cli.show import print_document, print_result, print_view, stop_result
 from railweave.wording import command_line
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ def register(app: typer.Typer) -> None:
     """Add ``railweave sim …`` to ``app``."""
     added = group(app, "sim", "Run the fabric on simulated SONiC switches (SSH on loopback).")
     for command in (up, down, status, ssh, cable, power_off, power_on, replace, fault):
+        # The words after the switch of `sim ssh` are a remote command, with options of its own.
         added.command(context_settings={"allow_interspersed_args": command is not ssh})(command)
 
 
@@ -58,9 +58,11 @@ def down(
     everything: Annotated[bool, typer.Option("--all", help="Stop every simulated fabric of this project.")] = False,
 ) -> None:
     """Stop the simulated fabric and remove its state."""
-    project = None if everything else api.open_project(intent or option)
+    project = None
+    if not everything:
+        project = api.open_project(intent or option)
     for name, was_running in api.sim.down(project).items():
-        print_view(f"simulated fabric {name}: {'stopped' if was_running else 'was not running'}")
+        print_view(f"simulated fabric {name}: {stop_result(was_running=was_running)}")
 
 
 def status(intent: IntentArgument = None, option: IntentOption = None, json: AsJson = False) -> None:
@@ -105,17 +107,14 @@ def cable(
 
 def power_off(nodes: Nodes, option: IntentOption = None) -> None:
     """Power GPU nodes off: their links go down."""
-    _power(nodes, option, powered=False)
+    api.sim.power(api.open_project(option), nodes, powered=False)
+    print_view(f"{', '.join(nodes)}: off")
 
 
 def power_on(nodes: Nodes, option: IntentOption = None) -> None:
     """Power GPU nodes on again."""
-    _power(nodes, option, powered=True)
-
-
-def _power(nodes: list[str], option: Path | None, *, powered: bool) -> None:
-    api.sim.power(api.open_project(option), nodes, powered=powered)
-    print_view(f"{', '.join(nodes)}: {'on' if powered else 'off'}")
+    api.sim.power(api.open_project(option), nodes, powered=True)
+    print_view(f"{', '.join(nodes)}: on")
 
 
 def replace(device: Device, option: IntentOption = None, json: AsJson = False) -> None:
@@ -169,4 +168,7 @@ def fault(
     optional = {"daemon": daemon, "speed": speed, "fec": fec, "interval_ms": interval_ms}
     details |= {name: value for name, value in optional.items() if value}
     api.sim.fault(api.open_project(option), device, kind, **details)
-    print_view(f"{device}: {'faults cleared' if kind == 'clear' else kind}")
+    if kind == "clear":
+        print_view(f"{device}: faults cleared")
+    else:
+        print_view(f"{device}: {kind}")

@@ -19,6 +19,7 @@ from railweave.cli.show import (
     print_text,
     print_view,
 )
+from railweave.cli.status import EXIT_FAILED, rollout_status
 from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError
 from railweave.masking import masked
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from railweave.plan.model import Plan
     from railweave.plan.outcome import DeployResult
     from railweave.plan.phases.progress import PhasedResult, PhaseStep
-
-EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +177,9 @@ def show_result(result: "DeployResult | None", *, as_json: bool) -> int:
     from railweave.report.deployment import deploy_json, deploy_view
 
     if result is None:
-        return 1
+        return EXIT_FAILED
     print_result(result, deploy_json, deploy_view, as_json=as_json)
-    return exit_status(result)
+    return rollout_status(result)
 
 
 def show_phases(result: "PhasedResult", *, as_json: bool) -> int:
@@ -189,11 +188,4 @@ def show_phases(result: "PhasedResult", *, as_json: bool) -> int:
 
     if as_json or result.waiting:
         print_result(result, phased_json, waiting_view, as_json=as_json)
-    return exit_status(result)
-
-
-def exit_status(result: "DeployResult | PhasedResult") -> int:
-    """Return the exit status of a rollout."""
-    if result.interrupted:
-        return EXIT_INTERRUPTED
-    return 0 if result.ok else 1
+    return rollout_status(result)

@@ -32,21 +32,30 @@ def _option_hint(problem: Any) -> str:
 def _accepted(problem: Any) -> str:
     """Return the commands, the options or the meaning of the argument that a usage error is about."""
     command = getattr(problem.ctx, "command", None)
-    params = command.params if command else ()
-    named = [param for param in params if getattr(problem, "option_name", None) in param.opts]
-    if param := getattr(problem, "param", None) or next(iter(named), None):
+    if command is None:
+        return _meaning(getattr(problem, "param", None))
+    if param := getattr(problem, "param", None) or _named_option(problem, command):
         return _meaning(param)
     # click sets this for an unknown option; empty when no option is similar.
     if getattr(problem, "possibilities", None) == []:
-        return f"options: {', '.join(param.opts[0] for param in params if param.param_type_name == 'option')}"
-    if command and problem.message.startswith("No such command") and "Did you mean" not in problem.message:
+        options = [param.opts[0] for param in command.params if param.param_type_name == "option"]
+        return f"options: {', '.join(options)}"
+    # click has no class for an unknown command, only this message, and adds its own hint where a name is similar.
+    if problem.message.startswith("No such command") and "Did you mean" not in problem.message:
         return f"commands: {', '.join(command.commands)}"
     return ""
 
 
+def _named_option(problem: Any, command: Any) -> Any:
+    """Return the option of ``command`` that a usage error names without holding it, None for none."""
+    # click's BadOptionUsage, such as of an option without its value, has only the name.
+    name = getattr(problem, "option_name", None)
+    return next((param for param in command.params if name in param.opts), None)
+
+
 def _meaning(param: Any) -> str:
-    """Return the name of an option or argument with its help, empty without help."""
-    if not param.help:
+    """Return the name of an option or argument with its help, empty without help and for None."""
+    if param is None or not param.help:
         return ""
     name = param.metavar or param.name.upper()
     if param.param_type_name == "option":

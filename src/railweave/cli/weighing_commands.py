@@ -1,16 +1,21 @@
 """Commands that weigh a design: bom, compare, failures."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from railweave import api
 from railweave.cli import completion
 from railweave.cli.options import AsJson, IntentArgument, IntentOption
-from railweave.cli.show import print_result, print_view
+from railweave.cli.show import print_document, print_result, print_view
 from railweave.errors import UsageError
+
+if TYPE_CHECKING:
+    from railweave.bom.bill import Bill
+    from railweave.bom.phases import BomPhase
 
 
 def register(app: typer.Typer) -> None:
@@ -19,44 +24,50 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
+Against = Annotated[
+    str,
+    typer.Option("--against", metavar="BASE", help="Only the additional parts compared with a revision or file."),
+]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
+]
+Spares = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--spares",
+        metavar="RULE",
+        help="Spares: percent of every part (2), of a kind (module=5), or pieces of each (switch=+1); repeat it.",
+    ),
+]
+CsvFile = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
+]
+Workbook = Annotated[
+    Path | None,
+    typer.Option("--xlsx", metavar="FILE", help="Also write a workbook: parts with price formulas, trays, bundles."),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", metavar="FILE", help="Also write labels of all cable ends: a page .html, or .csv."),
+]
+
+
 def bom(
     intent: IntentArgument = None,
     option: IntentOption = None,
-    against: Annotated[
-        str,
-        typer.Option("--against", metavar="BASE", help="Only the additional parts compared with a revision or file."),
-    ] = "",
-    prices: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
-    ] = None,
-    spares: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--spares",
-            metavar="RULE",
-            help="Spares: percent of every part (2), of a kind (module=5), or pieces of each (switch=+1); repeat it.",
-        ),
-    ] = None,
+    against: Against = "",
+    prices: Prices = None,
+    spares: Spares = None,
     phases: Annotated[
         bool, typer.Option("--phases", help="Parts to order today, for the stated growth, and for a full fabric.")
     ] = False,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Also write the parts into FILE, for spreadsheets.")
-    ] = None,
-    xlsx: Annotated[
-        Path | None,
-        typer.Option(
-            "--xlsx", metavar="FILE", help="Also write a workbook: parts with price formulas, trays, bundles."
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option("--labels", metavar="FILE", help="Also write labels of all cable ends: a page .html, or .csv."),
-    ] = None,
+    csv: CsvFile = None,
+    xlsx: Workbook = None,
+    labels: Labels = None,
     json: AsJson = False,
 ) -> None:
     """List what to buy: switches, NICs, optics, cables and fibers."""
-    from railweave.report.bom import bom_json, bom_view, phases_view, write_csv
+    from railweave.report.bom import write_csv
     from railweave.report.labels import write_labels
     from railweave.report.workbook import write_workbook
 
@@ -64,15 +75,27 @@ def bom(
     if phases and against:
         raise UsageError("--phases and --against exclude each other: phases compare each with the one before")
     bill = api.bom(project, against=against, prices=prices, spares=spares or ())
-    orders = api.bom_phases(project, prices=prices, spares=spares or ()) if phases else ()
+    orders: Sequence[BomPhase] = ()
+    if phases:
+        orders = api.bom_phases(project, prices=prices, spares=spares or ())
     if csv is not None:
         write_csv(bill, csv)
     if xlsx is not None:
         write_workbook(bill, xlsx, orders)
     if labels is not None:
         write_labels(api.cable_labels(project), bill.fabric, labels)
-    view = partial(phases_view, phases=orders) if orders else bom_view
-    print_result(bill, partial(bom_json, phases=orders), view, as_json=json)
+    _print_bill(bill, orders, as_json=json)
+
+
+def _print_bill(bill: "Bill", orders: "Sequence[BomPhase]", *, as_json: bool) -> None:
+    from railweave.report.bom import bom_json, bom_view, phases_view
+
+    if as_json:
+        print_document(bom_json(bill, phases=orders))
+    elif orders:
+        print_view(phases_view(bill, phases=orders))
+    else:
+        print_view(bom_view(bill))
 
 
 _MOST_MODELS = 4
@@ -89,9 +112,7 @@ def compare(
             autocompletion=completion.intents,
         ),
     ],
-    prices: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="YAML with `currency` and `prices` by part.")
-    ] = None,
+    prices: Prices = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write the comparison as a page for browsers.")
     ] = None,
@@ -127,7 +148,9 @@ def _suggest(intent: Path, *, nics: bool, out: Path | None, as_json: bool) -> No
     """Print other designs for the nodes of an intent, each with its reasons."""
     from railweave.report.comparison import comparison_json, comparison_view
 
-    most = _MOST_NICS if nics else _MOST_MODELS
+    most = _MOST_MODELS
+    if nics:
+        most = _MOST_NICS
     suggested = api.suggest(api.open_project(intent), most=most, out=out, nics=nics)
     print_result(suggested.comparison, comparison_json, comparison_view, as_json=as_json)
     if as_json:
@@ -161,7 +184,9 @@ def failures(
 
     project = api.open_project(intent or option)
     analyzed = api.failures(project)
-    over_a_year = None if rates is None else api.availability(project, analyzed, rates)
+    over_a_year = None
+    if rates is not None:
+        over_a_year = api.availability(project, analyzed, rates)
     print_result(
         analyzed,
         partial(failures_json, over_a_year=over_a_year),
