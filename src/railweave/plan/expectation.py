@@ -4,7 +4,7 @@ Between switches the neighbor, the link and the BGP session are required. A GPU 
 LLDP neighbor must be right where it is seen, and its link may be down.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from railweave.fabric.model import IPV6_LINK_LENGTH, Fabric, Link, Switch, SwitchPort
@@ -97,10 +97,55 @@ class Expectation:
     own_frr: bool = False
 
 
-def expect(fabric: Fabric, switch: Switch, links: Sequence[Link] | None = None) -> Expectation:
-    """Return what must be seen on ``switch``, limited to ``links`` if they are given."""
-    if links is None:
-        links = fabric.links_of.get(switch.name, ())
+LinkEnd = tuple[str, int]
+"""The lower end of a link: a device, and the index of its port."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationScope:
+    """Which part of a fabric a verification expects to see; by default all of it."""
+
+    # Kinds of checks that are left out, and why.
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    # FRR's lines come from the project's own template, so timers may differ from the intent's.
+    own_frr: bool = False
+    # Links whose cables are not where they belong yet.
+    pending: frozenset[LinkEnd] = frozenset()
+    # These links alone, and no addresses: the proof that their cables are where they belong. None for all links.
+    only: frozenset[LinkEnd] | None = None
+
+
+WHOLE_FABRIC = VerificationScope()
+
+
+def lower_ends(links: Collection[Link]) -> frozenset[LinkEnd]:
+    """Return what names ``links`` in a ``VerificationScope``."""
+    return frozenset((link.lower, link.lower_port) for link in links)
+
+
+def expect(fabric: Fabric, switch: Switch, scope: VerificationScope = WHOLE_FABRIC) -> Expectation:
+    """Return what must be seen on ``switch`` by a verification of ``scope``."""
+    links = fabric.links_of.get(switch.name, ())
+    if scope.only is not None:
+        chosen = [link for link in links if (link.lower, link.lower_port) in scope.only]
+        expectation = replace(_expected_of(fabric, switch, chosen), addresses=())
+    else:
+        expectation = _expected_of(fabric, switch, links)
+        present = [link for link in links if (link.lower, link.lower_port) not in scope.pending]
+        if len(present) < len(links):
+            expectation = _without_cables(expectation, _expected_of(fabric, switch, present))
+    return replace(expectation, skipped=scope.skipped, own_frr=scope.own_frr)
+
+
+def _without_cables(whole: Expectation, settled: Expectation) -> Expectation:
+    """Return what must be seen of a switch with the links of ``settled``, the cables of its others being away."""
+    # A port without its cable is still enabled and has its MTU; only its link may be down.
+    loose = {port.port for port in whole.ports} - {port.port for port in settled.ports}
+    ports = tuple(replace(port, required=port.required and port.port not in loose) for port in whole.ports)
+    return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
+
+
+def _expected_of(fabric: Fabric, switch: Switch, links: Sequence[Link]) -> Expectation:
     return Expectation(
         device=switch.name,
         neighbors=tuple(_neighbor(fabric, switch, link) for link in links),
@@ -191,47 +236,3 @@ def _address(fabric: Fabric, switch: Switch, link: Link) -> ExpectedAddress:
     if network is not None:
         ipv6 = f"{ipv6_text(network)}/{IPV6_LINK_LENGTH}"
     return ExpectedAddress(_own_port(switch, link).name, ipv4, ipv6)
-
-
-Expecting = Callable[[Fabric, Switch], Expectation]
-"""What must be seen on a switch of a fabric: ``railweave.plan.expectation.expect``, or less, or only a part of it."""
-
-
-def skipping(expecting: Expecting, skipped: Mapping[str, str]) -> Expecting:
-    """Return ``expecting`` with kinds of checks left out, each with the reason."""
-    return lambda fabric, switch: replace(expecting(fabric, switch), skipped=skipped)
-
-
-def with_own_frr(expecting: Expecting) -> Expecting:
-    """Return ``expecting`` for a project whose own template makes FRR's lines."""
-    return lambda fabric, switch: replace(expecting(fabric, switch), own_frr=True)
-
-
-def expecting_without(pending: Collection[Link]) -> Expecting:
-    """Return what must be seen on a switch while the cables of ``pending`` are not where they belong."""
-    away = frozenset((link.lower, link.lower_port) for link in pending)
-
-    def expected(fabric: Fabric, switch: Switch) -> Expectation:
-        whole = expect(fabric, switch)
-        links = fabric.links_of.get(switch.name, ())
-        present = tuple(link for link in links if (link.lower, link.lower_port) not in away)
-        if len(present) == len(links):
-            return whole
-        settled = expect(fabric, switch, present)
-        # A port without its cable is still enabled and has its MTU; only its link may be down.
-        loose = {port.port for port in whole.ports} - {port.port for port in settled.ports}
-        ports = tuple(replace(port, required=port.required and port.port not in loose) for port in whole.ports)
-        return replace(whole, neighbors=settled.neighbors, sessions=settled.sessions, ports=ports)
-
-    return expected
-
-
-def expecting_only(links: Collection[Link]) -> Expecting:
-    """Return what must be seen on a switch of ``links`` alone: the proof that their cables are where they belong."""
-    chosen = frozenset((link.lower, link.lower_port) for link in links)
-
-    def expected(fabric: Fabric, switch: Switch) -> Expectation:
-        own = tuple(link for link in fabric.links_of.get(switch.name, ()) if (link.lower, link.lower_port) in chosen)
-        return replace(expect(fabric, switch, own), addresses=())
-
-    return expected

@@ -18,7 +18,7 @@ from nornir_railweave.tasks.verifying import verify
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric
 from railweave.plan.consent import check_consent
-from railweave.plan.expectation import Expecting, expect
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect
 from railweave.plan.lineage import UNKNOWN_HISTORY, History, discarded
 from railweave.plan.model import DeviceState, Generation, Plan
 from railweave.plan.outcome import DeployResult, DeviceOutcome, Outcome, Progress, Result, VerifyResult
@@ -35,7 +35,7 @@ def deploy(
     events: Events = silent,
     journal: Journal | None = None,
     metadata: RolloutMetadata = DEPLOYMENT,
-    expecting: Expecting = expect,
+    scope: VerificationScope = WHOLE_FABRIC,
     control: Control | None = None,
     history: History = UNKNOWN_HISTORY,
 ) -> DeployResult:
@@ -50,7 +50,7 @@ def deploy(
         opening = opened.opening(plan)
         policy = replace(policy, message=f"{policy.message} {opened.name}")
         compare = Comparer(fabric, intended, policy.remove_conflicting, share=partial(_planned, plan.deltas))
-        job = partial(_job, plan, compare, expecting, history.own, str(opening.details["plan_digest"]))
+        job = partial(_job, plan, compare, scope, history.own, str(opening.details["plan_digest"]))
         procedure = Procedure(
             nr,
             fabric,
@@ -61,7 +61,7 @@ def deploy(
             control=control,
             counts_unsaved=True,
         )
-        return journaled(opened, plan, events, opening, partial(_deployed, procedure, job, expecting))
+        return journaled(opened, plan, events, opening, partial(_deployed, procedure, job, scope))
 
 
 def _refuse(plan: Plan, policy: Policy, history: History) -> None:
@@ -74,15 +74,15 @@ def _refuse(plan: Plan, policy: Policy, history: History) -> None:
 
 
 def _job(
-    plan: Plan, compare: Comparer, expecting: Expecting, own: Generation, plan_digest: str, name: str
+    plan: Plan, compare: Comparer, scope: VerificationScope, own: Generation, plan_digest: str, name: str
 ) -> DeployJob:
     fabric = compare.fabric
-    expectation = expecting(fabric, fabric.switch_of[name])
+    expectation = expect(fabric, fabric.switch_of[name], scope)
     return DeployJob(compare, expectation, plan.devices[name], plan.deltas.get(name, Delta()), own, plan_digest)
 
 
 def _deployed(
-    procedure: Procedure, job: Callable[[str], DeployJob], expecting: Expecting, announce: Events
+    procedure: Procedure, job: Callable[[str], DeployJob], scope: VerificationScope, announce: Events
 ) -> DeployResult:
     plan = procedure.plan
     if reason := procedure.unreachable_reason:
@@ -91,7 +91,7 @@ def _deployed(
     unchanged = {name: job(name) for name in plan.names(DeviceState.UNCHANGED)}
 
     def verified(outcomes: Mapping[str, DeviceOutcome]) -> VerifyResult:
-        return _verified(procedure, outcomes, expecting, announce)
+        return _verified(procedure, outcomes, scope, announce)
 
     result = procedure.carry_out(jobs, unchanged, announce, verified)
     # An interrupt in the last wave stopped nothing.
@@ -108,7 +108,7 @@ def _not_begun(plan: Plan, reason: str) -> DeployResult:
 
 
 def _verified(
-    procedure: Procedure, outcomes: Mapping[str, DeviceOutcome], expecting: Expecting, announce: Events
+    procedure: Procedure, outcomes: Mapping[str, DeviceOutcome], scope: VerificationScope, announce: Events
 ) -> VerifyResult:
     """Return the verification of every device that is new now."""
     rollout = procedure.policy.rollout
@@ -121,7 +121,7 @@ def _verified(
         timeout_s=rollout.verify_timeout_s,
         interval_s=rollout.verify_interval_s,
         events=announce,
-        expecting=expecting,
+        scope=scope,
         clock=procedure.policy.clock,
     )
 

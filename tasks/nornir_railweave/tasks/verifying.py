@@ -15,7 +15,7 @@ from nornir_railweave.events import Announcer, Event, Events, Step, silent
 from nornir_railweave.target.connect import run_on
 from railweave.fabric.model import Fabric
 from railweave.fabric.releases import other_release, release_warnings
-from railweave.plan.expectation import Expectation, Expecting, expect
+from railweave.plan.expectation import WHOLE_FABRIC, Expectation, VerificationScope, expect
 from railweave.plan.outcome import VerifyCheck, VerifyResult
 from railweave.plan.repairs import repairs_of
 from railweave.plan.routes import WAIT_S, SessionRoutes, missing_routes, session_routes
@@ -42,20 +42,20 @@ def verify(
     timeout_s: float = 0,
     interval_s: float = 1,
     events: Events = silent,
-    expecting: Expecting = expect,
+    scope: VerificationScope = WHOLE_FABRIC,
     clock: Clock = SYSTEM_CLOCK,
 ) -> VerifyResult:
     """Return every check of ``devices`` (None: of the whole fabric), read again for ``timeout_s`` until all hold.
 
-    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``expecting`` tells what
-    must be seen on a switch.
+    Of a link whose far end is not ``settled`` nothing is expected that depends on that end. ``scope`` is what must
+    be seen of the fabric.
     """
     names = [switch.name for switch in fabric.switches if devices is None or switch.name in devices]
     announce = Announcer([events])
     announce(Event(Step.VERIFYING, text=f"verifying {len(names)} devices", details={"devices": len(names)}))
 
     times: dict[str, Any] = {"timeout_s": timeout_s, "interval_s": interval_s, "clock": clock}
-    judge = FabricJudge(fabric, settled, expecting)
+    judge = FabricJudge(fabric, settled, scope)
     judgments = run_on(nr, names, verify_device, judge=judge, **times, announce=announce)
     checks = with_port_names(fabric, chain.from_iterable(judgment.checks for judgment in judgments.values()))
     cables = [str(cable) for cable in misplugged_cables(fabric, checks)]
@@ -92,11 +92,11 @@ class Judgment:
 @dataclass(frozen=True, slots=True, eq=False)
 class FabricJudge:
     """Judges what devices of a fabric show. Of a link whose far end is not ``settled`` nothing is expected that depends
-    on that end; ``expecting`` tells what must be seen on a switch."""
+    on that end; ``scope`` is what must be seen of the fabric."""
 
     fabric: Fabric = field(repr=False)
     settled: Container[str] = EVERYONE
-    expecting: Expecting = expect
+    scope: VerificationScope = WHOLE_FABRIC
     _expectations: dict[str, Expectation] = field(default_factory=dict, repr=False)
 
     def __call__(self, name: str, seen: Observation) -> Judgment:
@@ -104,7 +104,7 @@ class FabricJudge:
         expected = self._expectations.get(name)
         if expected is None:
             # Kept: a verification that waits judges a device every few seconds.
-            expected = self.expecting(self.fabric, self.fabric.switch_of[name])
+            expected = expect(self.fabric, self.fabric.switch_of[name], self.scope)
             self._expectations[name] = expected
         routes = session_routes(expected, seen, self.settled)
         lacking = tuple(session for session in routes if not session.ok)

@@ -27,6 +27,7 @@ from nornir_railweave.workers.reading_tasks import neighbors_in
 from nornir_railweave.workers.spread_task import LostAsRefused, RefusedHereError
 from nornir_railweave.workers.workbench import Begun, Workbench
 from railweave.codec import as_json
+from railweave.plan.expectation import expect
 from railweave.plan.model import DevicePlan, DeviceState, Generation
 from railweave.plan.outcome import DeviceOutcome, Outcome, VerifyCheck
 from railweave.plan.resumption import changes_sha256
@@ -134,7 +135,7 @@ def _job(bench: Workbench, device: str, document: Mapping[str, Any]) -> NamedJob
     )
     return NamedJob(
         Comparer(bench.fabric, bench.intended, decoded(bool, document["remove_conflicting"])),
-        bench.expecting(bench.fabric, bench.fabric.switch_of[device]),
+        expect(bench.fabric, bench.fabric.switch_of[device], bench.scope),
         planned,
         Delta(),
         decoded(Generation, document["own"]),

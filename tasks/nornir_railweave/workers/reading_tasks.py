@@ -178,7 +178,7 @@ class VerifyDevice(LostAsRefused):
         asked = request.arguments
         settled = decoded(frozenset[str] | None, asked["settled"])
         params = {
-            "judge": FabricJudge(bench.fabric, EVERYONE if settled is None else settled, bench.expecting),
+            "judge": FabricJudge(bench.fabric, EVERYONE if settled is None else settled, bench.scope),
             "timeout_s": decoded(float, asked["timeout_s"]),
             "interval_s": decoded(float, asked["interval_s"]),
             "announce": announce,

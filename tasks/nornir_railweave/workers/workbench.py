@@ -16,7 +16,7 @@ from nornir_railweave.rollout.soaking import SoakCheck
 from nornir_railweave.target.model import Target
 from nornir_railweave.workers.message import ProjectBinding
 from railweave.fabric.model import Fabric
-from railweave.plan.expectation import Expecting, expect
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 
 # The most devices of a wave (`wave_size` of `target.rollout`).
 _KEPT = 1000
@@ -44,7 +44,7 @@ class Workbench:
     fabric: Fabric = field(repr=False)
     target: Target
     intended: IntendedConfig = field(repr=False)
-    expecting: Expecting = field(default=expect, repr=False)
+    scope: VerificationScope = field(default=WHOLE_FABRIC, repr=False)
     # The names of secrets that cannot be resolved here: it still reads, and refuses to change.
     missing_secrets: tuple[str, ...] = ()
     clock: Clock = SYSTEM_CLOCK

@@ -16,7 +16,7 @@ from railweave.fabric.model import Fabric
 from railweave.intent.load import load_intent_text
 from railweave.plan.consent import Consent, check_consent, removed_markings
 from railweave.plan.document import plan_json
-from railweave.plan.expectation import expect, expecting_only, expecting_without
+from railweave.plan.expectation import VerificationScope, expect, lower_ends
 from railweave.plan.headline import headline
 from railweave.plan.moves import moved_cables
 from railweave.plan.offline import plan_offline
@@ -218,7 +218,8 @@ def test_nothing_is_expected_of_links_whose_cables_are_in_somebodys_hands() -> N
     fabric = phase.fabric
     for name, lost in (("weave-leaf1", 2), ("weave-spine3", 2), ("weave-spine1", 0)):
         switch = fabric.switch_of[name]
-        whole, less = expect(fabric, switch), expecting_without(phase.pending)(fabric, switch)
+        whole = expect(fabric, switch)
+        less = expect(fabric, switch, VerificationScope(pending=lower_ends(phase.pending)))
         assert len(whole.sessions) - len(less.sessions) == lost
         assert len(whole.neighbors) - len(less.neighbors) == lost
         assert (len(less.ports), less.addresses) == (len(whole.ports), whole.addresses)
@@ -229,10 +230,11 @@ def test_nothing_is_expected_of_links_whose_cables_are_in_somebodys_hands() -> N
 def test_the_proof_of_moved_cables_asks_for_them_alone() -> None:
     phase = phases(weave(2), weave(4))[1]
     fabric = phase.fabric
-    leaf = expecting_only(phase.pending)(fabric, fabric.switch_of["weave-leaf1"])
+    moved = VerificationScope(only=lower_ends(phase.pending))
+    leaf = expect(fabric, fabric.switch_of["weave-leaf1"], moved)
     assert [one.device for one in leaf.neighbors] == ["weave-spine3", "weave-spine4"]
     assert [len(leaf.sessions), len(leaf.ports), leaf.addresses] == [2, 2, ()]
-    spine = expecting_only(phase.pending)(fabric, fabric.switch_of["weave-spine1"])
+    spine = expect(fabric, fabric.switch_of["weave-spine1"], moved)
     assert (spine.neighbors, spine.sessions, spine.ports) == ((), (), ())
 
 

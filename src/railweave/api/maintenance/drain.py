@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nornir_railweave.tasks import draining
 from nornir_railweave.tasks.holding import MANUAL_S, Holding
@@ -15,7 +15,6 @@ from railweave.diagnostics import Diagnostic
 from railweave.errors import RailweaveError, RefusedError
 from railweave.fabric.model import Fabric
 from railweave.fabric.names import known_switches
-from railweave.plan.expectation import skipping
 from railweave.plan.manual_drain import (
     DrainResult,
     DrainTarget,
@@ -107,8 +106,8 @@ def undrain(
             return results, None
         timeout_s = live.target.rollout.verify_timeout_s if wait_s is None else wait_s
         # What traffic does not depend on, and what the target skips, is not waited for.
-        expecting = skipping(live.expecting, {**live.target.skip_checks, **_OTHER_CHECKS})
-        verified = verify(live.nornir, fabric, undrained, timeout_s=timeout_s, expecting=expecting)
+        scope = replace(live.scope, skipped={**live.target.skip_checks, **_OTHER_CHECKS})
+        verified = verify(live.nornir, fabric, undrained, timeout_s=timeout_s, scope=scope)
         return results, VerifyResult(tuple(check for check in verified.checks if check.kind.value in _TRAFFIC_CHECKS))
 
 

@@ -25,7 +25,7 @@ from railweave.api.targets.phases import live_phases
 from railweave.diagnostics import Diagnostic, error
 from railweave.errors import RailweaveError, RefusedError, UsageError
 from railweave.plan.document import plan_digest
-from railweave.plan.expectation import Expecting, expect
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.plan.model import DeviceState, Plan
 from railweave.plan.offline import plan_offline
 from railweave.plan.outcome import DeployResult
@@ -82,7 +82,7 @@ def _rehearsed(
     """Deploy the plan on a twin, with faults; ``began_s`` is when the rehearsal began, by the monotonic clock."""
     # Before the twin starts, which takes seconds: a misspelled fault is refused at once.
     parsed = tuple(parse_fault(text, task.designed.fabric, FAULTS) for text in faults)
-    with twin(project, task.designed, task.target, task.recorded, task.expecting) as simulated:
+    with twin(project, task.designed, task.target, task.recorded, task.scope) as simulated:
         dark = dark_ports(simulated.spec, task.recorded, task.plan.unprovisioned if task.plan else ())
         plan = _settled(simulated, task, options, dark)
         injected = default_waves(parsed, plan.waves)
@@ -125,7 +125,7 @@ class _Task:
     """What is rehearsed: the fabric, its target, and the configuration of its switches with its ``source`` in words.
 
     ``plan`` is that of the target, None where no device was read. ``digest`` is then that of the difference of two
-    intents, if two are compared. ``expecting`` returns what is verified: not the cables that are still to be moved.
+    intents, if two are compared. ``scope`` is what is verified: not the cables that are still to be moved.
     """
 
     designed: Designed
@@ -133,7 +133,7 @@ class _Task:
     recorded: Mapping[str, RecordedSwitch]
     source: str
     plan: Plan | None = None
-    expecting: Expecting = expect
+    scope: VerificationScope = WHOLE_FABRIC
     digest: str = ""
 
 
@@ -173,7 +173,7 @@ def _read(live: LiveFabric, options: DeployOptions, reviewed: Path | None) -> _T
     source = f"target {live.target.name}"
     if live.phase:
         source += f", phase {live.phase} from {live.base}"
-    return _Task(live.designed, live.target, recorded, source, plan, live.expecting)
+    return _Task(live.designed, live.target, recorded, source, plan, live.scope)
 
 
 def _offline(project: Project, target: str, options: DeployOptions, running: str) -> _Task:
@@ -266,7 +266,7 @@ class _RehearsedRun:
                     ),
                     events=self._take,
                     metadata=RolloutMetadata(intent=intent, remove_conflicting=self.options.remove_conflicting),
-                    expecting=live.expecting,
+                    scope=live.scope,
                     control=Unasked(),
                     history=live.history,
                 )

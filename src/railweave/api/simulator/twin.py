@@ -22,7 +22,7 @@ from railweave.api.targets.fabric import LiveFabric, on_nornir
 from railweave.catalog.load import load_catalog
 from railweave.errors import RailweaveError
 from railweave.fabric.model import Fabric
-from railweave.plan.expectation import Expecting, expect
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.sonic.document import RunningConfig, json_tables
 from sonic_sim import control
 from sonic_sim.clock import NEARLY_NOTHING
@@ -96,7 +96,7 @@ def twin(
     designed: Designed,
     target: Target,
     recorded: Mapping[str, RecordedSwitch],
-    expecting: Expecting = expect,
+    scope: VerificationScope = WHOLE_FABRIC,
 ) -> Iterator[Twin]:
     """Start a twin of ``designed`` on ``target``: recorded switches hold what was read, others are factory-fresh.
 
@@ -111,7 +111,7 @@ def twin(
             spec = cabled_as_seen(simulator_spec(designed.fabric, load_catalog()), designed.fabric, recorded)
             states = {name: sim_state(switch) for name, switch in recorded.items() if not switch.error}
             endpoints = control.up(folder, replace(spec, states=states), SimOptions(owner=owned))
-        yield Twin(_reached(project, designed, target, endpoints, expecting), target, folder, spec)
+        yield Twin(_reached(project, designed, target, endpoints, scope), target, folder, spec)
     finally:
         os.close(owned)
         try:
@@ -143,14 +143,14 @@ def _tables(config: RunningConfig) -> dict[str, Any]:
 
 
 def _reached(
-    project: Project, designed: Designed, of: Target, endpoints: Endpoints, expecting: Expecting
+    project: Project, designed: Designed, of: Target, endpoints: Endpoints, scope: VerificationScope
 ) -> LiveFabric:
     """Return the fabric on the twin, under the name of the target: its plan is the same plan."""
     target = twin_target(of, endpoints)
     refuse_other_machines(designed.fabric, target)
     shown = project.operator.progress()
     nornir = build(designed.fabric, target, processors=[shown])
-    return on_nornir(designed, target, nornir, shown, expecting)
+    return on_nornir(designed, target, nornir, shown, scope)
 
 
 def twin_target(target: Target, endpoints: Endpoints) -> Target:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nornir.core import Nornir
@@ -27,7 +27,7 @@ from railweave.diagnostics import Diagnostic, Severity, Where, has_errors
 from railweave.errors import RefusedError
 from railweave.intent.model import Intent
 from railweave.intent.paths import path_text
-from railweave.plan.expectation import Expecting, expect, skipping, with_own_frr
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope
 from railweave.plan.lineage import History
 from railweave.plan.model import Plan
 from railweave.plan.outcome import DeployResult, VerifyResult
@@ -50,8 +50,8 @@ _CONFIGS_KEPT = 64
 class LiveFabric:
     """Everything that a command needs to read or change the devices of a fabric.
 
-    ``intended`` returns the intended configuration of a device, and keeps those that were asked for last. ``expecting``
-    returns what a verification expects of a switch. ``base`` and ``phase`` name the change in phases of which the
+    ``intended`` returns the intended configuration of a device, and keeps those that were asked for last. ``scope``
+    is what a verification expects to see of the fabric. ``base`` and ``phase`` name the change in phases of which the
     fabric is a phase; empty and 0 for the fabric of an intent. ``secrets`` are the values that the intent refers to;
     ``missing_secrets`` says which cannot be resolved here: a plan is made without them, a deployment is refused.
     """
@@ -61,7 +61,7 @@ class LiveFabric:
     nornir: Nornir
     shown: FabricProgress
     intended: Callable[[str], DeviceConfig]
-    expecting: Expecting = expect
+    scope: VerificationScope = WHOLE_FABRIC
     base: str = ""
     phase: int = 0
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -121,7 +121,7 @@ class LiveFabric:
             events=self.shown,
             journal=journal,
             metadata=metadata,
-            expecting=self.expecting,
+            scope=self.scope,
             history=self.history,
         )
 
@@ -133,7 +133,7 @@ class LiveFabric:
     def verify(self, *, wait_s: float = 0) -> VerifyResult:
         """Read all devices and compare them with the fabric."""
         return verifying.verify(
-            self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, expecting=self.expecting
+            self.nornir, self.designed.fabric, timeout_s=wait_s, events=self.shown, scope=self.scope
         )
 
 
@@ -157,7 +157,7 @@ def connect(
     project: Project,
     designed: Designed,
     target: str,
-    expecting: Expecting = expect,
+    scope: VerificationScope = WHOLE_FABRIC,
     *,
     partial: bool = False,
     whole: bool = False,
@@ -185,11 +185,11 @@ def connect(
         project.operator.tell(
             "a phase, or a fabric whose switches leave, is worked on from this machine, not from the target's sites"
         )
-    return on_nornir(designed, loaded, nornir, shown, expecting)
+    return on_nornir(designed, loaded, nornir, shown, scope)
 
 
 def on_nornir(
-    designed: Designed, target: Target, nornir: Nornir, shown: FabricProgress, expecting: Expecting = expect
+    designed: Designed, target: Target, nornir: Nornir, shown: FabricProgress, scope: VerificationScope = WHOLE_FABRIC
 ) -> LiveFabric:
     """Return ``designed`` with the secrets and exceptions of ``target``, reached through ``nornir``."""
     store = SecretStore(target)
@@ -197,12 +197,10 @@ def on_nornir(
     templates = project_templates()
     intended = IntendedConfigs(Configurator(designed.fabric, templates, store.values), _CONFIGS_KEPT)
     if own_frr_template(templates) is not None:
-        expecting = with_own_frr(expecting)
+        scope = replace(scope, own_frr=True)
     if target.skip_checks:
-        expecting = skipping(expecting, target.skip_checks)
-    return LiveFabric(
-        designed, target, nornir, shown, intended, expecting, secrets=store.values, missing_secrets=missing
-    )
+        scope = replace(scope, skipped=target.skip_checks)
+    return LiveFabric(designed, target, nornir, shown, intended, scope, secrets=store.values, missing_secrets=missing)
 
 
 def secret_places(intent: Intent) -> dict[str, Where]:

@@ -10,7 +10,7 @@ from railweave.api.project import Project
 from railweave.api.targets.fabric import LiveFabric, connect, live_fabric, pending_wait_s
 from railweave.errors import RefusedError, UsageError
 from railweave.fabric.model import Fabric
-from railweave.plan.expectation import Expecting, expect, expecting_only, expecting_without
+from railweave.plan.expectation import WHOLE_FABRIC, VerificationScope, expect, lower_ends
 from railweave.plan.outcome import CheckKind, VerifyCheck
 from railweave.plan.phases.planning import Phase
 from railweave.plan.phases.progress import PhaseProgress, Waiting, check_phase, check_reached
@@ -25,17 +25,18 @@ class LivePhases:
     change: PhasedChange
     target: str
 
-    def live(self, number: int, expecting: Expecting = expect) -> LiveFabric:
+    def live(self, number: int, scope: VerificationScope = WHOLE_FABRIC) -> LiveFabric:
         """Return the fabric of a phase, of the base if ``number`` is 0."""
         if number:
             fabric = self.change.phase(number).fabric
         else:
             fabric = self.change.before
-        return connect(self.project, replace(self.change.designed, fabric=fabric), self.target, expecting)
+        return connect(self.project, replace(self.change.designed, fabric=fabric), self.target, scope)
 
     def live_to_deploy(self, number: int) -> LiveFabric:
         """Return the fabric of a phase; links whose cables are moved after its deployment are not verified."""
-        fabric = self.live(number, expecting_without(self.change.phase(number).pending))
+        pending = lower_ends(self.change.phase(number).pending)
+        fabric = self.live(number, VerificationScope(pending=pending))
         return replace(fabric, base=self.change.base, phase=number)
 
     def done(self, asked: int | None = None, *, settle: bool = False) -> int:
@@ -75,7 +76,7 @@ class LivePhases:
         if not moving:
             return None
         links = [link for phase in moving for link in phase.pending]
-        fabric = self.live(number, expecting_only(links))
+        fabric = self.live(number, VerificationScope(only=lower_ends(links)))
         with fabric.progress():
             failed = fabric.verify().failed
             if failed and all(

@@ -26,7 +26,7 @@ def load_workbench(project: Project, target: str) -> Workbench:
     fabric = on_nornir(designed, loaded, nornir, project.operator.progress())
     missing = tuple(name for name in secret_places(designed.intent) if name not in fabric.secrets)
     return Workbench(
-        binding_of(designed, target), nornir, designed.fabric, loaded, fabric.intended, fabric.expecting, missing
+        binding_of(designed, target), nornir, designed.fabric, loaded, fabric.intended, fabric.scope, missing
     )
 
 
