@@ -1,8 +1,9 @@
 """Frozen values as JSON, and JSON as frozen values: plans, journals and messages are written and read by this module.
 
-``as_json`` writes. ``read_value`` reads strictly: a value of a wrong type is refused with its place, by pydantic, which
-is imported with the first value that is read. ``Record`` reads leniently, for files that a kill may have cut short or a
-newer version has written: a value of a wrong type counts as missing.
+``as_json`` and ``encode`` write. ``read_value`` and ``read_text`` read strictly: a value of a wrong type is refused
+with its place, by pydantic, which is imported with the first value that is read. ``Record`` reads leniently, for files
+that a kill may have cut short or a newer version has written: a value of a wrong type counts as missing. Whatever the
+input, reading raises nothing but ``CodecError``.
 """
 
 import json
@@ -13,27 +14,49 @@ from datetime import date
 from enum import Enum
 from functools import cache
 from math import isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 Place = tuple[str | int, ...]
 """Where a value is in a document: names of members and indexes of lists, from the outside in."""
 
 
-class InvalidTextError(ValueError):
-    """A text is not JSON; ``line`` and ``column`` are counted from 1."""
+class CodecError(ValueError):
+    """A text or a document does not hold the value that is read from it."""
 
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+
+class InvalidTextError(CodecError):
+    """A text is not JSON; ``line`` and ``column`` are counted from 1, ``reason`` is the message without them."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, reason: str = "") -> None:
         super().__init__(message)
         self.line = line
         self.column = column
+        self.reason = reason or message
 
 
-class InvalidValueError(ValueError):
-    """A part of a document is missing or of another type."""
+class NestedTooDeepError(InvalidTextError):
+    """The values of a text are nested deeper than Python reads."""
 
-    def __init__(self, place: Place, message: str) -> None:
+
+class InvalidPart(NamedTuple):
+    """A part of a document that is missing or of another type."""
+
+    place: Place
+    # Pydantic's word for what is wrong, such as ``missing``.
+    kind: str
+    message: str
+
+
+class InvalidValueError(CodecError):
+    """A part of a document is missing or of another type; ``parts`` has every such part if several were found."""
+
+    def __init__(self, place: Place, message: str, parts: tuple[InvalidPart, ...] = ()) -> None:
         super().__init__(f"{place_text(place)}: {message}" if place else message)
         self.place = place
+        self.parts = parts
 
 
 def as_json(value: object) -> Any:
@@ -53,6 +76,11 @@ def as_json(value: object) -> Any:
     return None if is_infinite else value
 
 
+def encode(value: object) -> bytes:
+    """Return a value as one line of JSON in ASCII, without its newline."""
+    return json.dumps(as_json(value)).encode()
+
+
 def members(value: object, *names: str) -> dict[str, Any]:
     """Return these attributes of a value as the members of an object."""
     return {name: as_json(getattr(value, name)) for name in names}
@@ -65,14 +93,16 @@ def _field_names(value: Any) -> Iterable[str]:
     return [field.name for field in fields(value)]
 
 
-def load_text(text: str) -> Any:
-    """Return the value of a JSON text; raises InvalidTextError, and RecursionError where values are nested too deep."""
+def load_text(text: str | bytes) -> Any:
+    """Return the value of a JSON text; raises InvalidTextError, where values are nested too deep NestedTooDeepError."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as exc:
-        raise InvalidTextError(str(exc), exc.lineno, exc.colno) from None
+        raise InvalidTextError(str(exc), exc.lineno, exc.colno, exc.msg) from None
+    except RecursionError as exc:
+        raise NestedTooDeepError(str(exc)) from None
     except ValueError as exc:
-        # An integer of more digits than Python converts (sys.set_int_max_str_digits) has no place.
+        # No place has an integer of more digits than Python converts (sys.set_int_max_str_digits), nor a wrong byte.
         raise InvalidTextError(str(exc)) from None
 
 
@@ -87,8 +117,28 @@ def read_value(kind: Any, value: Any, at: Place = ()) -> Any:
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False)[0]
-        raise InvalidValueError((*at, *first["loc"]), first["msg"]) from None
+        raise _invalid_value(exc, at) from None
+
+
+def read_text(kind: Any, text: str | bytes) -> Any:
+    """Return the value of a type in a JSON text, of exactly the types that JSON writes: no number is read from a text.
+
+    Raises InvalidTextError, and InvalidValueError with all parts that are missing or of another type.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_json(text, strict=True)
+    except ValidationError as exc:
+        # For a text that is not JSON, Python has the better error: with line and column.
+        load_text(text)
+        raise _invalid_value(exc) from None
+
+
+def _invalid_value(wrong: "ValidationError", at: Place = ()) -> InvalidValueError:
+    faults = wrong.errors(include_url=False, include_input=False, include_context=False)
+    parts = tuple(InvalidPart((*at, *fault["loc"]), fault["type"], fault["msg"]) for fault in faults)
+    return InvalidValueError(parts[0].place, parts[0].message, parts)
 
 
 @cache
@@ -158,8 +208,8 @@ class Record:
     def of_line(cls, line: str | bytes) -> "Record":
         """Return the record in a line of a log; empty if the line is damaged or another value."""
         try:
-            return cls(json.loads(line))
-        except (ValueError, RecursionError):
+            return cls(load_text(line))
+        except CodecError:
             return cls({})
 
     def text(self, name: str) -> str:

@@ -1,19 +1,14 @@
 """Catalog files into values, strictly: every field of a file is a field of its value, with the value's type."""
 
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from railweave.catalog.model import Medium, NicModel, PcieSlot
-from railweave.codec import Place, place_text
+from railweave.codec import InvalidValueError, Place, place_text, read_text
 from railweave.errors import RailweaveError
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 _Value = TypeVar("_Value")
 _Entry = TypeVar("_Entry", NicModel, Medium)
-_ADAPTERS: "dict[object, TypeAdapter[Any]]" = {}
 _WORDS = {
     "missing": "the field is missing",
     "extra_forbidden": "there is no such field",
@@ -59,23 +54,16 @@ class FormError(ValueError):
 
 
 def decode(kind: type[_Value], text: str) -> _Value:
-    """Parse a file's text; raises JSONDecodeError or FormError."""
-    # Imported late: pydantic takes long to start, and some commands need no model.
-    from pydantic import TypeAdapter, ValidationError
-
-    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+    """Parse a file's text; raises InvalidTextError or FormError."""
     try:
-        value: _Value = adapter.validate_json(text, strict=True)
-        return value
-    except ValidationError as wrong:
-        # For a text that is not JSON, json has the better error: with line and column.
-        json.loads(text)
+        value: _Value = read_text(kind, text)
+    except InvalidValueError as wrong:
         faults = []
-        for fault in wrong.errors(include_url=False, include_input=False, include_context=False):
-            place = fault["loc"]
-            message = _WORDS.get(fault["type"], fault["msg"])
-            faults.append((place, f"{place_text(place) or 'the file'}: {message}"))
+        for part in wrong.parts:
+            message = _WORDS.get(part.kind, part.message)
+            faults.append((part.place, f"{place_text(part.place) or 'the file'}: {message}"))
         raise FormError(faults) from wrong
+    return value
 
 
 def with_ids(entries: Mapping[str, _Entry]) -> dict[str, _Entry]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from railweave.catalog.decode import CatalogError, FormError, MediaFile, NicsFile, PcieFile, decode, with_ids
 from railweave.catalog.model import Medium, NicModel, PcieSlot, SwitchModel, VendorPack
+from railweave.codec import InvalidTextError
 from railweave.diagnostics import Where, error
 from railweave.errors import RefusedError
 from railweave.files import shown_path
@@ -207,8 +208,8 @@ class Catalog:
             return decode(kind, self._folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
         except FileNotFoundError as missing:
             raise CatalogError(file, "the file is missing") from missing
-        except json.JSONDecodeError as wrong:
-            raise CatalogError(file, f"line {wrong.lineno}, column {wrong.colno}: {wrong.msg}") from wrong
+        except InvalidTextError as wrong:
+            raise CatalogError(file, f"line {wrong.line}, column {wrong.column}: {wrong.reason}") from wrong
         except FormError as wrong:
             raise CatalogError(file, str(wrong)) from wrong
 

@@ -3,7 +3,6 @@
 They are parsed as the shipped ones, but diagnostics name file, line and column, and contradictions are refused.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Never, TypeVar
 from railweave.catalog.decode import FormError, NicsFile, decode, with_ids
 from railweave.catalog.model import BreakoutMode, Hwsku, NicModel, SwitchModel
 from railweave.catalog.panel import cage_use, cages_with, lane_rates, speeds
-from railweave.codec import Place, place_text, position
+from railweave.codec import InvalidTextError, Place, place_text, position
 from railweave.diagnostics import Diagnostic, Where, error
 from railweave.errors import RefusedError
 from railweave.files import shown_path
@@ -181,9 +180,9 @@ class _File:
         """Parse the file; raises RefusedError if it is not JSON, or not of that kind."""
         try:
             return decode(kind, self._text)
-        except json.JSONDecodeError as wrong:
-            where = Where(shown_path(self.path), wrong.lineno, wrong.colno)
-            raise RefusedError([error(CODE, f"this is not JSON: {wrong.msg}", where, fix=_FIX)]) from wrong
+        except InvalidTextError as wrong:
+            where = Where(shown_path(self.path), wrong.line, wrong.column)
+            raise RefusedError([error(CODE, f"this is not JSON: {wrong.reason}", where, fix=_FIX)]) from wrong
         except FormError as wrong:
             self._refuse([self._diagnostic(place, message) for place, message in wrong.faults])
 

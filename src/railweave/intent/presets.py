@@ -5,12 +5,13 @@ the preset's classes, and an ``ecn`` of a class replaces its thresholds. Without
 railweave apply.
 """
 
-import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from railweave.codec import read_text
 from railweave.fabric.policy import ClassRole, Marking, MarkingPreset, TrafficClass
 
 
@@ -27,36 +28,71 @@ class PresetName(StrEnum):
     NVIDIA = "nvidia"
 
 
+@dataclass(frozen=True, slots=True)
+class _PresetClass:
+    name: str
+    role: ClassRole
+    priority: int
+    # None for the class of all packets that no other class names.
+    dscp: tuple[int, ...] | None = None
+    lossless: bool = False
+    strict: bool = False
+    share: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _EcnStep:
+    """Thresholds for ports from a speed on: the least and the most bytes of a queue, and percent."""
+
+    from_gbps: int
+    bytes: tuple[int, int]
+    probability: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PresetEcn:
+    source: str
+    by_speed: tuple[_EcnStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Preset:
+    source: str
+    classes: tuple[_PresetClass, ...]
+    ecn: _PresetEcn | None
+
+
 @cache
-def _document() -> dict[str, Any]:
+def _presets() -> Mapping[str, _Preset]:
     text = Path(__file__).with_name("data").joinpath("presets.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    presets: dict[str, _Preset] = read_text(dict[str, _Preset], text)
+    return presets
 
 
 def preset_classes(name: PresetName) -> tuple[TrafficClass, ...]:
     """Return the traffic classes of a preset."""
     return tuple(
         TrafficClass(
-            name=keys["name"],
-            role=ClassRole(keys["role"]),
-            dscp=tuple(keys.get("dscp", ())),
-            is_default="dscp" not in keys,
-            lossless=keys.get("lossless", False),
-            priority=keys["priority"],
-            strict=keys.get("strict", False),
-            share_percent=keys.get("share", 0),
+            name=entry.name,
+            role=entry.role,
+            dscp=entry.dscp or (),
+            is_default=entry.dscp is None,
+            lossless=entry.lossless,
+            priority=entry.priority,
+            strict=entry.strict,
+            share_percent=entry.share,
         )
-        for keys in _document()[name]["classes"]
+        for entry in _presets()[name].classes
     )
 
 
 def marking_of(name: PresetName) -> MarkingPreset | None:
     """Return the ECN thresholds of a preset; None if its vendor publishes none in bytes."""
-    ecn = _document()[name]["ecn"]
-    if not ecn:
+    ecn = _presets()[name].ecn
+    if ecn is None:
         return None
     steps = []
-    for step in ecn["by_speed"]:
-        least_bytes, most_bytes = step["bytes"]
-        steps.append((step["from_gbps"], Marking(least_bytes, most_bytes, step["probability"])))
-    return MarkingPreset(name.value, ecn["source"], tuple(steps))
+    for step in ecn.by_speed:
+        least_bytes, most_bytes = step.bytes
+        steps.append((step.from_gbps, Marking(least_bytes, most_bytes, step.probability)))
+    return MarkingPreset(name.value, ecn.source, tuple(steps))

@@ -14,6 +14,7 @@ from typing import Any
 from railweave.codec import (
     InvalidTextError,
     InvalidValueError,
+    NestedTooDeepError,
     Place,
     as_json,
     load_text,
@@ -218,7 +219,7 @@ def parse_plan(text: str, file: str) -> Plan:
 def _json_of(text: str, file: str) -> Any:
     try:
         return load_text(text)
-    except RecursionError:
+    except NestedTooDeepError:
         raise _refused("this is not a plan: its values lie too deep", file) from None
     except InvalidTextError as exc:
         raise _refused(f"this is not JSON: {exc}", file, exc.line, exc.column) from None

@@ -1,10 +1,11 @@
 """What a person signed, as the journal of a rollout carries it: a plan file, or an order to roll a rollout back."""
 
 import base64
-import binascii
 import zlib
 from dataclasses import dataclass
 from typing import Any
+
+from railweave.codec import CodecError, read_value
 
 _MOST_BYTES = 256 * 1024 * 1024
 """Of an unpacked text: a few kilobytes of zlib can unpack to gigabytes, and the journal may be anybody's."""
@@ -25,11 +26,20 @@ class Signed:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _SignedMembers:
+    """A signed text as the journal has it: zlib in base64, and the signature."""
+
+    text: str
+    signature: str
+
+
 def parse_signed(value: Any) -> Signed | None:
     """Return what ``as_json`` wrote; None for anything else."""
     try:
-        packed = base64.b64decode(value["text"], validate=True)
-        text = zlib.decompressobj().decompress(packed, _MOST_BYTES)
-        return Signed(text, value["signature"].encode("latin-1"))
-    except (KeyError, TypeError, AttributeError, ValueError, binascii.Error, zlib.error):
+        packed: _SignedMembers = read_value(_SignedMembers, value)
+        text = zlib.decompressobj().decompress(base64.b64decode(packed.text, validate=True), _MOST_BYTES)
+        return Signed(text, packed.signature.encode("latin-1"))
+    except (CodecError, ValueError, zlib.error):
+        # Of the text: other characters than those of base64 and latin-1, or no zlib.
         return None
