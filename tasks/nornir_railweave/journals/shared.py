@@ -8,20 +8,25 @@ A holder makes a record at least every 15 s. Another runner that sees none for 4
 hold over: no two clocks are compared. A rollout's end puts its lines into one record in place of all before it.
 """
 
-import json
 import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from napalm_sonic.clock import SYSTEM_CLOCK, Clock
+from nornir_railweave.journals.record import (
+    JournalRecord,
+    RecordHeading,
+    journal_texts,
+    read_record,
+    valid_numbers,
+)
 from nornir_railweave.journals.store import Store, StoreError
-from railweave.plan.rollout import NAME
 
 RENEW_S = 15.0
 LEASE_S = 45.0
@@ -29,6 +34,8 @@ _POLL_S = 2.0
 _ATTEMPTS = 3
 _PAUSE_S = 2.0
 AUDIT = "audit"
+SUFFIX = ".jsonl"
+"""How the file of a journal ends, after the name of its rollout."""
 
 
 class JournalHeldError(Exception):
@@ -39,53 +46,6 @@ class JournalHeldError(Exception):
         super().__init__(by)
         self.by = by
         self.rollout = rollout
-
-
-@dataclass(frozen=True, slots=True)
-class JournalRecord:
-    """One record of a holder: whose it is, of which rollout, and the ``lines`` of its journal."""
-
-    # Random, since two runners may have the same user and host name.
-    token: str
-    by: str
-    rollout: str
-    # False in the last record of a holder, which gives the hold up.
-    held: bool
-    # When it was written, in UTC by the writer's clock.
-    at: str = ""
-    # The number of the first record that its lines stand for, so that earlier ones can be removed; 0 for none.
-    replaces: int = 0
-    lines: bytes = b""
-    # False where the hold is no rollout's and has no journal, such as a drain's.
-    journaled: bool = True
-
-    def encoded(self) -> bytes:
-        """Return it as it is stored: a heading of JSON, then the lines."""
-        heading = {"token": self.token, "by": self.by, "rollout": self.rollout, "held": self.held, "at": self.at}
-        rest = {"replaces": self.replaces, "journaled": self.journaled}
-        return json.dumps({**heading, **rest}).encode() + b"\n" + self.lines
-
-
-def read_record(data: bytes) -> JournalRecord | None:
-    """Return a record that somebody stored, None for anything else."""
-    heading, _, lines = data.partition(b"\n")
-    try:
-        head = json.loads(heading)
-        record = JournalRecord(
-            token=str(head["token"]),
-            by=str(head["by"]),
-            rollout=str(head["rollout"]),
-            held=head["held"] is True,
-            at=str(head["at"]),
-            replaces=int(head["replaces"]),
-            lines=lines,
-            # Records of earlier revisions do not say it.
-            journaled=head.get("journaled") is not False,
-        )
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    # The name becomes a file's.
-    return record if NAME.match(record.rollout) and "/" not in record.rollout else None
 
 
 def held_mark(journal: Path) -> Path:
@@ -119,13 +79,14 @@ class SharedJournals:
                 folders[folder][number] = record
         self.folder.mkdir(parents=True, exist_ok=True)
         for folder, numbered in folders.items():
-            last = numbered[max(numbered)]
-            unjournaled = {record.rollout for record in numbered.values() if not record.journaled}
-            for rollout, lines in _texts(numbered).items():
+            last = numbered[max(numbered)].heading
+            headings = [record.heading for record in numbered.values()]
+            unjournaled = {heading.rollout for heading in headings if not heading.journaled}
+            for rollout, lines in journal_texts(numbered).items():
                 if rollout in unjournaled:
                     continue
                 holder = last.by if _holds(last, rollout) and self._lost.get(folder) != max(numbered) else ""
-                _mirror(self.folder / f"{rollout}.jsonl", lines, holder)
+                _mirror(self.folder / f"{rollout}{SUFFIX}", lines, holder)
                 self._stored[rollout] = len(lines)
 
     def refuse_while_held(self, place: str, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -134,10 +95,10 @@ class SharedJournals:
         Afterwards the folder has what that runner wrote last. ``tell`` gets a sentence that says
         for what this waits.
         """
-        number, record = self._last(place)
-        if record is None or not record.held or self._lost.get(place) == number:
+        number, holder = self._last(place)
+        if holder is None or not holder.held or self._lost.get(place) == number:
             return
-        tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {record.rollout} ({record.by})")
+        tell(f"waiting up to {LEASE_S:g} s for a sign of life of rollout {holder.rollout} ({holder.by})")
         ends_s = self.clock.monotonic() + LEASE_S
         while self.clock.monotonic() < ends_s:
             self.clock.sleep(_POLL_S)
@@ -164,7 +125,7 @@ class SharedJournals:
             self,
             place,
             number + 1,
-            JournalRecord(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled),
+            RecordHeading(secrets.token_hex(8), by, journal.stem, held=True, journaled=journaled),
         )
         if journal.exists():
             lease.add(journal.read_bytes()[self._stored.get(journal.stem, 0) :])
@@ -174,12 +135,14 @@ class SharedJournals:
         """Take note of the last number of a hold of our own."""
         self._seen[place] = number
 
-    def _last(self, place: str) -> tuple[int, JournalRecord | None]:
+    def _last(self, place: str) -> tuple[int, RecordHeading | None]:
+        """Return the number of the last record, and its heading if it is valid."""
         names = [name for name in self.store.names(place) if _place(name)[1]]
         if not names:
             return 0, None
         data = self.store.read(names[-1:])
-        return _place(names[-1])[1], read_record(data.get(names[-1], b""))
+        record = read_record(data.get(names[-1], b""))
+        return _place(names[-1])[1], record.heading if record is not None else None
 
     def lines_of(self, place: str) -> bytes:
         """Return all lines that are stored of ``FABRIC@TARGET``, in their order. Raises StoreError."""
@@ -189,7 +152,7 @@ class SharedJournals:
             record = read_record(data)
             if record is not None:
                 numbered[_place(name)[1]] = record
-        return b"".join(numbered[number].lines for number in _standing(numbered))
+        return b"".join(numbered[number].lines for number in valid_numbers(numbered))
 
     # The audit log, a sequence of lines that nobody holds
 
@@ -210,14 +173,14 @@ class SharedJournals:
 class Lease:
     """The hold of one fabric and target, and what is written under it; its methods may be called from any thread."""
 
-    def __init__(self, journals: SharedJournals, place: str, number: int, record: JournalRecord) -> None:
+    def __init__(self, journals: SharedJournals, place: str, number: int, heading: RecordHeading) -> None:
         """Create the first record. Raises JournalHeldError where another runner is faster, StoreError."""
         self._journals = journals
         self._place = place
         # The first record that is the holder's, and the next one that it creates.
         self._first = number
         self._number = number
-        self._record = record
+        self._heading = heading
         self._lines = b""
         self._written = b""
         self._unsent: tuple[bytes, bytes] | None = None
@@ -300,7 +263,7 @@ class Lease:
 
     def _body(self, lines: bytes = b"", *, held: bool = True, replaces: int = 0) -> bytes:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return replace(self._record, held=held, at=now, replaces=replaces, lines=lines).encoded()
+        return JournalRecord(replace(self._heading, held=held, at=now, replaces=replaces), lines).encoded()
 
     def _create(self, body: bytes, removing: Sequence[str] = ()) -> bool:
         name = _name(self._place, self._number)
@@ -339,21 +302,7 @@ def _place(name: str) -> tuple[str, int]:
     return folder, int(number) if number.isdecimal() else 0
 
 
-def _texts(numbered: Mapping[int, JournalRecord]) -> dict[str, bytes]:
-    """Return the journal of each rollout."""
-    texts: defaultdict[str, bytes] = defaultdict(bytes)
-    for number in _standing(numbered):
-        texts[numbered[number].rollout] += numbered[number].lines
-    return texts
-
-
-def _standing(numbered: Mapping[int, JournalRecord]) -> list[int]:
-    """Return the numbers of the records that count; those that a later one stands for may still be there."""
-    replaced = {old for number, record in numbered.items() if record.replaces for old in range(record.replaces, number)}
-    return sorted(numbered.keys() - replaced)
-
-
-def _holds(last: JournalRecord, rollout: str) -> bool:
+def _holds(last: RecordHeading, rollout: str) -> bool:
     """Tell, for who looks at a list, whether a holder wrote lately; whoever acts watches it instead."""
     try:
         age_s = (datetime.now(UTC) - datetime.fromisoformat(last.at)).total_seconds()

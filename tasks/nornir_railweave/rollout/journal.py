@@ -10,25 +10,21 @@ be written before a switch is touched has reached the store by then.
 """
 
 import fcntl
-import getpass
-import json
 import os
 import secrets
-import socket
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
 
 from nornir_railweave.events import Event, Step
-from nornir_railweave.journals.shared import JournalHeldError, Lease, SharedJournals, is_held
+from nornir_railweave.journals.shared import SUFFIX, Lease, SharedJournals, is_held
 from nornir_railweave.journals.store import StoreError
-from railweave.diagnostics import Diagnostic, error
+from nornir_railweave.rollout.claim import NOTHING_CHANGED, busy, claim, lock_file, own_process, store_lease, writing
+from railweave.codec import encode
 from railweave.errors import RailweaveError, RefusedError
 from railweave.masking import masked
 from railweave.plan.document import plan_digest
@@ -39,10 +35,6 @@ from railweave.plan.rollout import FORMAT_VERSION, RolloutKind
 from railweave.plan.signed import Signed
 from railweave.wording import compact
 
-SUFFIX = ".jsonl"
-_NOTHING_CHANGED = (
-    "no device was changed: a rollout without a journal could not be resumed. Make room for it, and retry"
-)
 # Members of a line that name or compare something and quote nobody. A secret may be a part of one, as `fabric1` is of
 # a rollout's name; masked, the journal would be nobody's.
 _NAMES = frozenset(
@@ -50,8 +42,6 @@ _NAMES = frozenset(
      "before_sha256", "after_sha256", "changes_sha256", "intent_sha256", "sources_sha256", "plan_digest", "intent",
      "base"}
 )  # fmt: skip
-_LOCK_ATTEMPTS = 5
-_LOCK_PAUSE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +88,17 @@ class Journal:
         """
         begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         path = folder / f"{begun}-{fabric}-{secrets.token_hex(3)}{SUFFIX}"
-        with _writing(path):
+        with writing(path):
             folder.mkdir(parents=True, exist_ok=True)
-        claim = _claim(folder, fabric, target, path.stem)
+        lock = claim(folder, fabric, target, path.stem)
         try:
-            with _writing(path):
+            with writing(path):
                 file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
                 _synchronize_folder(folder)
         except RailweaveError:
-            os.close(claim)
+            os.close(lock)
             raise
-        self._take(path, file, claim, metadata, resumed=False)
+        self._take(path, file, lock, metadata, resumed=False)
         self._hold(shared, fabric, target)
 
     @classmethod
@@ -120,26 +110,26 @@ class Journal:
         Raises RefusedError where another process rolls out to the same fabric and target.
         """
         journal = cls.__new__(cls)
-        claim = _claim(path.parent, fabric, target, path.stem)
+        lock = claim(path.parent, fabric, target, path.stem)
         try:
-            with _writing(path):
+            with writing(path):
                 file = os.open(path, os.O_RDWR | os.O_APPEND)
         except RailweaveError:
-            os.close(claim)
+            os.close(lock)
             raise
-        journal._take(path, file, claim, metadata, resumed=True)
+        journal._take(path, file, lock, metadata, resumed=True)
         journal._hold(shared, fabric, target)
         return journal
 
-    def _take(self, path: Path, file: int, claim: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
+    def _take(self, path: Path, file: int, lock: int, metadata: RolloutMetadata, *, resumed: bool) -> None:
         try:
-            with _writing(path):
-                locked = _locked(file, fcntl.LOCK_EX)
+            with writing(path):
+                locked = lock_file(file, fcntl.LOCK_EX)
             if not locked:
-                raise RefusedError([_busy(b"", path.stem)])
+                raise RefusedError([busy(path.stem)])
         except RailweaveError:
             os.close(file)
-            os.close(claim)
+            os.close(lock)
             raise
         size = os.fstat(file).st_size
         self.path = path
@@ -148,7 +138,7 @@ class Journal:
         self.resumed = resumed
         self.fault = ""
         self._file = file
-        self._claim = claim
+        self._lock = lock
         self._lease: Lease | None = None
         # A line that a kill or a full disk cut short must not swallow the next one.
         self._torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
@@ -156,7 +146,8 @@ class Journal:
     def _hold(self, shared: SharedJournals | None, fabric: str, target: str) -> None:
         """Take the hold of a fabric and target in the store; a file that no rollout began is taken away again."""
         try:
-            self._lease = _lease(shared, fabric, target, self.path, _holder()["by"])
+            _, user = own_process()
+            self._lease = store_lease(shared, fabric, target, self.path, user)
         except RailweaveError:
             self.close()
             if not self.resumed:
@@ -173,7 +164,7 @@ class Journal:
             **event.details,
         }
         try:
-            self._append((json.dumps(_hiding(line)) + "\n").encode())
+            self._append(encode(_hiding(line)) + b"\n")
             os.fsync(self._file)
         except OSError as problem:
             self.fault = f"the journal {self.path} cannot be written: {problem.strerror}"
@@ -211,7 +202,7 @@ class Journal:
     def require_written(self) -> None:
         """Raise RailweaveError where a line is missing: asked before the first device is changed."""
         if fault := self.blocker():
-            raise RailweaveError(f"{fault}; {_NOTHING_CHANGED}")
+            raise RailweaveError(f"{fault}; {NOTHING_CHANGED}")
 
     def judged(self, result: DeployResult) -> DeployResult:
         """Return the result; if the journal is incomplete, mark it stopped and list what was committed."""
@@ -233,10 +224,10 @@ class Journal:
             with suppress(StoreError):
                 self._lease.release()
             self._lease = None
-        for handle in (self._file, self._claim):
+        for handle in (self._file, self._lock):
             if handle >= 0:
                 os.close(handle)
-        self._file = self._claim = -1
+        self._file = self._lock = -1
 
     def __enter__(self) -> Self:
         """Return the journal."""
@@ -269,6 +260,7 @@ def _masked_details(details: Any) -> Any:
 
 def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict[str, Any]:
     """Return what ``started`` and ``resumed`` say: the rollout, who runs it, and each device's part of the plan."""
+    pid, user = own_process()
     return {
         "version": FORMAT_VERSION,
         "rollout": rollout,
@@ -284,7 +276,8 @@ def opening_details(rollout: str, plan: Plan, metadata: RolloutMetadata) -> dict
         "phase": metadata.phase,
         "sources_sha256": metadata.sources_sha256,
         **({"signed": metadata.signed.as_json()} if metadata.signed else {}),
-        **_holder(),
+        "pid": pid,
+        "by": user,
         "devices": _devices_details(plan),
         "waves": [list(wave) for wave in plan.waves],
     }
@@ -304,15 +297,6 @@ def _devices_details(plan: Plan) -> dict[str, dict[str, Any]]:
     return devices
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says of a full or read-only disk into RailweaveError."""
-    try:
-        yield
-    except OSError as problem:
-        raise RailweaveError(f"{path} cannot be written: {problem.strerror}; {_NOTHING_CHANGED}") from problem
-
-
 def is_alive(path: Path) -> bool:
     """Tell whether the process that writes this journal lives, here or at another runner.
 
@@ -320,130 +304,9 @@ def is_alive(path: Path) -> bool:
     """
     file = os.open(path, os.O_RDONLY)
     try:
-        return not _locked(file, fcntl.LOCK_SH) or is_held(path)
+        return not lock_file(file, fcntl.LOCK_SH) or is_held(path)
     finally:
         os.close(file)
-
-
-def refuse_while_running(folder: Path, fabric: str, target: str) -> None:
-    """Raise RefusedError, naming its process, if a rollout of this fabric and target runs on this machine."""
-    if folder.is_dir():
-        os.close(_claim(folder, fabric, target, ""))
-
-
-@contextmanager
-def capacity_held(
-    folder: Path, fabric: str, target: str, what: str, shared: SharedJournals | None = None
-) -> Iterator[Lease | None]:
-    """Hold a fabric and target, as a rollout does, while ``what`` takes capacity away: one command at a time.
-
-    Raises RefusedError where another command of this machine, or another runner of the store, holds it, RailweaveError
-    where the hold cannot be written.
-    """
-    begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    name = f"{begun}-{fabric}-{secrets.token_hex(3)}"
-    with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    claim = _claim(folder, fabric, target, "", what)
-    try:
-        by = f"{_holder()['by']}, {what}"
-        lease = _lease(shared, fabric, target, folder / f"{name}{SUFFIX}", by, journaled=False)
-        try:
-            yield lease
-        finally:
-            if lease is not None:
-                with suppress(StoreError):
-                    lease.release()
-    finally:
-        os.close(claim)
-
-
-def _lease(
-    shared: SharedJournals | None, fabric: str, target: str, path: Path, by: str, *, journaled: bool = True
-) -> Lease | None:
-    """Return the hold of a fabric and target in the store, None without one; raises as `capacity_held` does."""
-    if shared is None:
-        return None
-    try:
-        return shared.claim(shared_place(fabric, target), path, by, journaled=journaled)
-    except JournalHeldError as refused:
-        raise held_elsewhere(refused, fabric, target) from refused
-    except StoreError as refused:
-        raise RailweaveError(f"the journal cannot be stored: {refused}; {_NOTHING_CHANGED}") from refused
-
-
-def shared_place(fabric: str, target: str) -> str:
-    """Return where the records of a fabric and target lie in a store."""
-    return quote(f"{fabric}@{target}", safe="@")
-
-
-def held_elsewhere(held: JournalHeldError, fabric: str, target: str) -> RefusedError:
-    """Return that another runner rolls out to a fabric and target."""
-    named = f", {held.rollout}: {held.by}" if held.rollout else ""
-    message = f"another rollout, or a drain, of {fabric} on {target} is running at another runner{named}"
-    return RefusedError([error("RW530", message, fix="wait for it to end, or end it there, and retry")])
-
-
-def _claim(folder: Path, fabric: str, target: str, rollout: str, what: str = "") -> int:
-    """Return the open file that keeps others who take capacity of this fabric and target away until it is closed.
-
-    Whoever finds it locked is shown the ``rollout``, or ``what`` else it is held for.
-    """
-    path = folder / f"{fabric}@{target}.lock"
-    with _writing(path):
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        with _writing(path):
-            locked = _locked(file, fcntl.LOCK_EX)
-            if locked:
-                os.ftruncate(file, 0)
-                os.pwrite(file, json.dumps({"rollout": rollout, "what": what, **_holder()}).encode(), 0)
-        if not locked:
-            raise RefusedError([_busy(os.pread(file, 4096, 0), f"{fabric} on {target}")])
-    except RailweaveError:
-        os.close(file)
-        raise
-    return file
-
-
-def _locked(file: int, how: int) -> bool:
-    """Lock an open file; who only looks whether it is locked holds it for an instant, which is waited for."""
-    for _ in range(_LOCK_ATTEMPTS):
-        try:
-            fcntl.flock(file, how | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE_S)
-        else:
-            return True
-    return False
-
-
-def _busy(content: bytes, what: str) -> Diagnostic:
-    """Return that another rollout is running, or what else takes capacity away, by the content of the lock file."""
-    try:
-        holder = json.loads(content)
-        name = str(holder["rollout"])
-        who = f": process {holder['pid']} of {holder['by']}"
-        command = str(holder.get("what") or "")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # Its holder has locked it and not written it yet.
-        name = who = command = ""
-    if command:
-        return error("RW530", f"`{command}` is running on {what}{who}", fix="wait for it to end, and retry")
-    named = f", {name}" if name else ""
-    return error(
-        "RW530",
-        f"another rollout of {what} is running{named}{who}",
-        fix=f"wait for it to end, or abort it: `railweave rollout abort {name}`".rstrip(),
-    )
-
-
-def _holder() -> dict[str, Any]:
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):
-        user = f"uid {os.getuid()}"
-    return {"pid": os.getpid(), "by": f"{user}@{socket.gethostname()}"}
 
 
 def _synchronize_folder(folder: Path) -> None:

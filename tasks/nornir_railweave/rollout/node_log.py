@@ -5,7 +5,6 @@ between leaves a word of what it left drained. It lies beside the journals, or w
 of its own: ``FABRIC@TARGET.nodes``. Whoever changes nodes holds that, one at a time.
 """
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from pathlib import Path
 
 from nornir_railweave.journals.shared import Lease, SharedJournals
 from nornir_railweave.journals.store import StoreError
-from nornir_railweave.rollout.journal import capacity_held, shared_place
-from railweave.codec import Record
+from nornir_railweave.rollout.claim import capacity_held, shared_place
+from railweave.codec import Record, encode
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 
@@ -104,7 +103,7 @@ class NodeLog:
 
 def _line(step: str, nodes: Sequence[str]) -> bytes:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return (json.dumps({"at": now, "step": step, "nodes": [*nodes]}) + "\n").encode()
+    return encode({"at": now, "step": step, "nodes": [*nodes]}) + b"\n"
 
 
 def left_drained(lines: bytes) -> frozenset[str]:

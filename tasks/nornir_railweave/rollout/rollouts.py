@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from nornir_railweave.rollout.journal import SUFFIX, is_alive
+from nornir_railweave.journals.shared import SUFFIX
+from nornir_railweave.rollout.journal import is_alive
 from railweave.errors import UsageError
 from railweave.plan.rollout import NAME, Rollout, parse_rollout
 

@@ -11,6 +11,7 @@ import pytest
 from driven_clock import DrivenClock
 
 from nornir_railweave.journals import shared
+from nornir_railweave.journals.record import read_record
 from nornir_railweave.journals.shared import (
     LEASE_S,
     JournalHeldError,
@@ -18,10 +19,10 @@ from nornir_railweave.journals.shared import (
     SharedJournals,
     held_mark,
     is_held,
-    read_record,
 )
 from nornir_railweave.journals.store import StoreError, later_than
-from nornir_railweave.rollout.journal import Journal, capacity_held
+from nornir_railweave.rollout.claim import capacity_held
+from nornir_railweave.rollout.journal import Journal
 from nornir_railweave.rollout.node_log import NodeLog
 from railweave.errors import RailweaveError, RefusedError
 

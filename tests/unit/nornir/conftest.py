@@ -710,7 +710,7 @@ def deployed(bench: Bench) -> Bench:
 @pytest.fixture(autouse=True)
 def no_pause_for_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once whether a journal is still locked: no test holds it for an instant only."""
-    monkeypatch.setattr("nornir_railweave.rollout.journal._LOCK_PAUSE_S", 0.0)
+    monkeypatch.setattr("nornir_railweave.rollout.claim._LOCK_PAUSE_S", 0.0)
 
 
 @pytest.fixture(scope="session", autouse=True)

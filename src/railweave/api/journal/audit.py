@@ -7,7 +7,6 @@ the one before it, so that a change is seen by whoever checks the chain.
 
 import fcntl
 import getpass
-import json
 import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from nornir_railweave.journals.shared import SharedJournals
 from nornir_railweave.journals.store import StoreError
 from railweave.api.journal.folder import journal_folder, shared_journals
 from railweave.api.project import JOURNALS, STATE
+from railweave.codec import encode
 from railweave.errors import RailweaveError, RefusedError
 from railweave.masking import masked
 from railweave.plan.document import plan_digest
@@ -186,7 +186,7 @@ def _append_shared(shared: SharedJournals, record: dict[str, Any]) -> None:
 def _line(record: Mapping[str, Any], before: bytes) -> bytes:
     # UTC: runners in several time zones write one log.
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return json.dumps({"at": now, **masked(record), "previous": line_digest(before)}).encode()
+    return encode({"at": now, **masked(record), "previous": line_digest(before)})
 
 
 _BLOCK_BYTES = 65536

@@ -13,7 +13,7 @@ from pathlib import Path
 from nornir_railweave.journals.places import is_store, open_store
 from nornir_railweave.journals.shared import JournalHeldError, SharedJournals
 from nornir_railweave.journals.store import StoreError
-from nornir_railweave.rollout.journal import capacity_held, held_elsewhere, refuse_while_running, shared_place
+from nornir_railweave.rollout.claim import capacity_held, held_elsewhere, refuse_while_running, shared_place
 from nornir_railweave.rollout.resuming import newest_unfinished
 from nornir_railweave.rollout.rolling_back import newest_change
 from nornir_railweave.rollout.rollouts import journals, named_rollout
