@@ -9,6 +9,7 @@ from nornir_railweave.tasks.selftest import selftest as test_switch
 from railweave.api.journal.audit import audited_action
 from railweave.api.project import STATE, Project
 from railweave.api.targets.fabric import live_fabric
+from railweave.codec import CodecError, encode, read_text
 from railweave.errors import RailweaveError, UsageError
 from railweave.fabric.names import known_switches
 from railweave.files import write_private
@@ -63,6 +64,13 @@ def selftest(project: Project, target: str, device: str, options: SelftestOption
 
 
 @dataclass(frozen=True, slots=True)
+class _CommitToRollBack:
+    """The content of the file of a `_KeptCommit`."""
+
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class _KeptCommit:
     """The commit that a self-test made on a switch and has not rolled back, in a file of the project's state."""
 
@@ -71,11 +79,12 @@ class _KeptCommit:
     def read(self) -> str:
         """Return the commit, empty for none."""
         try:
-            return str(json.loads(self.file.read_text("utf-8"))["commit"])
+            kept: _CommitToRollBack = read_text(_CommitToRollBack, self.file.read_bytes())
         except FileNotFoundError:
             return ""
-        except (OSError, ValueError, KeyError, TypeError) as fault:
+        except (OSError, CodecError) as fault:
             raise RailweaveError(f"{self.file} cannot be read: {fault}") from fault
+        return kept.commit
 
     def note(self, commit_id: str) -> None:
         """Keep the commit; an empty one removes the file."""
@@ -83,7 +92,7 @@ class _KeptCommit:
             self.file.unlink(missing_ok=True)
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        write_private(self.file, json.dumps({"commit": commit_id}).encode())
+        write_private(self.file, encode(_CommitToRollBack(commit_id)))
 
 
 def write_bundle(report: SelftestReport, out: Path) -> Path:

@@ -4,10 +4,12 @@ A rehearsal with injected faults has a file of its own, so that it does not repl
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from railweave.api.project import STATE
+from railweave.codec import CodecError, load_text, read_text
 from railweave.errors import RailweaveError
 from railweave.files import write_private
 from railweave.masking import masked
@@ -19,6 +21,21 @@ from railweave.report.rehearsal import rehearsal_json
 
 _FOLDER = STATE / "rehearsals"
 _SUFFIXES = (".rehearsal.json", ".rehearsal-with-faults.json")
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredWave:
+    devices: tuple[str, ...]
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRehearsal:
+    """The members of a stored rehearsal that decide whether it is of a plan, and that reports read."""
+
+    version: int
+    plan_digest: str
+    waves: tuple[_StoredWave, ...]
 
 
 def store(rehearsal: Rehearsal, *beside: Path) -> tuple[Path, ...]:
@@ -53,21 +70,13 @@ def _document(digest: str, suffix: str, beside: tuple[Path, ...]) -> dict[str, A
     """Return the first valid rehearsal of the plan with this digest: in the project, else beside the plan's files."""
     for path in (_FOLDER / f"{digest}{suffix}", *(plan_file.with_suffix(suffix) for plan_file in beside)):
         try:
-            document = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+            text = path.read_bytes()
+            rehearsal: _StoredRehearsal = read_text(_StoredRehearsal, text)
+        except (OSError, CodecError):
             continue
-        if not isinstance(document, dict):
+        if (rehearsal.version, rehearsal.plan_digest) != (VERSION, digest):
             continue
-        if (document.get("version"), document.get("plan_digest")) != (VERSION, digest):
-            continue
-        if isinstance(document.get("waves"), list) and all(map(_is_wave, document["waves"])):
+        if all(wave.elapsed_s >= 0 for wave in rehearsal.waves):
+            document: dict[str, Any] = load_text(text)
             return document
     return None
-
-
-def _is_wave(value: object) -> bool:
-    """Tell whether a value is a wave with its devices and the seconds that it took."""
-    if not isinstance(value, dict) or not isinstance(value.get("devices"), list):
-        return False
-    took_s = value.get("elapsed_s")
-    return isinstance(took_s, int | float) and took_s >= 0
