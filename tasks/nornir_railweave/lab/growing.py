@@ -18,10 +18,10 @@ from nornir_railweave.lab.laboratory import (
     await_boot,
     docker,
     host_keys,
+    note_endpoints,
     public_key,
     refuse_used_ports,
     waiting_ends,
-    write_endpoints,
 )
 from railweave.lab.cables import EXTERNAL_KIND, LabTopology, container_name, read_record, record
 from railweave.lab.growth import LabGrowth
@@ -131,7 +131,7 @@ def grow(
     if known_hosts:
         with (lab.folder / "known_hosts").open("a", encoding="utf-8") as file:
             file.write(known_hosts)
-    write_endpoints(lab)
+    note_endpoints(lab)
     (lab.folder / RUNNING).write_bytes(record(growth.topology))
 
 

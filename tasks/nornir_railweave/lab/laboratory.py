@@ -8,7 +8,6 @@ What is added to a running lab is a Containerlab lab of its own, ``more-2.clab.y
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import shutil
 import socket
@@ -18,16 +17,22 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from nornir_railweave.lab.cable_ends import isolate, remove
 from nornir_railweave.lab.containerlab import Containerlab, ContainerlabError
+from nornir_railweave.target.endpoints import (
+    ENDPOINTS,
+    Endpoints,
+    SwitchEndpoint,
+    read_endpoints,
+    write_endpoints,
+)
+from railweave.codec import CodecError
 from railweave.lab.cables import LabTopology, record, waiting_end
 
 TOPOLOGY = "topology.clab.yml"
-ENDPOINTS = "endpoints.json"
 RUNNING = "running.json"
 MORE = "more-{}.clab.yml"
 _TAKEN_DOWN = "the lab is taken down again"
@@ -181,7 +186,7 @@ def start(lab: LabFolder, topology: LabTopology, write: Callable[[], None], boot
     try:
         isolate(ends)
         await_boot(lab, boot_s, _TAKEN_DOWN)
-        write_endpoints(lab)
+        note_endpoints(lab)
         (lab.folder / RUNNING).write_bytes(record(topology))
     except BaseException:
         containerlab.destroy()
@@ -368,23 +373,31 @@ def _write_private(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def write_endpoints(lab: LabFolder) -> None:
-    """Write how the switches are reached, in the form that the simulator uses; those that were there stay."""
+def note_endpoints(lab: LabFolder) -> None:
+    """Write how the switches are reached, in the form that the simulator uses; those that were there stay.
+
+    Raises ContainerlabError if the file of those cannot be read.
+    """
     folder = lab.folder.resolve()
-    document: dict[str, Any] = {
-        "devices": {name: {"address": HOST_ADDRESS, "port": port} for name, port in lab.ssh_ports.items()}
-    }
     if lab.containers:
         # No port is asked: the address is the container's name.
-        document["devices"] = {name: {"address": lab.container(name), "port": 0} for name in lab.containers}
-        document["options"] = {"transport": "docker"}
-    before = folder / ENDPOINTS
-    if before.exists():
-        document["devices"] = json.loads(before.read_bytes())["devices"] | document["devices"]
+        started = {name: SwitchEndpoint(lab.container(name), 0) for name in lab.containers}
+        endpoints = Endpoints(started, options={"transport": "docker"})
+    else:
+        started = {name: SwitchEndpoint(HOST_ADDRESS, port) for name, port in lab.ssh_ports.items()}
+        endpoints = Endpoints(started)
+    file = folder / ENDPOINTS
+    if file.exists():
+        try:
+            before = read_endpoints(file)
+        except CodecError as fault:
+            raise ContainerlabError(f"{file} cannot be read: {fault}") from fault
+        endpoints = replace(endpoints, devices={**before.devices, **started})
     if lab.own_image:
-        document |= {
-            "username": "admin",
-            "key_file": str(folder / "id_ed25519"),
-            "known_hosts": str(folder / "known_hosts"),
-        }
-    (lab.folder / ENDPOINTS).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        endpoints = replace(
+            endpoints,
+            username="admin",
+            key_file=str(folder / "id_ed25519"),
+            known_hosts=str(folder / "known_hosts"),
+        )
+    write_endpoints(file, endpoints)

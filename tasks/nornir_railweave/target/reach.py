@@ -1,14 +1,15 @@
 """From a target to what a connection needs for every device: address, port, user, key and the driver's options."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nornir_railweave.target.endpoints import ENDPOINTS, Endpoints, read_endpoints
 from nornir_railweave.target.model import Address, JumpLogin, Login, Source, Target
 from nornir_railweave.target.secret_store import SecretStore
+from railweave.codec import CodecError
 from railweave.diagnostics import error
 from railweave.errors import RefusedError
 from railweave.fabric.model import Fabric, Switch
@@ -49,16 +50,19 @@ def resolve(
     """
     environ = os.environ if environ is None else environ
     login = target.login
-    started: Mapping[str, Any] = {}
+    started_options: Mapping[str, Any] = {}
     if target.source is not Source.ADDRESSES:
-        addresses, login, started = _started(fabric, target, state_dir)
+        endpoints = _started(fabric, target, state_dir)
+        addresses = {switch.name: _started_address(endpoints, switch) for switch in fabric.switches}
+        login = _started_login(endpoints, target)
+        started_options = endpoints.options
     else:
         addresses = {switch.name: _address(target, switch) for switch in fabric.switches}
     if not partial or not any(addresses.values()):
         _refuse_missing(addresses, target)
     store = SecretStore(target, environ)
     password = _secret(login.password, login.password_env, store)
-    options = {**_options(target, login, store), **started}
+    options = {**_options(target, login, store), **started_options}
     # Also for a simulator or lab: it may run on another machine.
     if target.login.jump is not None:
         options["jump"] = _jump(target.login.jump, login, store)
@@ -105,39 +109,36 @@ def _refuse_missing(addresses: Mapping[str, Address | None], target: Target) -> 
     raise RefusedError([error(code, message, devices=missing, fix=fix)])
 
 
-def _started(
-    fabric: Fabric, target: Target, state_dir: Path
-) -> tuple[dict[str, Address | None], Login, Mapping[str, Any]]:
-    """Return addresses, login and driver options that the simulator or lab of ``fabric`` wrote when it started.
-
-    A lab of somebody's own images has no key of ours: the target's login stands.
-    """
-    path = state_dir / target.source / fabric.name / "endpoints.json"
+def _started(fabric: Fabric, target: Target, state_dir: Path) -> Endpoints:
+    """Return what the simulator or lab of ``fabric`` wrote when it started; raises RefusedError if none runs."""
+    path = state_dir / target.source / fabric.name / ENDPOINTS
     try:
-        endpoints = json.loads(path.read_bytes())
-        devices = endpoints["devices"]
-        addresses = {
-            switch.name: Address(devices[switch.name]["address"], int(devices[switch.name]["port"]))
-            if switch.name in devices
-            else None
-            for switch in fabric.switches
-        }
-        login = target.login
-        if "key_file" in endpoints:
-            login = Login(
-                username=endpoints["username"],
-                key_file=Path(endpoints["key_file"]),
-                agent=False,
-                strict=True,
-                known_hosts=Path(endpoints["known_hosts"]),
-            )
-        options = dict(endpoints.get("options", {}))
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_endpoints(path)
+    except (OSError, CodecError):
         what = "simulator" if target.source is Source.SIM else "lab"
         start = command_line("sim", "up") if target.source is Source.SIM else command_line("lab", "up")
         message = f"no {what} of {fabric.name} runs: {path} cannot be read"
         raise RefusedError([error("RW604", message, fix=f"start it: `{start}`")]) from None
-    return addresses, login, options
+
+
+def _started_address(endpoints: Endpoints, switch: Switch) -> Address | None:
+    endpoint = endpoints.devices.get(switch.name)
+    if endpoint is None:
+        return None
+    return Address(endpoint.address, endpoint.port)
+
+
+def _started_login(endpoints: Endpoints, target: Target) -> Login:
+    # A lab of somebody's own images has no key of ours, so the target's login applies.
+    if not endpoints.key_file:
+        return target.login
+    return Login(
+        username=endpoints.username,
+        key_file=Path(endpoints.key_file),
+        agent=False,
+        strict=True,
+        known_hosts=Path(endpoints.known_hosts),
+    )
 
 
 def _secret(named: SecretName | None, variable: str | None, store: SecretStore) -> str:

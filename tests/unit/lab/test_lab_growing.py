@@ -141,7 +141,7 @@ def test_a_new_switch_gets_a_host_key_and_those_that_run_keep_theirs(programs: A
     lab = programs(*NODES, ports={"lab-leaf1": 1})
     (lab.folder / "nodes" / "lab-leaf1").mkdir(parents=True)
     laboratory.write_keys(lab)
-    laboratory.write_endpoints(lab)
+    laboratory.note_endpoints(lab)
     known, key = ((lab.folder / name).read_text() for name in ("known_hosts", "id_ed25519"))
     grown = replace(lab, ssh_ports={"lab-leaf1": 1, "lab-leaf2": port})
     growth = replace(GROWTH, added=("lab-leaf2",), joints=())

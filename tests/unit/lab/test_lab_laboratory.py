@@ -68,7 +68,7 @@ def test_private_keys_are_for_their_owner_and_every_switch_has_its_own_host_key(
 def reached(tmp_path: Path, ports: dict[str, int], *, own_image: bool = True) -> Any:
     folder = tmp_path / "lab" / "lab"
     folder.mkdir(parents=True)
-    laboratory.write_endpoints(LabFolder(folder, "lab", ports, own_image=own_image))
+    laboratory.note_endpoints(LabFolder(folder, "lab", ports, own_image=own_image))
     target = load_target(ROOT / "inventory" / "lab.yml")
     return resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
 
@@ -89,7 +89,7 @@ def test_images_of_others_are_reached_with_the_inventorys_login(tmp_path: Path) 
 def test_containers_are_reached_by_name_over_docker_exec(tmp_path: Path) -> None:
     folder = tmp_path / "lab" / "lab"
     folder.mkdir(parents=True)
-    laboratory.write_endpoints(LabFolder(folder, "lab", {}, own_image=False, containers=SWITCHES))
+    laboratory.note_endpoints(LabFolder(folder, "lab", {}, own_image=False, containers=SWITCHES))
     target = load_target(ROOT / "inventory" / "lab.yml")
     found = resolve(load_designed(ROOT / "intent" / "lab-4.yml").fabric, target, tmp_path, {})
     assert {name: one.host for name, one in found.items()} == {name: f"clab-lab-{name}" for name in SWITCHES}
