@@ -109,18 +109,20 @@ class RoutePolicy:
         # FRR activates neighbors for IPv4 by itself, for IPv6 by `activate` alone.
         if bits == _IPV6_BITS and "activate" not in of_family:
             return None
+        passed: BgpRoute | None = route
         for words in of_family:
             kind, _, rest = words.partition(" ")
             name, _, direction = rest.partition(" ")
-            if direction != way:
-                continue
-            if kind == "prefix-list" and not self._in_prefix_list(name, route):
-                return None
-            if kind == "route-map":
-                mapped = self._by_map(name, route)
-                if mapped is None:
-                    return None
-                route = mapped
+            if passed is not None and direction == way:
+                passed = self._by_filter(kind, name, passed)
+        return passed
+
+    def _by_filter(self, kind: str, name: str, route: BgpRoute) -> BgpRoute | None:
+        """Return a route as a filter of a neighbor passes it on, None if it is dropped; other lines do not filter."""
+        if kind == "prefix-list" and not self._in_prefix_list(name, route):
+            return None
+        if kind == "route-map":
+            return self._by_map(name, route)
         return route
 
     def _by_map(self, name: str, route: BgpRoute) -> BgpRoute | None:

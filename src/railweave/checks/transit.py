@@ -4,7 +4,7 @@ A leaf is in transit where it passes on to one spine what it has learned from an
 spine sends it what is not its own.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from railweave.checks.registry import rule
@@ -76,16 +76,26 @@ def transit_diagnostics(fabric: Fabric, sources: RouteSources, place: Callable[[
     yield from _ring(fabric, valleys, place)
 
 
+def _first_other(names: Iterable[str], excluded: str) -> str | None:
+    return next((name for name in names if name != excluded), None)
+
+
+def _transits(valleys: Iterable[_Valley]) -> dict[str, frozenset[str]]:
+    """Return by switch the switches above to which it carries what comes from above."""
+    far: dict[str, set[str]] = {}
+    for valley in valleys:
+        if valley.is_carried:
+            far.setdefault(valley.low, set()).add(valley.far)
+    return {low: frozenset(high) for low, high in far.items()}
+
+
 def _ring(fabric: Fabric, valleys: list[_Valley], place: Callable[[str], Where]) -> Iterator[Diagnostic]:
     lossless = [traffic_class.name for traffic_class in fabric.policies.classes if traffic_class.lossless]
     # Without PFC no buffer waits for another.
     if not lossless:
         return
-    transits: dict[str, set[str]] = {}
-    for valley in valleys:
-        if valley.is_carried:
-            transits.setdefault(valley.low, set()).add(valley.far)
-    ring = find_deadlock(fabric, {low: frozenset(high) for low, high in transits.items()})
+    transits = _transits(valleys)
+    ring = find_deadlock(fabric, transits)
     if ring:
         in_transit = [name for name in ring if name in transits]
         yield error(
@@ -210,11 +220,11 @@ class _Routes:
             text = f"a static route of {switch.name} sends {prefix} to {hop}"
             fix = f"take the static route for {prefix} out of {switch.name}"
             if hop not in above and self._goes_up_again(prefix, hop):
-                far = next((name for name in self._fabric.above(hop) if name != switch.name), None)
+                far = _first_other(self._fabric.above(hop), switch.name)
                 if far is not None:
                     yield _Valley(hop, switch.name, far, f"{text}, which reaches it by the spines", fix, True)
             elif hop in above and self._is_own(prefix, switch):
-                source = next((name for name in above if name != hop), None)
+                source = _first_other(above, hop)
                 if source is not None:
                     yield _Valley(switch.name, source, hop, f"{text}, though it announces them itself", fix, True)
 

@@ -1,6 +1,7 @@
 """Every leaf has an AS number of its own, and the spines of a plane share one, which stops valley paths (RFC 7938
 section 5.2.1). They are private (RFC 6996) without the reserved last ones (RFC 7300)."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from railweave.checks.registry import Breach, Breaches, rule
@@ -28,17 +29,23 @@ def as_numbers(intent: Intent) -> Breaches:
         if any(first <= numbers[0] and numbers[-1] <= last for first, last in PRIVATE_ASNS):
             private[name] = numbers
             continue
-        reason = _RESERVED_ASNS.get(numbers[0], "not all private")
-        reached = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
-        message = f"the AS numbers of the {name.replace('_', '-')} tier, {reached}, are {reason}"
-        fix = "use 4200000000 to 4294967294, or 64512 to 65534 for a small fabric (RFC 6996)"
-        yield Breach(f"addressing.asn.{name}", message, fix)
+        yield _not_private(name, numbers)
     for (tier, numbers), (other_tier, other_numbers) in combinations(private.items(), 2):
         few, many = sorted((numbers, other_numbers), key=len)
         # Numbers of spines have gaps, so ranges that overlap need not meet.
         shared = next((number for number in few if number in many), None)
         if shared is not None:
             yield _shared(intent, tier, other_tier, shared)
+
+
+def _not_private(tier: str, numbers: Sequence[int]) -> Breach:
+    reason = _RESERVED_ASNS.get(numbers[0], "not all private")
+    reached = str(numbers[0])
+    if len(numbers) > 1:
+        reached += f" to {numbers[-1]}"
+    message = f"the AS numbers of the {tier.replace('_', '-')} tier, {reached}, are {reason}"
+    fix = "use 4200000000 to 4294967294, or 64512 to 65534 for a small fabric (RFC 6996)"
+    return Breach(f"addressing.asn.{tier}", message, fix)
 
 
 def _shared(intent: Intent, tier: str, other_tier: str, number: int) -> Breach:

@@ -98,10 +98,12 @@ def broken_thresholds(link: LinkEnds, code: str) -> LinkBreaches:
         # The design has checks of its own.
         if plan is None or end == design:
             continue
-        for priority in (traffic_class.priority for traffic_class in link.lossless_classes):
-            broken_by_design = {broken.code for broken, _ in _broken(plan, design, priority)}
+        for traffic_class in link.lossless_classes:
+            priority = traffic_class.priority
+            if any(broken.code == code for broken, _ in _broken(plan, design, priority)):
+                continue
             for broken, limits in _broken(plan, end, priority):
-                if broken.code == code and code not in broken_by_design:
+                if broken.code == code:
                     message = f"queue {priority} of {end}, from which {link.far(end)} receives: {broken.numbers}"
                     start = min(limits.single_bytes, limits.all_bytes)
                     fix = f"start marking below {start} bytes, and end it above that"

@@ -42,22 +42,25 @@ def _cable(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreac
     """Compare the cable length, from which SONiC computes headroom."""
     far = link.far(end)
     design_m = link.design(end).cable_m
-    if design_m is not None and end.group_buffers is not None and end.cable_m in (None, 0):
+    row = f"CABLE_LENGTH|AZURE|{end.port}"
+    if not end.cable_m and design_m is not None and end.group_buffers is not None:
         message = f"SONiC of {end} has no cable length, and {link.length_m} m lead to {far}: it keeps no headroom"
-        yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
-    elif end.cable_m is not None and end.cable_m < link.length_m:
+        yield LinkBreach(end, "cable", message, f"set {row} to {design_m}m")
+        return
+    if end.cable_m is None:
+        return
+    if end.cable_m < link.length_m:
         message = (
             f"SONiC of {end} computes with {end.cable_m} m of cable and {link.length_m} m lead to {far}: its"
             " headroom is too small"
         )
-        fix = f"set CABLE_LENGTH|AZURE|{end.port} to {headroom.row_m or link.length_m}m"
-        yield LinkBreach(end, "cable", message, fix)
-    elif end.cable_m is not None and design_m is not None and end.cable_m > design_m:
+        yield LinkBreach(end, "cable", message, f"set {row} to {headroom.row_m or link.length_m}m")
+    elif design_m is not None and end.cable_m > design_m:
         message = (
             f"SONiC of {end} computes with {end.cable_m} m of cable to {far}, by design {design_m} m: its headroom"
             " takes buffer from all ports"
         )
-        yield LinkBreach(end, "cable", message, f"set CABLE_LENGTH|AZURE|{end.port} to {design_m}m")
+        yield LinkBreach(end, "cable", message, f"set {row} to {design_m}m")
 
 
 def _groups(link: LinkEnds, end: "PortSettings", headroom: Headroom) -> LinkBreaches:

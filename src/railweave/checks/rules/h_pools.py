@@ -2,7 +2,7 @@
 drops: rows of overrides and of live switches are resolved down to the pool and the chip. What a switch shares out
 otherwise than designed moves the depth at which PFC pauses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from railweave.catalog.load import load_catalog
@@ -69,13 +69,20 @@ def as_designed(link: LinkEnds) -> LinkBreaches:
 Uses = tuple["BufferUse | None", ...]
 
 
+def _group_uses(
+    end: "PortSettings", actual: "Mapping[int, BufferUse | None]", designed: "Mapping[int, BufferUse | None]"
+) -> Iterator[tuple[str, Uses, Uses]]:
+    for group, intended in designed.items():
+        use = actual.get(group)
+        if not _is_reported_by_headroom(end, group, use, intended):
+            yield f"priority group {group}", (use,), (intended,)
+
+
 def _uses(end: "PortSettings", design: "PortSettings") -> Iterator[tuple[str, Uses, Uses]]:
     """Yield the groups, queues and ports that have a buffer by design, with the actual and the designed buffer."""
+    # None: the tables were not read, so nothing is known to be missing.
     if end.group_buffers is not None:
-        for group, intended in (design.group_buffers or {}).items():
-            actual = end.group_buffers.get(group)
-            if not _is_reported_by_headroom(end, group, actual, intended):
-                yield f"priority group {group}", (actual,), (intended,)
+        yield from _group_uses(end, end.group_buffers, design.group_buffers or {})
     if end.queue_buffers is not None:
         for queue, intended in (design.queue_buffers or {}).items():
             yield f"queue {queue}", (end.queue_buffers.get(queue),), (intended,)

@@ -1,6 +1,7 @@
 """Switches choose among equal paths by a hash. With one seed in adjacent tiers, or without the one field in which the
 flows between two NICs differ (RoCEv2 puts the queue pair's hash into the UDP source port), many flows take one path."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
@@ -42,22 +43,29 @@ def _type(end: "PortSettings") -> str:
 def fields(switch: SwitchRead) -> Breaches:
     """Check that the hash includes the UDP source port, and the fields of the design."""
     actual = hashed_fields(switch.read)
-    design = hashed_fields(switch.design)
+    design = hashed_fields(switch.design) or ()
     if actual is None or not switch.fabric.hosts or not (actual or design):
         return
     host = switch.fabric.hosts[0].name
-    if not actual:
-        message = f"the fields of the ECMP hash of {switch.name} are not set: whether it takes in {ENTROPY} is open"
-    elif ENTROPY not in actual:
-        message = (
-            f"{switch.name} hashes over {', '.join(actual)}, without {ENTROPY}, in which alone the flows of {host} to"
-            " one other NIC differ: all of them take one path"
-        )
-    elif missing := [field for field in design or () if field not in actual]:
-        message = f"{switch.name} hashes over {', '.join(actual)}, by design over {', '.join(missing)} too"
-    else:
+    message = _hash_fault(switch.name, host, actual, design)
+    if not message:
         return
     fix = f"set {PLACE} of {switch.name} as rendered"
     if not design:
         fix = f"add {ENTROPY} to {PLACE} of {switch.name}, or take the row out and reload"
     yield Breach("", message, fix, devices=(switch.name, host))
+
+
+def _hash_fault(switch: str, host: str, actual: Collection[str], design: Collection[str]) -> str:
+    """Describe what the fields of a hash lack; empty if they have all of the design. ``host`` is an example."""
+    if not actual:
+        return f"the fields of the ECMP hash of {switch} are not set: whether it takes in {ENTROPY} is open"
+    if ENTROPY not in actual:
+        return (
+            f"{switch} hashes over {', '.join(actual)}, without {ENTROPY}, in which alone the flows of {host} to"
+            " one other NIC differ: all of them take one path"
+        )
+    missing = [field for field in design if field not in actual]
+    if missing:
+        return f"{switch} hashes over {', '.join(actual)}, by design over {', '.join(missing)} too"
+    return ""

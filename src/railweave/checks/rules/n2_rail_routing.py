@@ -1,7 +1,7 @@
 """A rail is up and has its own address, a rule for it that names the rail's own table, and there a route to its leaf;
 else packets of one rail leave on another, or on none."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, NodeRead, rule
@@ -168,10 +168,7 @@ def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
     addresses = nic.get(f"{family.facts}addresses")
     # The kernel lists addresses in the order in which they were added.
     if addresses is not None and sorted(addresses) != sorted(family.addresses):
-        expected = ", ".join(family.addresses)
-        message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
-        what = "address" if len(family.addresses) == 1 else "addresses"
-        yield Breach("", message, f"give {end} the {what} {expected} and no other", devices=devices)
+        yield _wrong_addresses(end, rail, family, addresses, devices)
     tables = nic.get(f"{family.facts}tables")
     if tables is not None and tables != list(family.tables):
         yield _wrong_tables(end, rail, family, tables, devices)
@@ -185,6 +182,17 @@ def _breaches(node: NodeRead, rail: Rail, family: _Family) -> Breaches:
             f" {', '.join(map(str, family.priorities))}: other rules may come first"
         )
         yield Breach("", message, f"set the rules of {end}: `{command_line('hosts', 'apply')}`", devices=devices)
+
+
+def _wrong_addresses(
+    end: str, rail: Rail, family: _Family, addresses: Sequence[str], devices: tuple[str, str]
+) -> Breach:
+    expected = ", ".join(family.addresses)
+    message = f"{end} has {', '.join(addresses) or 'no address'} and {rail.switch} expects {expected}"
+    what = "addresses"
+    if len(family.addresses) == 1:
+        what = "address"
+    return Breach("", message, f"give {end} the {what} {expected} and no other", devices=devices)
 
 
 def _wrong_tables(end: str, rail: Rail, family: _Family, tables: list[int], devices: tuple[str, str]) -> Breach:

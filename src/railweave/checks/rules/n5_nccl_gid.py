@@ -44,6 +44,25 @@ def chosen(node: NodeRead) -> Breaches:
         yield Breach("", message, fix, Severity.WARNING, devices=devices)
 
 
+def _intended_family(node: NodeRead) -> str:
+    """Return the family of the addresses that RDMA is to use, as NCCL names it."""
+    policies = node.fabric.policies
+    if policies.addressing.hosts_ipv6 is not None and policies.hosts.rdma_family is AddressFamily.IPV6:
+        return "AF_INET6"
+    return "AF_INET"
+
+
+def _range(node: NodeRead, family: str) -> str:
+    """Return the range that holds the addresses of RDMA; empty where NCCL needs none."""
+    addressing = node.fabric.policies.addressing
+    if family == "AF_INET6":
+        return str(addressing.hosts_ipv6)
+    # With one family and one address on each port, no range is needed.
+    if addressing.hosts_ipv6 is None and not node.fabric.nic_blocks:
+        return ""
+    return str(addressing.hosts)
+
+
 def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the variables by which NCCL finds no GID, another one, or one that is not routed.
 
@@ -51,25 +70,22 @@ def _wrong(node: NodeRead, nccl: dict[str, str]) -> Iterator[tuple[str, str, str
     """
     addressing = node.fabric.policies.addressing
     has_ipv6 = addressing.hosts_ipv6 is not None
-    intended = "AF_INET"
-    pool = addressing.hosts
-    if has_ipv6 and node.fabric.policies.hosts.rdma_family is AddressFamily.IPV6:
-        intended = "AF_INET6"
-        pool = addressing.hosts_ipv6
+    intended = _intended_family(node)
     family = nccl.get(_FAMILY, "")
     # NCCL ignores a word that it does not know.
     if family not in _WORDS:
         family = "AF_INET"
     if family != intended:
         message = f"looks for {_WORDS[family]} addresses; {_why_intended(addressing, intended)}"
-        yield _FAMILY, message, intended if has_ipv6 else ""
+        value = ""
+        if has_ipv6:
+            value = intended
+        yield _FAMILY, message, value
     if nccl.get("NCCL_IB_ROCE_VERSION_NUM", "2") != "2":
         yield "NCCL_IB_ROCE_VERSION_NUM", "does not take RoCE v2, the one version that is routed", ""
     outside = _outside(node, family, nccl.get("NCCL_IB_ADDR_RANGE", ""))
     if family == intended and outside:
-        # With one family and one address on each port, no range is needed.
-        value = str(pool) if has_ipv6 or node.fabric.nic_blocks else ""
-        yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", value
+        yield "NCCL_IB_ADDR_RANGE", f"finds no address of {', '.join(outside)} in its range", _range(node, intended)
     elif node.fabric.nic_blocks and "NCCL_IB_ADDR_RANGE" not in nccl:
         message = "may take the address that the ports of a NIC share, to which packets come in on either of them"
         yield "NCCL_IB_ADDR_RANGE", message, str(addressing.hosts)

@@ -62,15 +62,17 @@ def _faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
         yield _Fault("NCCL_IB_QPS_PER_CONNECTION", message, Severity.WARNING)
 
 
+def _default_faults(node: NodeRead) -> Iterator[_Fault]:
+    """Yield a warning where NCCL's default, all devices, takes those of another fabric of the node too."""
+    if node.fabric.rdma_beside and any(rail.rdma for rail in node.rails):
+        beside = first_few(node.fabric.rdma_beside)
+        yield _Fault("NCCL_IB_HCA", f"takes every RDMA device, those of {beside} too", Severity.WARNING)
+
+
 def _device_faults(node: NodeRead, nccl: dict[str, str]) -> Iterator[_Fault]:
-    names = [rail.rdma for rail in node.rails if rail.rdma]
     stated = nccl.get("NCCL_IB_HCA")
     if stated is None:
-        # NCCL's default, all devices, is right unless another fabric of the node has some.
-        if names and node.fabric.rdma_beside:
-            beside = first_few(node.fabric.rdma_beside)
-            message = f"takes every RDMA device, those of {beside} too"
-            yield _Fault("NCCL_IB_HCA", message, Severity.WARNING)
+        yield from _default_faults(node)
         return
     chosen = _NameList.parse(stated)
     # Each Ethernet port is an RDMA device with one port, number 1.

@@ -2,11 +2,12 @@
 not lossless (fabric-facts section 4.2)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, SwitchRead, rule
 from railweave.checks.traffic_classes import shared_priorities
+from railweave.fabric.policy import TrafficClass
 from railweave.intent.model import Intent
 from railweave.sonic.map_fixes import map_fix
 from railweave.sonic.qos_maps import MOST_MAPPED
@@ -53,24 +54,27 @@ _NUMERIC = re.compile(r"\s*[+-]?[0-9]")
 @RULE.on_switch
 def words(switch: SwitchRead) -> Breaches:
     """Look for map entries that are not numbers, or numbers that SONiC does not accept."""
-    for table, most in MOST_MAPPED.items():
+    for table in MOST_MAPPED:
         for name, row in switch.read.table(table).items():
-            # orchagent reads each with std::stoi and ends (run on 202505; sonic-swss orchagent/qosorch.cpp
-            # convertFieldValuesToAttributes).
-            odd = [f"{key}: {to}" for key, to in row.items() if not (_is_number(key) and _is_number(to))]
-            if odd:
-                message = (
-                    f"{table}|{name} of {switch.name} has {first_few(odd, 4)}, which is no number: orchagent ends when"
-                    " it reads the row, and all ports go down"
-                )
+            for fault in _word_faults(table, row):
+                message = f"{table}|{name} of {switch.name} has {fault}"
                 yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
-            far = [f"{key}: {to}" for key, to in row.items() if _is_beyond((key, to), most)]
-            if far:
-                message = (
-                    f"{table}|{name} of {switch.name} has {first_few(far, 4)}: SONiC knows keys up to {most[0]} and"
-                    f" values up to {most[1]}, and refuses to reload this configuration"
-                )
-                yield Breach("", message, f"set {table} of {switch.name} as rendered", devices=(switch.name,))
+
+
+def _word_faults(table: str, row: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the entries of a map that SONiC cannot read, and those that it does not accept, with the effect of each."""
+    most_key, most_value = most = MOST_MAPPED[table]
+    # orchagent reads each with std::stoi and ends (run on 202505; sonic-swss orchagent/qosorch.cpp
+    # convertFieldValuesToAttributes).
+    odd = [f"{key}: {to}" for key, to in row.items() if not (_is_number(key) and _is_number(to))]
+    if odd:
+        yield f"{first_few(odd, 4)}, which is no number: orchagent ends when it reads the row, and all ports go down"
+    far = [f"{key}: {to}" for key, to in row.items() if _is_beyond((key, to), most)]
+    if far:
+        yield (
+            f"{first_few(far, 4)}: SONiC knows keys up to {most_key} and values up to {most_value}, and refuses to"
+            " reload this configuration"
+        )
 
 
 def _is_number(value: Value) -> bool:
@@ -134,6 +138,12 @@ def shared_steps(link: LinkEnds) -> LinkBreaches:
                     yield LinkBreach(end, f"shared {step} {traffic_class.name}", message, fix)
 
 
+def _other_code_points(end: "PortSettings", traffic_class: TrafficClass) -> list[str]:
+    """Return the code points of other classes that an end maps to the priority of ``traffic_class``."""
+    mapped = [dscp for dscp, priority in (end.priorities or {}).items() if priority == traffic_class.priority]
+    return [str(dscp) for dscp in mapped if dscp not in traffic_class.dscp]
+
+
 @RULE.on_link
 def mixed(link: LinkEnds) -> LinkBreaches:
     """Look for other traffic in a lossless priority."""
@@ -141,8 +151,7 @@ def mixed(link: LinkEnds) -> LinkBreaches:
     for end in link.ends:
         for traffic_class in link.lossless_classes:
             priority = traffic_class.priority
-            mapped = [dscp for dscp, to in (end.priorities or {}).items() if to == priority]
-            others = [str(dscp) for dscp in mapped if dscp not in traffic_class.dscp]
+            others = _other_code_points(end, traffic_class)
             if others:
                 message = (
                     f"DSCP {first_few(others, 8)} use the lossless priority {priority} of"

@@ -78,10 +78,19 @@ def switch_wide(switch: SwitchRead) -> Breaches:
             yield Breach("", message, fix, Severity.WARNING, (switch.name,))
 
 
+def _priority(end: "PortSettings", dscp: int) -> int | None:
+    """Return the priority that an end maps a code point to, None for none or without a map."""
+    if end.priorities is None:
+        return None
+    return end.priorities.get(dscp)
+
+
 def _other_priority(end: "PortSettings", far: "PortSettings", traffic_class: TrafficClass, dscp: int) -> str:
-    own = (end.priorities or {}).get(dscp)
-    of_far = (far.priorities or {}).get(dscp)
-    actual = "no priority" if own is None else f"priority {own}"
+    own = _priority(end, dscp)
+    of_far = _priority(far, dscp)
+    actual = "no priority"
+    if own is not None:
+        actual = f"priority {own}"
     expected = f"{of_far} by {far}"
     if of_far is None:
         expected = f"{traffic_class.priority} by the intent"

@@ -1,6 +1,7 @@
 """Congestion notifications tell senders to slow down: paused by the congestion that they report, or behind other
 classes, they come too late."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from railweave.checks.registry import Breach, Breaches, LinkBreach, LinkBreaches, LinkEnds, rule
@@ -92,15 +93,23 @@ def _another_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClas
             yield LinkBreach(end, what, message, map_fix(end, table, actual, str(priority), right))
 
 
+def _others(end: "PortSettings", traffic_class: TrafficClass) -> Iterator[str]:
+    """Yield the code points and SONiC traffic classes that share the queue of ``traffic_class`` at a port."""
+    priority = traffic_class.priority
+    for dscp, mapped in (end.priorities or {}).items():
+        if mapped == priority and dscp not in traffic_class.dscp:
+            yield f"DSCP {dscp}"
+    for number, queue in (end.queues or {}).items():
+        if queue == priority and number != priority:
+            yield f"class {number}"
+
+
 def _in_the_way(link: LinkEnds, end: "PortSettings", traffic_class: TrafficClass) -> LinkBreaches:
     """Yield the other traffic in the strict queue of notifications."""
     if not traffic_class.strict:
         return
     priority = traffic_class.priority
-    code_points = [dscp for dscp, to in (end.priorities or {}).items() if to == priority]
-    classes = [number for number, to in (end.queues or {}).items() if to == priority and number != priority]
-    others = [f"DSCP {dscp}" for dscp in code_points if dscp not in traffic_class.dscp]
-    others += [f"class {number}" for number in classes]
+    others = [*_others(end, traffic_class)]
     if others:
         message = (
             f"{first_few(others, 8)} use the strict queue {priority} of {traffic_class.name} on {end} towards"

@@ -1,7 +1,7 @@
 """Strict queues go before all others, the higher number first, and the others by weight: who goes after a strict queue
 without a limit may get nothing, and a changed weight or rate gives a class another part of every link than designed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -59,17 +59,18 @@ def starved(intent: Intent) -> Breaches:
         percent = 100 * traffic_class.share_percent / total
         # A class without a share is an error of its own (RW107).
         if 0 < percent < _LEAST_PERCENT:
-            others = [
-                f"{other.name} (queue {other.priority}) {other.share_percent}"
-                for other in classes
-                if other is not traffic_class and other.share_percent
-            ]
             message = (
                 f"class `{traffic_class.name}` (queue {traffic_class.priority}) has a share of"
-                f" {traffic_class.share_percent} against {', '.join(others)}: RDMA gets {percent:.3g} % of a congested"
-                " link"
+                f" {traffic_class.share_percent} against {_other_shares(classes, traffic_class)}: RDMA gets"
+                f" {percent:.3g} % of a congested link"
             )
             yield Breach(f"traffic_classes[{index}].share", message, f"give it {_LEAST_PERCENT} % or more")
+
+
+def _other_shares(classes: Iterable[TrafficClass], own: TrafficClass) -> str:
+    """Return the other classes that have a share, with their queues and percent."""
+    others = [other for other in classes if other is not own and other.share_percent]
+    return ", ".join(f"{other.name} (queue {other.priority}) {other.share_percent}" for other in others)
 
 
 Schedulers = Mapping[int, "Scheduler | None"]

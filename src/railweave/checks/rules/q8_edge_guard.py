@@ -2,6 +2,8 @@
 of nodes, what has that DSCP and is neither RoCE, BGP nor ICMP; without it the queue is limited to a tenth of the
 port."""
 
+from collections.abc import Collection
+
 from railweave.checks.registry import Breach, Breaches, SwitchRead, rule
 from railweave.diagnostics import Severity
 from railweave.intent.model import Intent
@@ -31,11 +33,25 @@ def intended(intent: Intent) -> Breaches:
         yield Breach("edge_guard", message, "take it out, or add {name: cnp, dscp: [48], priority: 6, strict: true}")
 
 
+def _open_ports(switch: SwitchRead, ports: Collection[str], dscp: int) -> set[str]:
+    """Return the ports at which TCP with ``dscp`` passes in some family: it is neither RoCE, BGP nor ICMP."""
+    from railweave.sonic.acl import IPV4, dropping
+
+    packet = {"L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
+    open_ports: set[str] = set()
+    for pool in switch.fabric.policies.addressing.host_pools.values():
+        # SONiC matches the protocol of IPv4 and of IPv6 by different keys.
+        protocol = "NEXT_HEADER"
+        if pool.version == IPV4:
+            protocol = "IP_PROTOCOL"
+        matches = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
+        open_ports.update(set(ports).difference(*(match.ports for match in matches)))
+    return open_ports
+
+
 @RULE.on_switch
 def guarding(switch: SwitchRead) -> Breaches:
     """Look for node ports on which other packets with the notifications' DSCP pass."""
-    from railweave.sonic.acl import IPV4, dropping
-
     fabric = switch.fabric
     if not fabric.policies.edge_guard:
         return
@@ -44,13 +60,7 @@ def guarding(switch: SwitchRead) -> Breaches:
     if not ports:
         return
     for dscp in notification_dscp(fabric.policies.classes):
-        packet = {"L4_SRC_PORT": _SOME_PORT, "L4_DST_PORT": _SOME_PORT, "DSCP": dscp}
-        open_ports: set[str] = set()
-        for pool in fabric.policies.addressing.host_pools.values():
-            # SONiC matches the protocol of IPv4 and of IPv6 by different keys.
-            protocol = "IP_PROTOCOL" if pool.version == IPV4 else "NEXT_HEADER"
-            matches = dropping(switch.read, {**packet, "IP_TYPE": pool.version, protocol: _TCP})
-            open_ports.update(set(ports).difference(*(match.ports for match in matches)))
+        open_ports = _open_ports(switch, ports, dscp)
         if open_ports:
             where = first_few([port for port in ports if port in open_ports])
             message = f"{switch.name} lets any packet of nodes with DSCP {dscp} into the strict queue on {where}"

@@ -37,13 +37,15 @@ def rails(intent: Intent) -> Breaches:
         return
     count = topology.rails or intent.nodes[0].nics.count
     for index, entry in enumerate(intent.nodes):
-        path = "topology.rails" if topology.rails else f"nodes[{index}].nics.count"
+        path = f"nodes[{index}].nics.count"
+        if topology.rails:
+            path = "topology.rails"
         ports = entry.nics.count * (entry.nics.ports // topology.planes)
         if not entry.nics.ports % topology.planes and ports % count:
-            stated = f"{count} rails"
+            rails_text = f"{count} rails"
             if not topology.rails:
-                stated += ", one a NIC of `nodes[0]`"
-            message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {stated}"
+                rails_text += ", one a NIC of `nodes[0]`"
+            message = f"the {ports} ports that a node `{entry.name}` has in a plane do not divide over {rails_text}"
             fix = "make `topology.rails` a divisor of the node's ports, or change the NICs of the node"
             yield Breach(path, message, fix)
         elif topology.leaves_per_nic > 1 and entry.nics.count % count:

@@ -29,11 +29,12 @@ def share(intent: Intent) -> Breaches:
 def shares(intent: Intent) -> Breaches:
     """Add the shares up."""
     classes = intent.policies.classes
-    total = sum(traffic_class.share_percent for traffic_class in classes if not traffic_class.strict)
+    percents = [traffic_class.share_percent for traffic_class in classes if not traffic_class.strict]
+    total = sum(percents)
     if total > 100:
-        index = next(index for index in reversed(range(len(classes))) if classes[index].share_percent)
-        weighted = (traffic_class for traffic_class in classes if not traffic_class.strict)
-        sums = " + ".join(str(traffic_class.share_percent) for traffic_class in weighted if traffic_class.share_percent)
+        # Any share may be lowered; the place is that of the last one.
+        index = max(index for index, traffic_class in enumerate(classes) if traffic_class.share_percent)
+        sums = " + ".join(str(percent) for percent in percents if percent)
         message = f"the shares of the classes are {sums} = {total} percent"
         fix = "lower them to 100 together; strict classes have none"
         yield Breach(f"traffic_classes[{index}].share", message, fix)

@@ -3,6 +3,7 @@ class with the role control, else that of its code point, CS6 (RFC 4594 section 
 bfdd/bfd_packet.c)."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from railweave.checks.registry import Breach, Breaches, rule
 from railweave.diagnostics import Severity
@@ -43,37 +44,55 @@ def control(intent: Intent) -> Breaches:
 @RULE.on_intent
 def code_point(intent: Intent) -> Breaches:
     """Report the class that BGP and BFD use by their code point, and refuse one that could be paused."""
-    classes = intent.policies.classes
-    used = _class_of_control(classes)
-    sender = "BGP"
-    users = "BGP and BFD use"
-    strict_class = "cnp"
-    other_fix = "add {} class with role: control"
-    if any(traffic_class.role is ClassRole.CONTROL for traffic_class in classes):
-        # BGP has a class of its own, which BFD does not use.
-        if used.role is ClassRole.CONTROL or not intent.policies.bgp.bfd:
-            return
-        sender = "BFD"
-        users = "BFD uses"
-        strict_class = "control"
-        other_fix = ""
+    used = _class_of_control(intent.policies.classes)
+    users = _users(intent, used)
+    if users is None:
+        return
     if used.lossless and used.role is not ClassRole.CNP:
-        message = (
-            f"{sender} is sent with DSCP {CONTROL_DSCP}, which class `{used.name}` makes lossless: a paused session"
-            " falls"
-        )
-        fix = f"take {CONTROL_DSCP} out of it"
-        if other_fix:
-            fix += f", or {other_fix.format('a')}"
-        yield Breach("traffic_classes", message, fix)
+        yield _lossless(used, users)
     elif used.strict and "traffic_classes" in intent.places:
-        yield Breach("traffic_classes", f"{users} class `{used.name}` at DSCP {CONTROL_DSCP}", "", Severity.INFO)
+        message = f"{users.subject} class `{used.name}` at DSCP {CONTROL_DSCP}"
+        yield Breach("traffic_classes", message, "", Severity.INFO)
     elif not used.strict and not used.lossless:
-        message = f"{sender} is sent with DSCP {CONTROL_DSCP} and uses class `{used.name}`, which is not strict"
-        fix = f"put {CONTROL_DSCP} into the {strict_class} class"
-        if other_fix:
-            fix += f", or {other_fix.format('a strict')}"
-        yield Breach("traffic_classes", message, fix, Severity.WARNING)
+        yield _not_strict(used, users)
+
+
+class _Users(NamedTuple):
+    """The protocols that use a class by their code point: how sentences name them, and what else would help."""
+
+    sender: str
+    subject: str
+    strict_class: str
+    # Of a fix, with a place for the article and adjective of the class; empty if there is one already.
+    other_fix: str
+
+
+_BGP_AND_BFD = _Users("BGP", "BGP and BFD use", "cnp", ", or add {} class with role: control")
+_BFD_ALONE = _Users("BFD", "BFD uses", "control", "")
+
+
+def _users(intent: Intent, used: TrafficClass) -> _Users | None:
+    """Return the protocols that the class of their code point is checked for, None if their own class has it."""
+    if not any(traffic_class.role is ClassRole.CONTROL for traffic_class in intent.policies.classes):
+        return _BGP_AND_BFD
+    # BGP has a class of its own, which BFD does not use.
+    if used.role is not ClassRole.CONTROL and intent.policies.bgp.bfd:
+        return _BFD_ALONE
+    return None
+
+
+def _lossless(used: TrafficClass, users: _Users) -> Breach:
+    message = (
+        f"{users.sender} is sent with DSCP {CONTROL_DSCP}, which class `{used.name}` makes lossless: a paused session"
+        " falls"
+    )
+    return Breach("traffic_classes", message, f"take {CONTROL_DSCP} out of it{users.other_fix.format('a')}")
+
+
+def _not_strict(used: TrafficClass, users: _Users) -> Breach:
+    message = f"{users.sender} is sent with DSCP {CONTROL_DSCP} and uses class `{used.name}`, which is not strict"
+    fix = f"put {CONTROL_DSCP} into the {users.strict_class} class{users.other_fix.format('a strict')}"
+    return Breach("traffic_classes", message, fix, Severity.WARNING)
 
 
 def _class_of_control(classes: Sequence[TrafficClass]) -> TrafficClass:

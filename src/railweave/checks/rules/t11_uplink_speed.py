@@ -36,22 +36,34 @@ def slow_uplinks(fabric: Fabric) -> Breaches:
         ratio = _saving(lower, [model for model in models if model is not None], limit_gbps)
         if ratio > 1:
             links = sum(len(fabric.uplinks_of[switch.name]) for switch in switches)
-            faster = format_speed(lower.up_gbps * ratio)
-            message = (
-                f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.titled} and {upper.plural}, where"
-                f" {links // ratio:,} of {faster} would carry as much"
-            )
-            key = f"{tier_path(lower)}.uplink_speed"
-            severity = Severity.INFO if ratio == _SAME_OPTICS else Severity.WARNING
-            yield Breach(key, message, f"write {key}: {faster}", severity)
+            yield _slow(lower, upper, links, ratio)
+
+
+def _slow(lower: Tier, upper: Tier, links: int, ratio: int) -> Breach:
+    """Return the breach of ``links`` between two tiers, of which ``ratio`` would be one at a faster speed."""
+    faster = format_speed(lower.up_gbps * ratio)
+    message = (
+        f"{links:,} links of {format_speed(lower.up_gbps)} join {lower.titled} and {upper.plural}, where"
+        f" {links // ratio:,} of {faster} would carry as much"
+    )
+    key = f"{tier_path(lower)}.uplink_speed"
+    severity = Severity.WARNING
+    if ratio == _SAME_OPTICS:
+        severity = Severity.INFO
+    return Breach(key, message, f"write {key}: {faster}", severity)
+
+
+def _fastest(models: list[SwitchModel], limit_gbps: int) -> int:
+    """Return the fastest speed that all models have, in Gb/s, at most ``limit_gbps``; 0 for none."""
+    shared = set.intersection(*({*speeds(model)} for model in models))
+    return max((speed_gbps for speed_gbps in shared if speed_gbps <= limit_gbps), default=0)
 
 
 def _saving(lower: Tier, models: list[SwitchModel], limit_gbps: int) -> int:
     """Return how many links of a pair of switches become one at the fastest speed of all; 1 for none."""
     if not models:
         return 1
-    shared = set.intersection(*({*speeds(model)} for model in models))
-    fastest = max((speed_gbps for speed_gbps in shared if speed_gbps <= limit_gbps), default=0)
+    fastest = _fastest(models, limit_gbps)
     ratio, rest = divmod(fastest, lower.up_gbps)
     if rest or ratio < 2 or lower.links_per_pair % ratio:
         return 1

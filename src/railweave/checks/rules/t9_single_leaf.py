@@ -16,14 +16,20 @@ RULE = rule(
 )
 
 
-@RULE.on_fabric
-def single_leaf(fabric: Fabric) -> Breaches:
-    """Look for nodes with all ports at one leaf."""
-    alone: dict[str, list[str]] = defaultdict(list)
+def _nodes_by_only_leaf(fabric: Fabric) -> dict[str, list[str]]:
+    """Return the GPU nodes that have all ports at one leaf, by that leaf."""
+    nodes: dict[str, list[str]] = defaultdict(list)
     for host in fabric.hosts:
         leaves = {link.upper for link in fabric.uplinks_of[host.name]}
         if len(leaves) == 1:
-            alone[leaves.pop()].append(host.name)
+            nodes[leaves.pop()].append(host.name)
+    return nodes
+
+
+@RULE.on_fabric
+def single_leaf(fabric: Fabric) -> Breaches:
+    """Look for nodes with all ports at one leaf."""
+    alone = _nodes_by_only_leaf(fabric)
     if not alone:
         return
     nodes = [name for names in alone.values() for name in names]
